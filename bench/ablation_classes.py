@@ -7,7 +7,7 @@ import msgspec
 
 from seatrial.lab.simulator.disturbances import SimulatedConditions, Starved
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric_map import DeviceKind, FabricMap
+from seatrial.model.fabric import DeviceKind, FabricMap
 from seatrial.model.settings import CHECK_BUDGET_S
 
 

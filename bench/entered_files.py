@@ -1,9 +1,9 @@
 """How many files of the program a command enters, so that a reader of it knows how far to go.
 
-python -m bench.entered_files
+python -m bench.entered_files [--list]
 
-A file counts if one of its functions is called; what is only imported does not. `check` replays a run of 16 nodes, and
-`compare` compares two runs of them.
+A file counts if one of its functions is called; what is only imported does not, nor what an import calls. `check`
+replays a run of 16 nodes, and `compare` compares two runs of them.
 """
 
 import contextlib
@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import threading
+from collections import Counter
 from pathlib import Path
 from types import FrameType
 
@@ -27,10 +28,13 @@ NODES = 16
 def entered(*words: str) -> set[str]:
     """The files that the command enters, by their paths in the package. Raises AssertionError if the command fails."""
     files: set[str] = set()
+    importing: Counter[int] = Counter()
 
     def called(frame: FrameType, event: str, _argument: object) -> None:
         code = frame.f_code
-        if event == "call" and code.co_name != "<module>" and code.co_filename.startswith(HOME):
+        if code.co_name == "<module>":
+            importing[threading.get_ident()] += {"call": 1, "return": -1}.get(event, 0)
+        elif event == "call" and not importing[threading.get_ident()] and code.co_filename.startswith(HOME):
             files.add(code.co_filename.removeprefix(HOME))
 
     printed = io.StringIO()
@@ -46,15 +50,23 @@ def entered(*words: str) -> set[str]:
     return files
 
 
+def entered_by_command(archive: Path) -> dict[str, set[str]]:
+    """Command -> the files that it enters; two runs are recorded in `archive`."""
+    for name in ("before", "after"):
+        record(Cluster(nodes=names(NODES)), archive, name)
+    place = ("--archive", str(archive))
+    return {
+        "check": entered("check", "--replay", str(archive / "before"), *place),
+        "compare": entered("compare", "before", "after", *place),
+    }
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        archive = Path(folder)
-        for name in ("before", "after"):
-            record(Cluster(nodes=names(NODES)), archive, name)
-        place = ("--archive", str(archive))
-        for words in (("check", "--replay", str(archive / "before"), *place), ("compare", "before", "after", *place)):
-            files = entered(*words)
-            print(f"{len(files):4d} files  seatrial {words[0]}")
+        for command, files in entered_by_command(Path(folder)).items():
+            print(f"{len(files):4d} files  seatrial {command}")
+            if "--list" in sys.argv:
+                print(*sorted(files), sep="\n")
 
 
 if __name__ == "__main__":

@@ -12,14 +12,13 @@ from typing import NamedTuple
 import msgspec
 
 import seatrial
-from seatrial.archive import headlines, journal, layout
+from seatrial.archive import journal, layout, listing
 from seatrial.benchmarks.catalogue import BENCHMARKS, parse_as
 from seatrial.benchmarks.gates import judge
 from seatrial.fabric import forwarding, ibnetdiscover
 from seatrial.files.inputs import decoded
 from seatrial.importers.formats import FORMATS, read_matrix
-from seatrial.launch.line_options import Dialect
-from seatrial.launch.line_parser import parse_line
+from seatrial.launch.line_parser import Dialect, parse_line
 from seatrial.model.node_list import node_list
 from seatrial.model.run import RunInfo
 from seatrial.node.hwloc_machine import facts_from_xml
@@ -111,7 +110,7 @@ def _others() -> Iterator[Reader]:
     yield Reader("launch line", _launch_line)
     yield Reader("folded nodes", lambda content: node_list(_text(content).split()))
     yield Reader("run.json", lambda content: decoded(content, RunInfo, Path(layout.RUN_FILE)))
-    yield Reader("headline", lambda content: decoded(content, headlines.StoredHeadline, Path("headline")))
+    yield Reader("headline", lambda content: decoded(content, listing.StoredHeadline, Path("headline")))
 
 
 FABRIC = ibnetdiscover.parse_fabric((DATA / "forwarding" / "ibnetdiscover.txt").read_text())

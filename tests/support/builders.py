@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from seatrial.archive import closing, layout
+from seatrial.archive import contents, layout
 from seatrial.archive.journal import Delivered, RoundEnded, RoundStarted, SessionStarted, SurveyPlanned
 from seatrial.archive.reader import read_info
 from seatrial.archive.samples import refuse_cramped, write_samples
@@ -247,7 +247,7 @@ def record(
     info = msgspec.structs.replace(recorded.info, run=run, **changes)
     writer = RunWriter(archive, info)
     fill(writer, of, recorded)
-    with mock.patch.object(closing, "write_samples", copy_samples):
+    with mock.patch.object(contents, "write_samples", copy_samples):
         return writer.close(ended(info, info.ending, info.ended, info.reason))
 
 
@@ -255,7 +255,7 @@ def described_again(folder: Path, **changes: object) -> None:
     """Change the description of a closed run, as its owner can, or an earlier version left it."""
     info = msgspec.structs.replace(read_info(folder), **changes)
     with own_folder(folder) as own:
-        closing.write_run_file(own, info)
+        contents.write_run_file(own, info)
 
 
 _SAMPLES: dict[tuple[str, bytes], bytes] = {}

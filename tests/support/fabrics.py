@@ -15,7 +15,7 @@ import pytest
 
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.routes import Routes
-from seatrial.model.fabric_map import DeviceKind, End, FabricMap
+from seatrial.model.fabric import DeviceKind, End, FabricMap
 
 FAT_TREE = re.compile(r"(\d+) leaves x (\d+) hosts, (\d+) spines(?:, (\d+) cables)?(?:, (\d+x[A-Z]+))?(, engines)?")
 

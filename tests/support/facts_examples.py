@@ -5,12 +5,13 @@ from typing import Any
 
 import msgspec
 
-from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.hardware import (
+from seatrial.model.facts import (
     Core,
     Dimm,
     IdleState,
     MemoryFacts,
+    NetworkInterface,
+    NodeFacts,
     NumaNode,
     PciDevice,
     PciHop,

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from seatrial.model.gpu import Gpu
-from seatrial.model.hardware import PciDevice, PciKind
+from seatrial.model.facts import Gpu, PciDevice, PciKind
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings
 from tests.support.facts_examples import CARD, all_alike, cluster, device, hop, server, settings

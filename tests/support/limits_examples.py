@@ -3,8 +3,7 @@
 import msgspec
 
 import seatrial.limits.node as limits_of_nodes
-from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.hardware import PciDevice, PciHop, PciKind, ProcessorFacts
+from seatrial.model.facts import NetworkInterface, NodeFacts, PciDevice, PciHop, PciKind, ProcessorFacts
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit
 

@@ -8,8 +8,8 @@ import msgspec
 
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.map_check import check_map, tiers
-from seatrial.fabric.missing_cables import missing_cables
-from seatrial.model.fabric_map import DeviceKind, End, FabricLink, FabricMap
+from seatrial.fabric.map_integrity import missing_cables
+from seatrial.model.fabric import DeviceKind, End, FabricLink, FabricMap
 from seatrial.model.verdict import FindingKind
 
 SLOWER = {"XDR": "NDR", "NDR": "HDR", "HDR": "EDR", "EDR": "FDR", "FDR": "QDR"}

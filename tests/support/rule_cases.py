@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from seatrial.model.hardware import Core, PciDevice, PciKind, Topology
+from seatrial.model.facts import Core, PciDevice, PciKind, Topology
 from seatrial.model.hca import Port, PortFamily, PortState
-from seatrial.model.placement import RankPlace
+from seatrial.model.measurement import RankPlace
 from seatrial.model.system import ClockState, Firmware, Library, Limits, MpiFile, Sensor, SoftwareFacts
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import Unknown

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import pytest
 
-from seatrial.archive import closing, reader
+from seatrial.archive import contents, reader
 from seatrial.archive.samples import NotInstalled
 from tests.support.clocks import clock_restored
 from tests.support.command_line import Seatrial
@@ -59,7 +59,7 @@ def _any_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 def _duckdb_where_it_matters(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     path = request.path.relative_to(Path(__file__).parent).as_posix()
     if path.startswith(WITHOUT_SAMPLES) and "with_samples" not in request.fixturenames:
-        monkeypatch.setattr(closing, "write_samples", _left_out)
+        monkeypatch.setattr(contents, "write_samples", _left_out)
 
 
 def _left_out(folder: Path, run: str) -> NoReturn:

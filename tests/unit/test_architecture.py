@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 import seatrial
+from seatrial.model.node_trials import Measure
 from tests.support.documents import headings, named_rows, section
 from tests.support.paths import ROOT
 
@@ -24,10 +25,12 @@ RECIPES = [title for level, title, _, _ in headings(section(PAGE, "Recipes")) if
 MOST_FILES = {
     "A rule on a known fact": 4,
     "A probe kernel": 4,
+    "A figure of a node": 3,
     "A lab fault": 3,
     "An importer": 3,
     "A cause of a failed start": 2,
     "A benchmark": 3,
+    "A command of 50 lines": 6,
 }
 TERMS = [
     "allocation",
@@ -155,14 +158,21 @@ def recipe_files(title: str) -> list[str]:
 
 
 def test_there_is_a_recipe_for_everything_that_is_often_added() -> None:
-    assert [*MOST_FILES, "A command of 50 lines"] == RECIPES
+    assert list(MOST_FILES) == RECIPES
 
 
 @pytest.mark.parametrize("title", RECIPES)
 def test_the_files_of_a_recipe_exist(title: str) -> None:
     files = recipe_files(title)
     assert [path for path in files if not (ROOT / path).exists()] == []
-    assert len(files) <= MOST_FILES.get(title, 4)
+    assert len(files) <= MOST_FILES[title]
+
+
+def test_every_figure_of_a_node_is_documented() -> None:
+    """The temperature is a figure of soaks alone."""
+    page = (ROOT / "docs" / "nodes.md").read_text()
+    assert [measure for measure in Measure if f"`{measure}`" not in page] == [Measure.HEAT]
+    assert f"`{Measure.HEAT}`" in (ROOT / "docs" / "soak.md").read_text()
 
 
 class TestTheseTestsCanFail:

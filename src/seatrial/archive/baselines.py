@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.run_files import DamagedRun, opened_inside, read_record
+from seatrial.archive.layout import DamagedRun, opened_inside, read_record
 from seatrial.archive.run_values import ValuesFile, write_values
 from seatrial.files.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES
 from seatrial.files.owners import owner_of

@@ -1,17 +1,25 @@
-"""What a run held when it was closed: counted and hashed while it is written, compared when it is read."""
+"""The last steps of every run: what it held is counted, hashed and kept as it closes, and compared when it is read."""
 
+import contextlib
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.journal import Delivered, Entry, GroupDelivered, decode
-from seatrial.archive.run_files import DamagedRun, damage, read_inside
+from seatrial.archive.layout import DamagedRun, damage, read_inside
+from seatrial.archive.samples import SPILL_FOLDER, NotInstalled, write_samples
 from seatrial.files.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES, WIRING_BYTES, Allowance
-from seatrial.files.writing import OwnFolder
-from seatrial.model.run import Contents, RunInfo
+from seatrial.files.owners import entries, is_own
+from seatrial.files.writing import OwnFolder, new_folder, own_folder, rename_folder
+from seatrial.model.errors import SeatrialError
+from seatrial.model.run import Contents, RunInfo, RunKind
 from seatrial.model.words import count, some
 
 MOST_NAMED = 5
@@ -166,3 +174,113 @@ def _digests(folder: Path, evidence: Mapping[str, Path]) -> Mapping[str, str]:
             continue
         digests[name] = hashlib.sha256(content).hexdigest()
     return digests
+
+
+CLOSED_AS = "closed"
+"""Appended to the name of a run that its driver closes where that is taken."""
+NO_SAMPLES = f"{layout.SAMPLES_FILE} was left out; `seatrial runs show` makes it from the journal."
+CLOSED: list[Path] = []
+"""The runs that this process closed: the command line judges them at its end, so that no reader need do it."""
+Refusals = tuple[type[SeatrialError], ...]
+
+
+def close_folder(folder: Path, info: RunInfo, tally: Tally, another: str, without: Refusals) -> tuple[Path, RunInfo]:
+    """Write the last files into the folder of an open run and rename it; the folder, and run.json as it is there.
+
+    `another`: what is appended to the run's name where that is taken. `without`: errors for which samples.parquet is
+    left out, which the run's reason then states; without DuckDB it is left out silently. Raises OSError and what
+    `write_samples` raises.
+    """
+    for name in _names(layout.run_of(folder), another):
+        final = folder.with_name(name)
+        if not _is_free(final):
+            continue
+        with own_folder(folder) as own:
+            described = _with_samples(own, _named(info, name), without)
+            described = msgspec.structs.replace(described, contents=record(own, tally))
+            write_run_file(own, described)
+            sweep(own)
+            try:
+                rename_folder(folder, name)
+            except OSError:
+                if os.path.lexists(final) and folder.exists():
+                    continue  # another run was closed under this name meanwhile, or others made something of it
+                raise
+            with contextlib.suppress(OSError):
+                own.remove(layout.LEASE_FILE)
+        CLOSED.append(final)
+        return final, described
+    raise AssertionError  # there are names without end
+
+
+def own_run(archive: Path, run: str) -> Path | None:
+    """Folder in which a program that this process started closed a run: others may have taken its name before that.
+
+    None where no such run is this user's.
+    """
+    return next(iter(own_among(closed_as(archive, run))), None)
+
+
+def closed_as(archive: Path, run: str, repeated: str = "") -> list[Path]:
+    """What has the name of a run, or one under which its driver closes it where that is taken.
+
+    `repeated`: a pattern of what may be appended to the name where the run is made again.
+    """
+    names = re.compile(rf"{re.escape(run)}{repeated}(-{CLOSED_AS}(-[0-9a-f]{{8}})?)?")
+    return [folder for folder in sorted(entries(archive)) if names.fullmatch(folder.name)]
+
+
+def own_among(folders: Sequence[Path]) -> list[Path]:
+    """Runs of an archive that are this user's, also where a file server gives them to another (root_squash)."""
+    if folders and not any(map(is_own, folders)):
+        made = folders[0].with_name(f".{secrets.token_hex(8)}.new")
+        with contextlib.suppress(OSError), new_folder(made, mode=0o700, parents=False):  # which shows to whom
+            made.rmdir()
+    return [*filter(is_own, folders)]
+
+
+def sweep(folder: OwnFolder) -> None:
+    """Remove what processes left that were killed while they wrote."""
+    for name in folder.names():
+        if name.endswith(".new"):
+            with contextlib.suppress(OSError):
+                folder.remove(name)
+    shutil.rmtree(SPILL_FOLDER, ignore_errors=True, dir_fd=folder.handle)
+
+
+def write_run_file(folder: OwnFolder, info: RunInfo) -> None:
+    """run.json, replaced in one step. Raises OSError."""
+    content = msgspec.json.format(msgspec.json.encode(info, enc_hook=str), indent=2) + b"\n"
+    folder.replace(layout.RUN_FILE, content)
+
+
+def _names(run: str, another: str) -> Iterator[str]:
+    """RUN, RUN-another, then names that nobody else can choose before."""
+    yield run
+    yield f"{run}-{another}"
+    while True:
+        yield f"{run}-{another}-{secrets.token_hex(4)}"
+
+
+def _is_free(final: Path) -> bool:
+    """Whether a folder can get this name: nothing has it, or an empty folder of this user's."""
+    return not os.path.lexists(final) or (is_own(final) and final.is_dir() and not any(final.iterdir()))
+
+
+def _named(info: RunInfo, name: str) -> RunInfo:
+    if name == info.run:
+        return info
+    taken = f"The name {info.run} was taken when this run was closed."
+    return msgspec.structs.replace(info, run=name, reason=f"{info.reason} {taken}".strip())
+
+
+def _with_samples(folder: OwnFolder, info: RunInfo, without: Refusals) -> RunInfo:
+    if info.kind is RunKind.IMPORT:
+        return info  # it has no samples
+    try:
+        write_samples(folder.path, info.run)
+    except NotInstalled:
+        return info  # whoever chose an installation without DuckDB needs no remark on every run
+    except without as error:
+        return msgspec.structs.replace(info, reason=f"{info.reason} {NO_SAMPLES} {error}".strip())
+    return info

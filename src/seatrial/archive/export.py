@@ -10,10 +10,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from seatrial.archive import layout
 from seatrial.archive.journal import Delivered, GroupDelivered
-from seatrial.archive.layout import ExportFormat
+from seatrial.archive.layout import DamagedRun, ExportFormat, kept_file, opened_inside
 from seatrial.archive.reader import read_entries, read_info
-from seatrial.archive.reader_cache import kept_file
-from seatrial.archive.run_files import DamagedRun, opened_inside
 from seatrial.archive.samples import (
     NoDuckdb,
     journals_of,

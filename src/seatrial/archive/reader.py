@@ -13,6 +13,8 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.contents import Tally, files_damage, journal_damage, tolerant
 from seatrial.archive.journal import (
+    GROUPS,
+    PAIRS,
     BenchmarkPlanned,
     DefaultStarted,
     Delivered,
@@ -25,12 +27,12 @@ from seatrial.archive.journal import (
     SessionStarted,
     StartFailed,
     StepEnded,
+    StoredMeasurements,
     SurveyPlanned,
     decode,
     of_type,
 )
-from seatrial.archive.run_files import DamagedRun, damage, opened_inside, read_inside, read_record, refuse_many
-from seatrial.archive.stored_measurements import GROUPS, PAIRS, StoredMeasurements
+from seatrial.archive.layout import DamagedRun, damage, opened_inside, read_inside, read_record, refuse_many
 from seatrial.fabric import routed_fabric as routed
 from seatrial.files.inputs import (
     ALL_FACTS_BYTES,
@@ -48,8 +50,7 @@ from seatrial.files.owners import entries, is_own, is_own_or_roots
 from seatrial.model import formats
 from seatrial.model.errors import NoRun, SeatrialError
 from seatrial.model.facts import NodeFacts
-from seatrial.model.measurement import LONGEST_S, GroupMeasurement, Measurement
-from seatrial.model.placement import DefaultStart, ProbeStart
+from seatrial.model.measurement import LONGEST_S, DefaultStart, GroupMeasurement, Measurement, ProbeStart
 from seatrial.model.run import Ending, RecordedRun, RunInfo, RunKind, run_kind, with_kinds
 from seatrial.node.node import AlikeParser
 from seatrial.node.rank_places import rank_places

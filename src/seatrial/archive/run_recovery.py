@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import contents, layout
-from seatrial.archive.closing import close_folder, sweep
-from seatrial.archive.contents import Tally, tolerant
+from seatrial.archive.contents import Tally, close_folder, sweep, tolerant
 from seatrial.archive.journal import (
     Delivered,
     Entry,
@@ -21,10 +20,10 @@ from seatrial.archive.journal import (
     SessionStarted,
     of_type,
 )
+from seatrial.archive.layout import read_inside
 from seatrial.archive.lease import Held, Hold, Holder, Lease, parse, read_bytes
 from seatrial.archive.liveness import proof
 from seatrial.archive.reader import read_info, run_folders
-from seatrial.archive.run_files import read_inside
 from seatrial.archive.samples import SamplesUnmade
 from seatrial.archive.writer import ArchiveError, sentences
 from seatrial.files.inputs import JOURNAL_BYTES

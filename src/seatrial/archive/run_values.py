@@ -17,9 +17,8 @@ import msgspec
 import numpy as np
 
 from seatrial.archive.journal import ValuesImported, of_type
-from seatrial.archive.node_values import trial_rows
+from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import read_entries, read_info, read_run
-from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.samples import opened, parquet, read_errors, system_errors
 from seatrial.files.owners import is_own
 from seatrial.judgement.benchmark_result import RunResult, declared_in, judge_run, run_values
@@ -34,6 +33,44 @@ from seatrial.process.time_limit import PARSE_S, limited
 
 if TYPE_CHECKING:
     import duckdb
+
+
+from seatrial.archive import layout
+from seatrial.archive.journal import GroupDelivered, decode
+from seatrial.archive.layout import damage, opened_inside
+from seatrial.files.inputs import JOURNAL_BYTES, journal_lines
+from seatrial.judgement.nodes.run_values import NodeValue, node_values
+from seatrial.model.measurement import GroupMeasurement
+
+GROUP = b'"entry":"group-measurement"'
+
+
+def trial_rows(number: int, folder: Path) -> list[tuple[object, ...]]:
+    """The figures of a closed run as rows of the table that `run_values` describes. Raises DamagedRun."""
+    return [
+        (number, one.metric.phase.value, one.metric.variant, one.metric.kernel.value, one.metric.message_bytes,
+         one.node, one.node, one.value, one.spread)
+        for one in read_node_values(folder)
+    ]  # fmt: skip
+
+
+def read_node_values(folder: Path) -> tuple[NodeValue, ...]:
+    """The figures of the nodes of a closed run. Raises DamagedRun."""
+    measured = tuple(one for one in _group_measurements(folder) if one.phase is Phase.NODES)
+    return tuple(node_values(measured, read_info(folder).settings))
+
+
+def _group_measurements(folder: Path) -> Iterator[GroupMeasurement]:
+    """Only these lines are decoded: of a check most are those of pairs."""
+    try:
+        path = folder / layout.JOURNAL_FILE
+        with opened_inside(folder, path, JOURNAL_BYTES) as journal, damage():
+            for line in journal_lines(journal, path):
+                if GROUP in line:
+                    yield from (one.measurement for one in decode([line]) if isinstance(one, GroupDelivered))
+    except (OSError, msgspec.MsgspecError) as error:
+        raise DamagedRun(f"The journal of {folder} cannot be read: {error}.") from error
+
 
 KERNELS: dict[str, Kernel | Sense | Measure] = {one.value: one for one in (*Kernel, *Sense, *Measure)}
 LEVELS = tuple(VerifiedData)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO
 
 from seatrial.archive import layout
+from seatrial.archive.layout import DamagedRun, opened_inside
 from seatrial.archive.reader import damage_of, read_info
-from seatrial.archive.run_files import DamagedRun, opened_inside
 from seatrial.files.inputs import ALL_FACTS_BYTES, ANY_SIZE, GIB, Allowance, decoded, open_regular
 from seatrial.files.writing import OwnFolder, open_named, rename_folder, tentative_folder
 from seatrial.model.errors import SeatrialError, UsageError

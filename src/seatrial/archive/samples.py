@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from seatrial.archive import layout
-from seatrial.archive.run_files import DamagedRun, damage, opened_inside, refuse_many
-from seatrial.files.home_folders import temporary_folder
+from seatrial.archive.layout import DamagedRun, damage, opened_inside, refuse_many
 from seatrial.files.inputs import ANY_SIZE, journal_lines
-from seatrial.files.owners import is_ours
+from seatrial.files.owners import is_ours, temporary_folder
 from seatrial.files.writing import descriptor_path, own_folder
 from seatrial.model.errors import SeatrialError
 

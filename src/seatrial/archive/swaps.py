@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.run_files import DamagedRun, read_record
+from seatrial.archive.layout import DamagedRun, read_record
 from seatrial.files.inputs import DESCRIPTION_BYTES
 from seatrial.files.writing import Foreign, replace_own_file, shared_folder
 from seatrial.model import formats

@@ -16,8 +16,7 @@ from pathlib import Path
 from seatrial.archive import lease, liveness
 from seatrial.archive.layout import LEASE_FILE
 from seatrial.archive.liveness import LATELY_S, Life, OpenRun
-from seatrial.files.owners import entries, is_own
-from seatrial.files.reading import FOLDER, open_given
+from seatrial.files.owners import FOLDER, entries, is_own, open_given
 from seatrial.files.writing import descriptor_path, new_folder, own_folder
 from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings, Settings
 

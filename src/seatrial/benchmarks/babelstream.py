@@ -5,9 +5,8 @@ import re
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.benchmarks.stream import compare_rate
-from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.number_text import NUMBER, number_of, whole_number
-from seatrial.model.unit_text import unit_named
+from seatrial.model.benchmark import Metric, Output
+from seatrial.model.unit_text import NUMBER, number_of, unit_named, whole_number
 from seatrial.model.verdict import FindingKind
 
 HEAD = re.compile(r"^BabelStream\s*$")
@@ -71,8 +70,8 @@ BENCHMARK = Benchmark(
     beginnings=("BabelStream\nVersion: ",),
     parse=parse,
     metrics=(
-        Metric(name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="best rate; MB is 10⁶ bytes"),
-        Metric(name="time_s", unit="s", better=Better.LESS, meaning="least time of one pass"),
+        Metric("bandwidth_bytes_per_s", "best rate; MB is 10⁶ bytes"),
+        Metric("time_s", "least time of one pass"),
     ),
     main_metric="bandwidth_bytes_per_s",
     main_labels={"kernel": "Triad"},

@@ -6,7 +6,7 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gpu_rates import GPU, HOST, HOST_RATE, LOCAL, LOCAL_RATE, add_rate
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Label, Output
-from seatrial.model.number_text import NUMBER, whole_number
+from seatrial.model.unit_text import NUMBER, whole_number
 from seatrial.model.verdict import FindingKind
 
 HEAD = r"^\[CUDA Bandwidth Test\] - Starting"

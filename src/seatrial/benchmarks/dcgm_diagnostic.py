@@ -9,7 +9,7 @@ import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, json_objects
-from seatrial.model.benchmark import Better, Metric, Output, Result
+from seatrial.model.benchmark import Metric, Output, Result
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -135,7 +135,7 @@ BENCHMARK = Benchmark(
     marks=(MARK,),
     beginnings=('{\n  "DCGM Diagnostic"', '{\n  "DCGM GPU Diagnostic"', '{\n\t"DCGM GPU Diagnostic"'),
     parse=parse,
-    metrics=(Metric(name=PASSED, unit="", better=Better.MORE, meaning="results of tests that passed", of_result=True),),
+    metrics=(Metric(PASSED, "results of tests that passed", of_result=True),),
     main_metric=PASSED,
     evidence=("tests", "skipped"),
     gates=(FindingKind.DIAGNOSTIC_FAILED, FindingKind.DIAGNOSTIC_SETTING, FindingKind.DIAGNOSTIC_SKIPPED),

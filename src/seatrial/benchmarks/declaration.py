@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from seatrial.model.benchmark import Better, Metric, Output, Result
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, Better, Metric, Output, Result
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import FindingKind
 

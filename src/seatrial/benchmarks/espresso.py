@@ -5,9 +5,8 @@ import re
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
-from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
+from seatrial.model.unit_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -273,11 +272,11 @@ BENCHMARK = Benchmark(
     beginnings=("     Program PWSCF v.",),
     parse=parse,
     metrics=(
-        Metric(name="time_s", unit="s", better=Better.LESS, meaning="wall time of pw.x"),
-        Metric(name="cpu_time_s", unit="s", better=Better.LESS, meaning="processor time of the first rank"),
-        Metric(name="section_time_s", unit="s", better=Better.LESS, meaning="initialisation, electrons, forces, ..."),
-        Metric(name="routine_time_s", unit="s", better=Better.LESS, meaning="of routines, which contain each other"),
-        Metric(name="energy_ry", unit="Ry", better=Better.LESS, meaning="total energy, in Rydberg", of_result=True),
+        Metric("time_s", "wall time of pw.x"),
+        Metric("cpu_time_s", "processor time of the first rank"),
+        Metric("section_time_s", "initialisation, electrons, forces, ..."),
+        Metric("routine_time_s", "of routines, which contain each other"),
+        Metric("energy_ry", "total energy, in Rydberg", of_result=True),
     ),
     main_metric="time_s",
     evidence=("ranks", "nodes", "threads", "atoms", "states", "k_points", "cutoff_ry", "scf_iterations"),

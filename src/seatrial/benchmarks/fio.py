@@ -7,10 +7,17 @@ from typing import Any
 
 from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, check_space, size_bytes, whole
 from seatrial.benchmarks.reading import START, OutputLine, Reading, json_objects
-from seatrial.model.benchmark import Better, Label, Metric, Output, Result
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
+from seatrial.model.benchmark import (
+    BenchmarkPlan,
+    BenchmarkRequest,
+    BenchmarkStep,
+    Label,
+    Metric,
+    Output,
+    Result,
+)
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import number_of, whole_number
+from seatrial.model.unit_text import number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -314,9 +321,9 @@ BENCHMARK = Benchmark(
     beginnings=('{\n  "fio version"', "fio: "),
     parse=parse,
     metrics=(
-        Metric(name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="of a job, or of its group"),
-        Metric(name="rate_per_s", unit="1/s", better=Better.MORE, meaning="operations of a job (IOPS)"),
-        Metric(name="latency_s", unit="s", better=Better.LESS, meaning="mean of a job, from JSON and terse output"),
+        Metric("bandwidth_bytes_per_s", "of a job, or of its group"),
+        Metric("rate_per_s", "operations of a job (IOPS)"),
+        Metric("latency_s", "mean of a job, from JSON and terse output"),
     ),
     main_metric="bandwidth_bytes_per_s",
     evidence=("jobs",),

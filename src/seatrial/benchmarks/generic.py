@@ -9,11 +9,9 @@ import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Scaling
 from seatrial.benchmarks.reading import START, OutputLine, Reading
-from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Better, Metric, Output
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import number_of
-from seatrial.model.unit_text import KNOWN, unit_named, unit_of
+from seatrial.model.unit_text import KNOWN, number_of, unit_named, unit_of
 from seatrial.model.verdict import FindingKind, Verdict
 
 LONGEST_PATTERN = 500
@@ -177,10 +175,10 @@ def _metric(name: str, item: MetricSpec, source: str) -> Metric:
             f"{source}: metrics.{name}: {item.unit!r} is not a known unit.", f"Known, with other prefixes: {KNOWN}."
         )
     return Metric(
-        name=name,
-        unit=unit.base,
-        better=item.better,
-        meaning=item.meaning,
+        name,
+        item.meaning,
+        stated_unit=unit.base,
+        stated_better=item.better,
         of_path=item.of_path,
         both_ways=item.both_ways,
     )

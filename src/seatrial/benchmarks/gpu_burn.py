@@ -7,8 +7,8 @@ import msgspec
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gpu_rates import GPU
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.number_text import NUMBER, number_of, whole_number
+from seatrial.model.benchmark import Metric, Output
+from seatrial.model.unit_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -144,8 +144,8 @@ BENCHMARK = Benchmark(
     beginnings=("Burning for ", "Run length not specified in the command line."),
     parse=parse,
     metrics=(
-        Metric(name=RATE, unit="flop/s", better=Better.MORE, meaning="one GPU, without its first report"),
-        Metric(name=TEMPERATURE, unit="°C", better=Better.LESS, meaning="one GPU at the end", of_result=True),
+        Metric(RATE, "one GPU, without its first report"),
+        Metric(TEMPERATURE, "one GPU at the end", of_result=True),
     ),
     main_metric=RATE,
     evidence=("gpus", "precision"),

@@ -6,7 +6,7 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gpu_rates import GPU, HOST, HOST_RATE, LOCAL, LOCAL_RATE, PEER, PEER_RATE, add_rate
 from seatrial.benchmarks.reading import Reading
 from seatrial.model.benchmark import Label, Output
-from seatrial.model.number_text import NUMBER
+from seatrial.model.unit_text import NUMBER
 from seatrial.model.verdict import FindingKind
 
 ROW = re.compile(

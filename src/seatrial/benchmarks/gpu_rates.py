@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import LEAST_OF_HOST, Better, Label, Metric
-from seatrial.model.number_text import is_number, number_of
+from seatrial.model.benchmark import LEAST_OF_HOST, Label, Metric
+from seatrial.model.unit_text import is_number, number_of
 
 HOST, PEER, LOCAL = "host_bandwidth_bytes_per_s", "peer_bandwidth_bytes_per_s", "local_bandwidth_bytes_per_s"
 LATENCY = "latency_s"
@@ -26,23 +26,10 @@ def most_of_link(labels: Mapping[str, Label], rate: float) -> float | None:
     return 2 * rate if labels.get("ways") in ("both ways", "one of both ways") or "bidir" in words else rate
 
 
-HOST_RATE = Metric(
-    name=HOST,
-    unit="B/s",
-    better=Better.MORE,
-    meaning="between the host's memory and a GPU; GB is 10⁹",
-    most=most_of_link,
-    least_share=LEAST_OF_HOST,
-)
-PEER_RATE = Metric(
-    name=PEER,
-    unit="B/s",
-    better=Better.MORE,
-    meaning="between the memories of two or more GPUs",
-    most=most_of_link,
-)
-LOCAL_RATE = Metric(name=LOCAL, unit="B/s", better=Better.MORE, meaning="within the memory of one GPU")
-TIME_OF_ACCESS = Metric(name=LATENCY, unit="s", better=Better.LESS, meaning="one access to another memory")
+HOST_RATE = Metric(HOST, "between the host's memory and a GPU; GB is 10⁹", most=most_of_link, least_share=LEAST_OF_HOST)
+PEER_RATE = Metric(PEER, "between the memories of two or more GPUs", most=most_of_link)
+LOCAL_RATE = Metric(LOCAL, "within the memory of one GPU")
+TIME_OF_ACCESS = Metric(LATENCY, "one access to another memory")
 NUMBERS = re.compile(r"\d{1,6}")
 
 

@@ -6,9 +6,8 @@ from datetime import datetime
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
-from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
+from seatrial.model.unit_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -346,11 +345,11 @@ BENCHMARK = Benchmark(
     ),
     parse=parse,
     metrics=(
-        Metric(name="ns_per_day", unit="ns/day", better=Better.MORE, meaning="simulated time", of_problem=True),
-        Metric(name="steps_per_s", unit="1/s", better=Better.MORE, meaning="of a run", of_problem=True),
-        Metric(name="time_s", unit="s", better=Better.LESS, meaning="wall time of a run"),
-        Metric(name="section_time_s", unit="s", better=Better.LESS, meaning="force, PME mesh, communication, ..."),
-        Metric(name="load_imbalance", unit="", better=Better.LESS, meaning="largest over mean force time, minus 1"),
+        Metric("ns_per_day", "simulated time", of_problem=True),
+        Metric("steps_per_s", "of a run", of_problem=True),
+        Metric("time_s", "wall time of a run"),
+        Metric("section_time_s", "force, PME mesh, communication, ..."),
+        Metric("load_imbalance", "largest over mean force time, minus 1"),
     ),
     main_metric="ns_per_day",
     evidence=("ranks", "nodes", "threads", "atoms", "steps", "drift_kj_per_mol_ps"),

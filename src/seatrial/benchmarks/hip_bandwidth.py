@@ -5,8 +5,8 @@ import re
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gpu_rates import GIGABYTE, HOST, HOST_RATE, add_rate
 from seatrial.benchmarks.reading import Reading
-from seatrial.model.benchmark import Better, Label, Metric, Output
-from seatrial.model.number_text import NUMBER, whole_number
+from seatrial.model.benchmark import Label, Metric, Output
+from seatrial.model.unit_text import NUMBER, whole_number
 from seatrial.model.verdict import FindingKind
 
 HEAD = r"^Device:.{1,200}\bMallocMode=(?P<mode>\w{1,40})"
@@ -52,7 +52,7 @@ BENCHMARK = Benchmark(
     marks=(HEADING, HEAD),
     beginnings=("Device:",),
     parse=parse,
-    metrics=(HOST_RATE, Metric(name=TIME, unit="s", better=Better.LESS, meaning="one copy, median")),
+    metrics=(HOST_RATE, Metric(TIME, "one copy, median")),
     main_metric=HOST,
     evidence=("memory",),
     gates=(FindingKind.ZERO_RESULT,),

@@ -7,8 +7,8 @@ from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.hpl import GATES, HPCC, read_hpl
 from seatrial.benchmarks.reading import OutputLine, Reading, rule_of
 from seatrial.benchmarks.stream import read_stream
-from seatrial.model.benchmark import LEAST_OF_PEAK, Better, Metric, Output
-from seatrial.model.number_text import number_of, whole_number
+from seatrial.model.benchmark import LEAST_OF_PEAK, Metric, Output
+from seatrial.model.unit_text import number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 BEGIN = re.compile(r"^Begin of (?P<part>\w+) section\.")
@@ -158,20 +158,12 @@ BENCHMARK = Benchmark(
     beginnings=("#" * 72 + "\nThis is the DARPA/DOE", "===ExeBinSignature=== MD5: "),
     parse=parse,
     metrics=(
-        Metric(
-            name="rate_flops_per_s",
-            unit="flop/s",
-            better=Better.MORE,
-            meaning="HPL, DGEMM and FFT",
-            least_share=LEAST_OF_PEAK,
-        ),
-        Metric(name="updates_per_s", unit="1/s", better=Better.MORE, meaning="RandomAccess"),
-        Metric(
-            name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="PTRANS, STREAM, rings, ping-pong"
-        ),
-        Metric(name="latency_s", unit="s", better=Better.LESS, meaning="rings and ping-pong"),
-        Metric(name="time_s", unit="s", better=Better.LESS, meaning="of parts"),
-        Metric(name="residual", unit="", better=Better.LESS, meaning="errors of results", of_result=True),
+        Metric("rate_flops_per_s", "HPL, DGEMM and FFT", least_share=LEAST_OF_PEAK),
+        Metric("updates_per_s", "RandomAccess"),
+        Metric("bandwidth_bytes_per_s", "PTRANS, STREAM, rings, ping-pong"),
+        Metric("latency_s", "rings and ping-pong"),
+        Metric("time_s", "of parts"),
+        Metric("residual", "errors of results", of_result=True),
     ),
     main_metric="rate_flops_per_s",
     main_labels={"part": "HPL_Tflops"},

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 
 from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, Scaling, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import NUMBER, whole_number
+from seatrial.model.unit_text import NUMBER, whole_number
 from seatrial.model.verdict import FindingKind
 
 HEAD = re.compile(r"^(?:HPCG-Benchmark|.*HPCG[- ]Benchmark version)")
@@ -163,8 +162,8 @@ BENCHMARK = Benchmark(
     beginnings=("HPCG-Benchmark",),
     parse=parse,
     metrics=(
-        Metric(name="rate_flops_per_s", unit="flop/s", better=Better.MORE, meaning="rating, and rate of each kernel"),
-        Metric(name="time_s", unit="s", better=Better.LESS, meaning="of the timed part"),
+        Metric("rate_flops_per_s", "rating, and rate of each kernel"),
+        Metric("time_s", "of the timed part"),
     ),
     main_metric="rate_flops_per_s",
     main_labels={"part": "rating"},

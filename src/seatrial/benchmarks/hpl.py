@@ -7,10 +7,16 @@ from datetime import datetime
 
 from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, Scaling, share, whole
 from seatrial.benchmarks.reading import OutputLine, Reading, rule_of
-from seatrial.model.benchmark import LEAST_OF_PEAK, Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
+from seatrial.model.benchmark import (
+    LEAST_OF_PEAK,
+    BenchmarkPlan,
+    BenchmarkRequest,
+    BenchmarkStep,
+    Metric,
+    Output,
+)
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
+from seatrial.model.unit_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.units import duration
 from seatrial.model.verdict import FindingKind
 
@@ -313,21 +319,9 @@ BENCHMARK = Benchmark(
     beginnings=("=" * 80 + "\nHPLinpack",),
     parse=parse,
     metrics=(
-        Metric(
-            name="rate_flops_per_s",
-            unit="flop/s",
-            better=Better.MORE,
-            meaning="double precision, all ranks",
-            least_share=LEAST_OF_PEAK,
-        ),
-        Metric(name="time_s", unit="s", better=Better.LESS, meaning="to solve the system"),
-        Metric(
-            name="residual",
-            unit="",
-            better=Better.LESS,
-            meaning="scaled; it must be below the threshold, 16",
-            of_result=True,
-        ),
+        Metric("rate_flops_per_s", "double precision, all ranks", least_share=LEAST_OF_PEAK),
+        Metric("time_s", "to solve the system"),
+        Metric("residual", "scaled; it must be below the threshold, 16", of_result=True),
     ),
     main_metric="rate_flops_per_s",
     evidence=("ranks", "order", "tests"),

@@ -4,8 +4,8 @@ import re
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
+from seatrial.model.benchmark import Metric, Output
+from seatrial.model.unit_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 HEAD = re.compile(r"HPL-(?:MxP|AI)-NVIDIA (?P<version>[\w.]{1,20})")
@@ -95,15 +95,9 @@ BENCHMARK = Benchmark(
     beginnings=("HPL-MxP-NVIDIA ", "HPL-AI-NVIDIA "),
     parse=parse,
     metrics=(
-        Metric(name="rate_flops_per_s", unit="flop/s", better=Better.MORE, meaning="mixed precision, all ranks"),
-        Metric(name="time_s", unit="s", better=Better.LESS, meaning="factorization and iterative solver"),
-        Metric(
-            name="residual",
-            unit="",
-            better=Better.LESS,
-            meaning="scaled; it must be below the threshold, 16",
-            of_result=True,
-        ),
+        Metric("rate_flops_per_s", "mixed precision, all ranks"),
+        Metric("time_s", "factorization and iterative solver"),
+        Metric("residual", "scaled; it must be below the threshold, 16", of_result=True),
     ),
     main_metric="rate_flops_per_s",
     main_labels={"part": "whole"},

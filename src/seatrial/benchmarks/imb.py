@@ -7,10 +7,16 @@ import msgspec
 
 from seatrial.benchmarks.declaration import AUTO, PAIR, PAIR_BYTES, Benchmark, Launch, Parameter, largest_message
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
+from seatrial.model.benchmark import (
+    LEAST_OF_PATH,
+    BenchmarkPlan,
+    BenchmarkRequest,
+    BenchmarkStep,
+    Metric,
+    Output,
+)
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import is_row, number_of, whole_number
+from seatrial.model.unit_text import is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -275,17 +281,15 @@ BENCHMARK = Benchmark(
     beginnings=("#------------------------------------------------------------\n#    Intel", "#    Intel(R) MPI Bench"),
     parse=parse,
     metrics=(
-        Metric(name="latency_s", unit="s", better=Better.LESS, meaning="time of one message or operation"),
+        Metric("latency_s", "time of one message or operation"),
         Metric(
-            name="bandwidth_bytes_per_s",
-            unit="B/s",
-            better=Better.MORE,
-            meaning="as printed; MB is 10⁶ bytes from version 2018 on and 2²⁰ before, checked by the times",
+            "bandwidth_bytes_per_s",
+            "as printed; MB is 10⁶ bytes from version 2018 on and 2²⁰ before, checked by the times",
             of_path=True,
             least_share=LEAST_OF_PATH,
         ),
-        Metric(name="message_rate_per_s", unit="1/s", better=Better.MORE, meaning="messages, all pairs together"),
-        Metric(name="overlap_share", unit="", better=Better.MORE, meaning="of communication hidden by computation"),
+        Metric("message_rate_per_s", "messages, all pairs together"),
+        Metric("overlap_share", "of communication hidden by computation"),
     ),
     main_metric="bandwidth_bytes_per_s",
     evidence=("ranks",),

@@ -10,10 +10,17 @@ import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, check_space, size_bytes, whole
 from seatrial.benchmarks.reading import OutputLine, Reading, json_objects
-from seatrial.model.benchmark import Better, Label, Metric, Output, Result
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
+from seatrial.model.benchmark import (
+    BenchmarkPlan,
+    BenchmarkRequest,
+    BenchmarkStep,
+    Label,
+    Metric,
+    Output,
+    Result,
+)
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import NUMBER, is_number, number_of, whole_number
+from seatrial.model.unit_text import NUMBER, is_number, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -346,8 +353,8 @@ BENCHMARK = Benchmark(
     beginnings=("IOR-", '{\n  "Version": "', '{\n    "Version": "', "===ExeBinSignature=== MD5: "),
     parse=parse,
     metrics=(
-        Metric(name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="of one repetition; MiB is 2²⁰"),
-        Metric(name="time_s", unit="s", better=Better.LESS, meaning="of one repetition, open to close"),
+        Metric("bandwidth_bytes_per_s", "of one repetition; MiB is 2²⁰"),
+        Metric("time_s", "of one repetition, open to close"),
     ),
     main_metric="bandwidth_bytes_per_s",
     evidence=("ranks", "nodes", "repetitions", "bytes"),

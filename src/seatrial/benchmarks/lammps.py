@@ -4,9 +4,8 @@ import re
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
-from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
+from seatrial.model.unit_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -168,9 +167,9 @@ BENCHMARK = Benchmark(
     beginnings=("LAMMPS (",),
     parse=parse,
     metrics=(
-        Metric(name="steps_per_s", unit="1/s", better=Better.MORE, meaning="of the loop of a run", of_problem=True),
-        Metric(name="time_s", unit="s", better=Better.LESS, meaning="of the loop of a run"),
-        Metric(name="section_time_s", unit="s", better=Better.LESS, meaning="pair, neighbour, communication, ..."),
+        Metric("steps_per_s", "of the loop of a run", of_problem=True),
+        Metric("time_s", "of the loop of a run"),
+        Metric("section_time_s", "pair, neighbour, communication, ..."),
     ),
     main_metric="steps_per_s",
     evidence=("ranks", "steps", "atoms"),

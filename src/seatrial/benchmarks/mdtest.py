@@ -5,9 +5,8 @@ from datetime import datetime
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
-from seatrial.model.number_text import NUMBER, number_of, whole_number
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
+from seatrial.model.unit_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 START = re.compile(
@@ -157,8 +156,8 @@ BENCHMARK = Benchmark(
     beginnings=("-- started at ", "\n-- started at ", "===ExeBinSignature=== MD5: "),
     parse=parse,
     metrics=(
-        Metric(name="rate_per_s", unit="1/s", better=Better.MORE, meaning="operations of all ranks"),
-        Metric(name="time_s", unit="s", better=Better.LESS, meaning="of one phase, where it is printed"),
+        Metric("rate_per_s", "operations of all ranks"),
+        Metric("time_s", "of one phase, where it is printed"),
     ),
     main_metric="rate_per_s",
     evidence=("ranks", "nodes", "items", "iterations"),

@@ -6,8 +6,8 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.importers.nccl_tests import FAILED, GIGABYTE, MARK, NcclCells, NcclRow, NcclRun, nccl_runs
 from seatrial.limits.collectives import bus_bandwidth_limit, bus_factor
-from seatrial.model.benchmark import Better, Label, Metric, Output
-from seatrial.model.number_text import is_number, number_of
+from seatrial.model.benchmark import Label, Metric, Output
+from seatrial.model.unit_text import is_number, number_of
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -153,15 +153,10 @@ BENCHMARK = Benchmark(
     parse=parse,
     metrics=(
         Metric(
-            name=BUS,
-            unit="B/s",
-            better=Better.MORE,
-            meaning="algorithm bandwidth times the factor of the collective; GB is 10⁹",
-            most=most_of_links,
-            both_ways=True,
+            BUS, "algorithm bandwidth times the factor of the collective; GB is 10⁹", most=most_of_links, both_ways=True
         ),
-        Metric(name=ALGORITHM, unit="B/s", better=Better.MORE, meaning="size of the operation divided by its time"),
-        Metric(name=TIME, unit="s", better=Better.LESS, meaning="one operation"),
+        Metric(ALGORITHM, "size of the operation divided by its time"),
+        Metric(TIME, "one operation"),
     ),
     main_metric=BUS,
     evidence=("test", "ranks", "nodes", "groups", "iterations", "largest_bytes"),

@@ -5,10 +5,16 @@ import re
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, size_bytes, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
+from seatrial.model.benchmark import (
+    LEAST_OF_PATH,
+    BenchmarkPlan,
+    BenchmarkRequest,
+    BenchmarkStep,
+    Metric,
+    Output,
+)
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import NUMBER, number_of, whole_number
+from seatrial.model.unit_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 ROW = re.compile(
@@ -135,15 +141,8 @@ BENCHMARK = Benchmark(
     parse=parse,
     parse_up_to=parse_up_to,
     metrics=(
-        Metric(
-            name="bandwidth_bytes_per_s",
-            unit="B/s",
-            better=Better.MORE,
-            meaning="Mbps is 2²⁰ bits in 3.x",
-            of_path=True,
-            least_share=LEAST_OF_PATH,
-        ),
-        Metric(name="latency_s", unit="s", better=Better.LESS, meaning="one way"),
+        Metric("bandwidth_bytes_per_s", "Mbps is 2²⁰ bits in 3.x", of_path=True, least_share=LEAST_OF_PATH),
+        Metric("latency_s", "one way"),
     ),
     main_metric="bandwidth_bytes_per_s",
     evidence=(),

@@ -23,7 +23,7 @@ from seatrial.benchmarks.gpu_rates import (
 )
 from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, json_objects
 from seatrial.model.benchmark import Label, Output
-from seatrial.model.number_text import NUMBER, is_number, number_of
+from seatrial.model.unit_text import NUMBER, is_number, number_of
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 

@@ -16,10 +16,9 @@ from seatrial.benchmarks.openfoam_log import (
     read_steps,
 )
 from seatrial.benchmarks.reading import Reading
-from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import whole_number
+from seatrial.model.unit_text import whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, verb
 
@@ -212,36 +211,12 @@ BENCHMARK = Benchmark(
     ),
     parse=parse,
     metrics=(
-        Metric(name="execution_time_s", unit="s", better=Better.LESS, meaning="ExecutionTime of the last iteration"),
-        Metric(name="clock_time_s", unit="s", better=Better.LESS, meaning="ClockTime, in whole seconds"),
-        Metric(
-            name="iterations_per_s",
-            unit="1/s",
-            better=Better.MORE,
-            meaning="from the first iteration to the last",
-            of_problem=True,
-        ),
-        Metric(
-            name="initial_residual",
-            unit="",
-            better=Better.LESS,
-            meaning="of the last iteration, by field",
-            of_result=True,
-        ),
-        Metric(
-            name="final_residual",
-            unit="",
-            better=Better.LESS,
-            meaning="of the last iteration, by field",
-            of_result=True,
-        ),
-        Metric(
-            name="coefficient",
-            unit="",
-            better=Better.LESS,
-            meaning="force coefficients of the last iteration",
-            of_result=True,
-        ),
+        Metric("execution_time_s", "ExecutionTime of the last iteration"),
+        Metric("clock_time_s", "ClockTime, in whole seconds"),
+        Metric("iterations_per_s", "from the first iteration to the last", of_problem=True),
+        Metric("initial_residual", "of the last iteration, by field", of_result=True),
+        Metric("final_residual", "of the last iteration, by field", of_result=True),
+        Metric("coefficient", "force coefficients of the last iteration", of_result=True),
     ),
     main_metric="execution_time_s",
     evidence=("program", "ranks", "nodes", "hosts", "iterations", "cells", "patches", "subdomains"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from seatrial.benchmarks.openfoam_log import ProgramLog
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.number_text import finite, number_of
+from seatrial.model.unit_text import finite, number_of
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 

@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from seatrial.benchmarks.reading import START, OutputLine, Reading
-from seatrial.model.number_text import NUMBER, number_of, whole_number
+from seatrial.model.unit_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 BANNER = re.compile(r"\| OpenFOAM: The Open Source CFD Toolbox")

@@ -8,10 +8,16 @@ import msgspec
 from seatrial.benchmarks.declaration import AUTO, PAIR, PAIR_BYTES, Benchmark, Launch, Parameter, largest_message, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.importers.osu import COLUMN
-from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
+from seatrial.model.benchmark import (
+    LEAST_OF_PATH,
+    BenchmarkPlan,
+    BenchmarkRequest,
+    BenchmarkStep,
+    Metric,
+    Output,
+)
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import NUMBER, is_number, is_row, number_of, whole_number
+from seatrial.model.unit_text import NUMBER, is_number, is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -291,18 +297,11 @@ BENCHMARK = Benchmark(
     parse=parse,
     parse_up_to=parse_up_to,
     metrics=(
-        Metric(name="latency_s", unit="s", better=Better.LESS, meaning="one way between two ranks, or one operation"),
-        Metric(
-            name="bandwidth_bytes_per_s",
-            unit="B/s",
-            better=Better.MORE,
-            meaning="all pairs together; MB is 10⁶",
-            of_path=True,
-            least_share=LEAST_OF_PATH,
-        ),
-        Metric(name="message_rate_per_s", unit="1/s", better=Better.MORE, meaning="messages, all pairs together"),
-        Metric(name="compute_s", unit="s", better=Better.LESS, meaning="computation beside a non-blocking operation"),
-        Metric(name="overlap_share", unit="", better=Better.MORE, meaning="of communication hidden by computation"),
+        Metric("latency_s", "one way between two ranks, or one operation"),
+        Metric("bandwidth_bytes_per_s", "all pairs together; MB is 10⁶", of_path=True, least_share=LEAST_OF_PATH),
+        Metric("message_rate_per_s", "messages, all pairs together"),
+        Metric("compute_s", "computation beside a non-blocking operation"),
+        Metric("overlap_share", "of communication hidden by computation"),
     ),
     main_metric="bandwidth_bytes_per_s",
     evidence=("test", "pairs", "ranks"),

@@ -6,8 +6,8 @@ import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
-from seatrial.model.number_text import is_number, is_row, number_of, whole_number
+from seatrial.model.benchmark import LEAST_OF_PATH, Metric, Output
+from seatrial.model.unit_text import is_number, is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 TITLE = re.compile(r"^\s*(?P<what>[A-Za-z][\w ]{1,60}? (?:BW|Bandwidth|Latency|Lat) ?(?:[\w ]{1,40} )?Test)\s*$")
@@ -107,16 +107,9 @@ BENCHMARK = Benchmark(
     beginnings=("RDMA_Write BW Test", "RDMA_Read BW Test", "Send BW Test", "RDMA_Write Latency Test"),
     parse=parse,
     metrics=(
-        Metric(
-            name=BANDWIDTH,
-            unit="B/s",
-            better=Better.MORE,
-            meaning="average; MB and MiB are 2²⁰",
-            of_path=True,
-            least_share=LEAST_OF_PATH,
-        ),
-        Metric(name=MESSAGES, unit="1/s", better=Better.MORE, meaning="messages in flight"),
-        Metric(name=LATENCY, unit="s", better=Better.LESS, meaning="one way"),
+        Metric(BANDWIDTH, "average; MB and MiB are 2²⁰", of_path=True, least_share=LEAST_OF_PATH),
+        Metric(MESSAGES, "messages in flight"),
+        Metric(LATENCY, "one way"),
     ),
     main_metric=BANDWIDTH,
     evidence=("test", "queue_pairs"),

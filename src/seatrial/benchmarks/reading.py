@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, overload
 
 from seatrial.importers.printed_text import plain
 from seatrial.model.benchmark import Breach, Evidence, Label, Output, Result
-from seatrial.model.number_text import number_of
+from seatrial.model.unit_text import number_of
 from seatrial.model.verdict import FindingKind
 
 MOST_TEXT = 200

@@ -8,7 +8,7 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gpu_rates import ABSENT, HOST, HOST_RATE, LOCAL_RATE, PEER_RATE, add_rate, end_labels
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Output
-from seatrial.model.number_text import is_number
+from seatrial.model.unit_text import is_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 

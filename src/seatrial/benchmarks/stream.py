@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Scaling
 from seatrial.benchmarks.reading import OutputLine, Reading, rule_of
-from seatrial.model.benchmark import Better, Label, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
-from seatrial.model.number_text import NUMBER, number_of, whole_number
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Label, Metric, Output
+from seatrial.model.unit_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -161,8 +160,8 @@ BENCHMARK = Benchmark(
     beginnings=("-" * 61 + "\nSTREAM version", "Start time: ", "NVIDIA-STREAM "),
     parse=parse,
     metrics=(
-        Metric(name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="best rate; MB is 10⁶ bytes"),
-        Metric(name="time_s", unit="s", better=Better.LESS, meaning="least time of one pass"),
+        Metric("bandwidth_bytes_per_s", "best rate; MB is 10⁶ bytes"),
+        Metric("time_s", "least time of one pass"),
     ),
     main_metric="bandwidth_bytes_per_s",
     main_labels={"kernel": "Triad"},

@@ -8,7 +8,7 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gpu_rates import HOST_RATE, LOCAL_RATE, PEER, PEER_RATE, add_rate, end_labels
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Label, Output
-from seatrial.model.number_text import NUMBER, is_number, whole_number
+from seatrial.model.unit_text import NUMBER, is_number, whole_number
 from seatrial.model.verdict import FindingKind
 
 VERSION = re.compile(r"^TransferBench v(?P<version>[\w.]{1,40})")

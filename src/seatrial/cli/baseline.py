@@ -6,10 +6,9 @@ from pathlib import Path
 import click
 
 from seatrial.archive import baselines
-from seatrial.cli.groups import CommandGroup
 from seatrial.cli.options import archive_option
 from seatrial.cli.outcome import OutputForms, output_options
-from seatrial.cli.parameters import argument, option
+from seatrial.cli.parameters import CommandGroup, argument, option
 from seatrial.commands.baseline import run as baseline_run
 from seatrial.commands.baseline import view as baseline_view
 from seatrial.model.errors import ExitCode, UsageError

@@ -8,10 +8,9 @@ import click
 from seatrial.benchmarks import catalogue
 from seatrial.cli.bench_run import run
 from seatrial.cli.bench_scale import scale
-from seatrial.cli.groups import CommandGroup
 from seatrial.cli.options import PATH, read_text, time_text
 from seatrial.cli.outcome import OutputForms, output_options
-from seatrial.cli.parameters import argument
+from seatrial.cli.parameters import CommandGroup, argument
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand, site_options
 from seatrial.commands.acceptance import run as acceptance_run

@@ -12,12 +12,12 @@ from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Text, argument, option
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand, site_options
+from seatrial.commands.scale import comparison_view
 from seatrial.commands.scale import judge as scale_judge
 from seatrial.commands.scale import measured as scale_measured
 from seatrial.commands.scale import points as scale_points
 from seatrial.commands.scale import run as scale_run
 from seatrial.commands.scale import series as scale_series
-from seatrial.commands.scale import series_view
 from seatrial.commands.scale import view as scale_view
 from seatrial.driver.benchmark import definition
 from seatrial.model.settings import MOST_REPETITIONS, RUN_BUDGET_S, RunSettings, SiteSettings
@@ -120,7 +120,7 @@ def _measure(
     with progress_on(sys.stderr) as progress:
         preview = scale_run.prepared(settings, benchmark, wanted, progress)
         if dry_run:
-            report = series_view.preview_report(preview.name, preview.planned, preview.node_hours)
+            report = comparison_view.preview_report(preview.name, preview.planned, preview.node_hours)
             return output.show(report)
         series = scale_run.carried_out(preview, settings, benchmark, progress)
     curves = scale_measured.curves_of(benchmark, metric, series, weak=wanted.weak)

@@ -24,7 +24,7 @@ from seatrial.commands.compare import prove as compare_prove
 from seatrial.commands.compare import run as compare_run
 from seatrial.commands.compare import toggle as compare_toggle
 from seatrial.commands.compare import view as compare_view
-from seatrial.commands.plan import run as plan_run
+from seatrial.commands.plan import view
 from seatrial.commands.plan import view as plan_view
 from seatrial.driver import node_selection, restoration
 from seatrial.importers import configuration_tables
@@ -254,7 +254,7 @@ def compare(
     if plan:
         if len(words) != 1:
             raise UsageError("--plan takes one kind of run or one metric.", "Write compare --plan check.")
-        return output.show(plan_view.plan_report(plan_run.plan(archive, first, detect, say, runs)))
+        return output.show(plan_view.plan_report(view.plan(archive, first, detect, say, runs)))
     if restore:
         return _restored(words)
     if toggle is not None:

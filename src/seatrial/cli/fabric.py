@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from seatrial.cli.groups import CommandGroup
 from seatrial.cli.options import DURATION, PATH, read_text, routes_option
 from seatrial.cli.outcome import OutputForms, output_options
-from seatrial.cli.parameters import argument, option
+from seatrial.cli.parameters import CommandGroup, argument, option
 from seatrial.commands.fabric import view as fabric_view
 from seatrial.fabric import counters, forwarding, ibnetdiscover, map_check, table_check
 from seatrial.fabric import counters as fabric_counters
@@ -22,7 +21,7 @@ from seatrial.model.words import count
 
 if TYPE_CHECKING:
     from seatrial.fabric.table_check import TableReport
-    from seatrial.model.fabric_map import FabricMap
+    from seatrial.model.fabric import FabricMap
     from seatrial.model.verdict import Finding
 
 

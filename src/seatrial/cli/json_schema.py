@@ -46,7 +46,7 @@ from seatrial.commands.qualify.view import QualifyFields
 from seatrial.commands.run.dry_run import RunPreview
 from seatrial.commands.run.view import RunFields
 from seatrial.commands.runs.view import RunListFields, RunShowFields, RunState
-from seatrial.commands.scale.series_view import SeriesPreview
+from seatrial.commands.scale.comparison_view import SeriesPreview
 from seatrial.commands.scale.view import ScalingFields
 from seatrial.commands.site.node_view import SiteNodeFields
 from seatrial.commands.site.over_time import SiteHistoryFields

@@ -31,7 +31,6 @@ from seatrial.commands.judge.kinds import WORDS, JudgeOptions, Kind
 from seatrial.commands.judge.pairs import run as pairs_run
 from seatrial.commands.scale import comparison as scale_comparison
 from seatrial.commands.scale import files as scale_files
-from seatrial.commands.scale import memory as scale_memory
 from seatrial.commands.scale import view as scale_view
 from seatrial.model.errors import UsageError
 from seatrial.render.report import Lines, Report
@@ -240,10 +239,10 @@ def curves_of(sources: "judge_sources.Sources", given: Mapping[str, Any]) -> Rep
         text_of=sources.text,
         **{**part_of(given, scale_files.ScaleFiles), "by": ",".join(given["by"])},
     )
-    memory = scale_memory.measured_memory(given["archive"], given["memory"]) if given["memory"] else None
+    memory = scale_files.measured_memory(given["archive"], given["memory"]) if given["memory"] else None
     if not given["beside"]:
         judged = scale_files.judged_curves(read)
-        made = scale_view.scale_report(scale_memory.with_memory(judged, memory) if memory else judged)
+        made = scale_view.scale_report(scale_files.with_memory(judged, memory) if memory else judged)
     else:
         both = scale_files.two_curves(read, given["beside"])
         made = scale_view.scale_report(both, both=scale_comparison.beside(*both))

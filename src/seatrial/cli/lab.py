@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import structs
 
-from seatrial.cli.groups import CommandGroup
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import DURATION, PATH
 from seatrial.cli.outcome import OutputForms, output_options
-from seatrial.cli.parameters import Text, argument, option
+from seatrial.cli.parameters import CommandGroup, Text, argument, option
 from seatrial.cli.simulate import simulate
 from seatrial.lab.cluster import daemons, host_argv, planting, processes, state, stop
 from seatrial.lab.cluster import plan as cluster_plan

@@ -3,8 +3,7 @@
 import click
 
 from seatrial import __version__
-from seatrial.cli.groups import LazyGroup
-from seatrial.cli.parameters import archive_folder
+from seatrial.cli.parameters import LazyGroup, archive_folder
 from seatrial.model.errors import SeatrialError
 
 ASKED = "_SEATRIAL_COMPLETE"

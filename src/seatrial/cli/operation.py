@@ -4,27 +4,31 @@ Nothing is measured. Exit code of status 1: a finding on a node is open; 2: a no
 Exit code of metrics 0 also where Slurm does not answer, which the numbers say; 2 where they cannot be handed over.
 """
 
+import contextlib
+import shlex
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from seatrial.archive import gate, headlines, layout, reader
-from seatrial.archive.run_files import DamagedRun
-from seatrial.cli.archived_headlines import ALL_S, RUN_S, Unjudged, judge
+from seatrial.archive import gate, layout, listing, reader
+from seatrial.archive.layout import DamagedRun
+from seatrial.archive.listing import StoredHeadline
+from seatrial.cli import report
 from seatrial.cli.options import archive_option, seconds
-from seatrial.cli.outcome import OutputForms, output_options, say
+from seatrial.cli.outcome import OutputForms, keep_report, output_options, say
 from seatrial.cli.parameters import Text, Word, option
 from seatrial.cli.site_file import site_gate
 from seatrial.commands.metrics import figures as metrics_figures
-from seatrial.commands.metrics import prometheus
 from seatrial.commands.metrics import run as metrics_run
 from seatrial.commands.status import view as status_view
+from seatrial.files.owners import is_own
 from seatrial.judgement.qualification import confirmed
 from seatrial.judgement.standings import Judged, looks_of, standings_after
 from seatrial.model.errors import ExitCode, SeatrialError
@@ -32,6 +36,88 @@ from seatrial.model.gate import GateTally
 from seatrial.model.monitoring import Ask, NodeStanding, Target, parse_target
 from seatrial.model.run import RunInfo
 from seatrial.model.settings import CheckSettings
+from seatrial.process.time_limit import TimeUp, timed
+
+if TYPE_CHECKING:
+    from seatrial.render.report import Report
+
+
+ALL_S, OTHERS_S = 60.0, 1.0
+"""Seconds that a list spends on judging this user's runs, and on those of others, whose owners did not do it."""
+RUN_S = 20.0
+"""Seconds for one run."""
+LEAST_S = 0.01
+
+
+class Unjudged(SeatrialError):
+    """A run could not be judged for a list."""
+
+
+def judged(rows: Sequence[listing.RunRow]) -> list[listing.RunRow]:
+    """The rows; those of closed runs have the first line of their report, or why there is none."""
+    left_s = {True: ALL_S, False: OTHERS_S}
+    made = []
+    for row in rows:
+        if row.state != listing.CLOSED:
+            made.append(row)
+            continue
+        folder = Path(row.folder)
+        began = time.monotonic()
+        owned = True
+        try:
+            line = listing.read_headline(folder)
+            if line is None:
+                owned = is_own(folder)
+                line = judge(folder, min(left_s[owned], RUN_S))
+        except Unjudged as error:
+            made.append(msgspec.structs.replace(row, unjudged=str(error)))
+        else:
+            made.append(
+                msgspec.structs.replace(row, verdict=line.verdict, headline=line.headline, exit_code=line.exit_code)
+            )
+        left_s[owned] -= time.monotonic() - began
+    return made
+
+
+def judge(folder: Path, limit_s: float) -> StoredHeadline:
+    """Judge a run, and keep the first line of its report. Raises Unjudged, whatever is wrong with the run."""
+    if limit_s < LEAST_S:
+        raise Unjudged(
+            "It has no headline, and judging the others took all the time that a list has.", _by_hand(folder)
+        )
+    made = report_within(folder, limit_s)
+    return StoredHeadline(seatrial="", verdict=made.word, headline=made.headline, exit_code=int(made.exit_code))
+
+
+def report_within(folder: Path, limit_s: float = RUN_S) -> "Report":
+    """The report of a run, whose first line is kept. Raises Unjudged, whatever is wrong with the run."""
+    try:
+        with timed(limit_s):
+            made = report.report_of(folder)
+    except TimeUp as error:
+        what = f"It has no headline, and judging it takes more than {limit_s:.1f} s."
+        raise Unjudged(what, _by_hand(folder)) from error
+    except SeatrialError as error:
+        raise Unjudged(error.what, error.remedy) from error
+    except Exception as error:
+        what = f"It cannot be judged ({type(error).__name__}: {error})."
+        raise Unjudged(what, "This is a bug of seatrial; please report it.") from error
+    keep_report(folder, made)
+    return made
+
+
+def _by_hand(folder: Path) -> str:
+    return f"`seatrial report {shlex.quote(folder.name)}` judges it."
+
+
+def keep_all(folders: Iterable[Path], limit_s: float = ALL_S, clock: Callable[[], float] = time.monotonic) -> None:
+    """Keep the headlines of runs that were closed just now, so that no reader need judge them."""
+    until_s = clock() + limit_s
+    for folder in [*folders]:
+        with contextlib.suppress(Unjudged, KeyboardInterrupt):
+            if listing.read_headline(folder) is None:
+                judge(folder, min(until_s - clock(), RUN_S))
+
 
 MOST_RUNS = 5000
 """Runs that say how nodes are, the newest: with a slice of qualify every 20 minutes those of ten weeks."""
@@ -58,10 +144,10 @@ def read_runs(archive: Path, limit_s: float = ALL_S) -> Iterator[tuple[RunInfo, 
             if not looks or layout.is_open(folder):
                 continue
             ended = info.ended or info.started
-            nodes = headlines.read_standings(folder)
+            nodes = listing.read_standings(folder)
             if nodes is None:
                 judge(folder, min(until_s - time.monotonic(), RUN_S))
-                nodes = headlines.read_standings(folder)
+                nodes = listing.read_standings(folder)
         except (DamagedRun, Unjudged):
             nodes = None
         if nodes is None or not _is_past(ended):
@@ -163,9 +249,9 @@ def metrics(target: Target, ask: Ask, names: int, interval: float, archive: Path
         figures += metrics_figures.gate_figures(gates)
     figures += metrics_figures.slurm_figures(state, names, now_s) if state else ()
     if target == Target():
-        sys.stdout.write(prometheus.exposition(figures).decode())
+        sys.stdout.write(metrics_run.exposition(figures).decode())
     else:
-        prometheus.deliver(figures, target)
+        metrics_run.deliver(figures, target)
     if state and not all(state.answered.values()):
         silent = ", ".join(name for name, ok in state.answered.items() if not ok)
         say(f"{silent}: no answer within {metrics_run.COMMAND_S:.0f} s; these numbers are unknown.")

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from seatrial.archive import headlines
+from seatrial.archive import listing
 from seatrial.archive.reader import is_ahead
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.parameters import PlotFile, ReportFile, option
@@ -33,7 +33,7 @@ from seatrial.render.standing import standings_of
 
 def keep_report(folder: Path, report: Report) -> None:
     """Keep what a report says of the run in `folder`, for lists and for monitoring."""
-    headlines.keep_report(folder, report.word, report.headline, int(report.exit_code), standings_of(report))
+    listing.keep_report(folder, report.word, report.headline, int(report.exit_code), standings_of(report))
 
 
 class Files(msgspec.Struct, frozen=True, kw_only=True):

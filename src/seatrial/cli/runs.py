@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from seatrial.archive import export as archive_export
-from seatrial.archive import layout, listing, reader, recovery, run_files, run_zip, samples
+from seatrial.archive import layout, listing, reader, recovery, run_zip, samples
 from seatrial.archive.layout import ExportFormat
-from seatrial.cli import archived_headlines, report
-from seatrial.cli.facts_detached import tell_facts
-from seatrial.cli.groups import CommandGroup
+from seatrial.cli import operation, report
+from seatrial.cli.facts import tell_facts
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import NODE, PATH, RUN, archive_option, run_argument
 from seatrial.cli.outcome import OutputForms, output_options
-from seatrial.cli.parameters import Word, argument, option
+from seatrial.cli.parameters import CommandGroup, Word, argument, option
 from seatrial.cli.progress import progress_on
 from seatrial.commands.facts import detached as facts_detached
 from seatrial.commands.runs import view as runs_view
@@ -42,7 +41,7 @@ def runs() -> None:
 @output_options()
 def list_runs(failed: bool, node: str, archive: Path, output: OutputForms) -> int:
     """Print all runs with their verdicts, newest first, including those that were cut off or are damaged."""
-    judged = archived_headlines.judged(listing.list_archive(archive, node))
+    judged = operation.judged(listing.list_archive(archive, node))
     rows = [row for row in judged if not failed or row.exit_code != 0]
     which = (f" of {node}" if node else "") + " that did not pass" * failed
     return output.show(runs_view.list_report(rows, f"No runs{which} in {archive}."))
@@ -61,7 +60,7 @@ def show_run(run: str, archive: Path, output: OutputForms) -> int:
     problem = ""
     try:
         kernels = archive_export.kernel_table(folder)
-    except (run_files.DamagedRun, samples.NotInstalled) as error:
+    except (layout.DamagedRun, samples.NotInstalled) as error:
         problem = str(error)
     code = ExitCode.INCOMPLETE if damage or problem else ExitCode.PASS
     made = runs_view.show_report(info, kernels, damage=damage, problem=problem, exit_code=code)

@@ -16,7 +16,7 @@ from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SHARED
 from seatrial.commands.check import view as check_view
 from seatrial.driver import progress as driver_progress
-from seatrial.files.home_folders import temporary_folder
+from seatrial.files.owners import temporary_folder
 from seatrial.lab.simulator import disturbances
 from seatrial.lab.simulator import faults as simulator_faults
 from seatrial.lab.simulator import topology as simulator_topology

@@ -16,7 +16,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from seatrial.archive import baselines, reader
+from seatrial.archive import baselines, changed_settings, reader
 from seatrial.cli.options import (
     DURATION,
     NODES,
@@ -30,7 +30,6 @@ from seatrial.cli.options import (
 )
 from seatrial.cli.parameters import Text, Word, archive_folder, node_names, option, partition_names
 from seatrial.cli.site_file import site_defaults, site_gate, site_kinds
-from seatrial.driver import left_settings
 from seatrial.launch.hosts.host_file import parse_host_file
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import parse_nodes
@@ -233,8 +232,8 @@ def say_first_use(archive: Path, *, named: bool) -> None:
 
 def say_left_settings() -> None:
     """Say on standard error which settings a killed command left changed, and what to type."""
-    for settings in left_settings.left_settings():
-        print(clean(f"seatrial: {left_settings.warning(settings)}"), file=sys.stderr)
+    for settings in changed_settings.left_settings():
+        print(clean(f"seatrial: {changed_settings.warning(settings)}"), file=sys.stderr)
 
 
 def refuse_idle_only(site: SiteSettings) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from seatrial.cli.options import seconds, share_of
 from seatrial.files.inputs import DESCRIPTION_BYTES, read_input
-from seatrial.files.trust import distrust
+from seatrial.files.owners import distrust
 from seatrial.model.errors import UsageError
 from seatrial.model.gate import GatePolicy
 from seatrial.model.node_list import parse_nodes

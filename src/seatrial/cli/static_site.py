@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from seatrial.cli import archived_headlines, operation
+from seatrial.cli import operation
 from seatrial.cli.options import FOLDER, archive_option
 from seatrial.cli.outcome import OutputForms, output_options, say
 from seatrial.cli.parameters import argument
@@ -47,8 +47,8 @@ def site(folder: Path, archive: Path, output: OutputForms) -> int:
 def readers() -> "site_pages.Readers":
     """What other commands make of an archive."""
     return site_pages.Readers(
-        report_of=archived_headlines.report_within,
-        judged_rows=archived_headlines.judged,
+        report_of=operation.report_within,
+        judged_rows=operation.judged,
         judged_runs=operation.read_runs,
         status=_status,
         run_list=_run_list,

@@ -6,10 +6,9 @@ from pathlib import Path
 import click
 
 from seatrial.archive import swaps
-from seatrial.cli.groups import CommandGroup
 from seatrial.cli.options import PATH, SHARE, archive_option, read_text
 from seatrial.cli.outcome import OutputForms, output_options
-from seatrial.cli.parameters import argument, option
+from seatrial.cli.parameters import CommandGroup, argument, option
 from seatrial.commands.swap import judge as swap_judge
 from seatrial.commands.swap import view as swap_view
 from seatrial.commands.swap import words as swap_words

@@ -21,8 +21,7 @@ from seatrial.drift.expected_differences import (
 from seatrial.drift.flat_facts import FactGroup, Flat, Scalar, parts
 from seatrial.drift.peer_groups import groups, lone_machines
 from seatrial.drift.severity import family, leading
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import PciDevice
+from seatrial.model.facts import NodeFacts, PciDevice
 
 Value = Scalar | None
 """None: unknown or absent on this node."""

@@ -10,16 +10,15 @@ from seatrial.model.facts import NodeFacts
 from seatrial.node.mounts import FACT as PASSING_MOUNT
 
 
-class Excuse(msgspec.Struct, frozen=True, kw_only=True):
+class Excuse(msgspec.Struct, frozen=True):
     """Facts whose differences are ignored. `pattern` matches the whole dotted name."""
 
     pattern: str
     reason: str
-    between_nodes: bool = True
     over_time: bool = True
 
 
-class Tolerance(msgspec.Struct, frozen=True, kw_only=True):
+class Tolerance(msgspec.Struct, frozen=True):
     """Numbers that count as equal while they are within `share` of the lesser one."""
 
     pattern: str
@@ -28,57 +27,50 @@ class Tolerance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 EXCUSES = (
-    Excuse(pattern=r"hostname", reason="each node's own name", over_time=False),
-    Excuse(pattern=r"boot_id", reason="random at each boot"),
-    Excuse(pattern=r"system\.booted_s", reason="nodes boot at different times"),
-    Excuse(pattern=r"tcp_segments_(sent|resent)", reason="counts since boot: only its growth matters"),
-    Excuse(pattern=r"oom_kills", reason="counts since boot: only its growth matters"),
-    Excuse(pattern=r"interfaces\..*\.errors\..*", reason="counts since the driver was loaded: only its growth matters"),
+    Excuse(r"hostname", "each node's own name", over_time=False),
+    Excuse(r"boot_id", "random at each boot"),
+    Excuse(r"system\.booted_s", "nodes boot at different times"),
+    Excuse(r"tcp_segments_(sent|resent)", "counts since boot: only its growth matters"),
+    Excuse(r"oom_kills", "counts since boot: only its growth matters"),
+    Excuse(r"interfaces\..*\.errors\..*", "counts since the driver was loaded: only its growth matters"),
+    Excuse(r"hcas\..*\.counters\..*", "counts since some time unknown, saturating: only its growth matters"),
+    Excuse(r"hcas\..*\.lid", "the port's own address in its subnet", over_time=False),
+    Excuse(r"memory\.(un)?corrected_errors", "EDAC counts since boot: only its growth matters"),
+    Excuse(r"processor\.throttle_events", "counts since boot: only its growth matters"),
+    Excuse(r"processor\.allowed", "assigned to the job by the scheduler"),
     Excuse(
-        pattern=r"hcas\..*\.counters\..*",
-        reason="counts since some time unknown, saturating: only its growth matters",
+        r"gpus\..*\.(corrected_errors|link_generation|state|use|slowdowns|temperature_celsius|nvlink_errors\..*)",
+        "they follow the load, or count since the driver was loaded: rules judge them",
     ),
-    Excuse(pattern=r"hcas\..*\.lid", reason="the port's own address in its subnet", over_time=False),
-    Excuse(pattern=r"memory\.(un)?corrected_errors", reason="EDAC counts since boot: only its growth matters"),
-    Excuse(pattern=r"processor\.throttle_events", reason="counts since boot: only its growth matters"),
-    Excuse(pattern=r"processor\.allowed", reason="assigned to the job by the scheduler"),
+    Excuse(r"pci\..*\.errors\..*", "counts since boot: only its growth matters"),
+    Excuse(r"system\.kernel_log(_last)?\..*", "lines since boot: only their growth matters"),
+    Excuse(r"system\.alarms\..*", "momentary states of sensors, which rules judge"),
+    Excuse(r"system\.sensors\..*", "temperatures, fans, voltages, power: momentary readings"),
+    Excuse(r"system\.clock\.(offset_s|stratum)", "the clock's momentary error"),
     Excuse(
-        pattern=r"gpus\..*\.(corrected_errors|link_generation|state|use|slowdowns|temperature_celsius|nvlink_errors\..*)",
-        reason="they follow the load, or count since the driver was loaded: rules judge them",
-    ),
-    Excuse(pattern=r"pci\..*\.errors\..*", reason="counts since boot: only its growth matters"),
-    Excuse(pattern=r"system\.kernel_log(_last)?\..*", reason="lines since boot: only their growth matters"),
-    Excuse(pattern=r"system\.alarms\..*", reason="momentary states of sensors, which rules judge"),
-    Excuse(pattern=r"system\.sensors\..*", reason="temperatures, fans, voltages, power: momentary readings"),
-    Excuse(pattern=r"system\.clock\.(offset_s|stratum)", reason="the clock's momentary error"),
-    Excuse(
-        pattern=r"settings\.command_line\.(BOOTIF|ip|root|resume|rd\.luks\.uuid|rd\.lvm\.lv|systemd\.hostname|nodename)",
-        reason="addresses, names and disks of the node's own",
+        r"settings\.command_line\.(BOOTIF|ip|root|resume|rd\.luks\.uuid|rd\.lvm\.lv|systemd\.hostname|nodename)",
+        "addresses, names and disks of the node's own",
         over_time=False,
     ),
-    Excuse(pattern=r"settings\.sysctls\.kernel\.hostname", reason="each node's own name", over_time=False),
+    Excuse(r"settings\.sysctls\.kernel\.hostname", "each node's own name", over_time=False),
     Excuse(
-        pattern=r"settings\.sysctls\.(fs\.(file-nr|inode-nr|inode-state|dentry-state)|kernel\.random\..+|kernel\.ns_last_pid)",
-        reason="states that are shown among the settings",
+        r"settings\.sysctls\.(fs\.(file-nr|inode-nr|inode-state|dentry-state)|kernel\.random\..+|kernel\.ns_last_pid)",
+        "states that are shown among the settings",
     ),
     Excuse(
-        pattern=r"interfaces\.(veth|cali|tap|vnet|lxc|flannel|cni|br-|docker).*",
-        reason="created and removed for containers and virtual machines",
+        r"interfaces\.(veth|cali|tap|vnet|lxc|flannel|cni|br-|docker).*",
+        "created and removed for containers and virtual machines",
     ),
-    Excuse(pattern=PASSING_MOUNT, reason="created and removed for sessions, jobs and containers, or by the kernel"),
+    Excuse(PASSING_MOUNT, "created and removed for sessions, jobs and containers, or by the kernel"),
 )
 
 _MEMORY = "the kernel keeps a different few MiB for itself on each boot; one module of 32 is 3 %"
 
 TOLERANCES = (
-    Tolerance(pattern=r"memory_bytes", share=0.01, reason=_MEMORY),
-    Tolerance(pattern=r"topology\.numa_nodes\..*\.memory_bytes", share=0.02, reason=_MEMORY),
-    Tolerance(pattern=r"system\.limits\.processes", share=0.02, reason="its default follows the memory"),
-    Tolerance(
-        pattern=r"processor\.base_hz",
-        share=0.01,
-        reason="where the kernel measures it at boot, it varies a little between boots",
-    ),
+    Tolerance(r"memory_bytes", 0.01, _MEMORY),
+    Tolerance(r"topology\.numa_nodes\..*\.memory_bytes", 0.02, _MEMORY),
+    Tolerance(r"system\.limits\.processes", 0.02, "its default follows the memory"),
+    Tolerance(r"processor\.base_hz", 0.01, "where the kernel measures it at boot, it varies a little between boots"),
 )
 
 _FROM_MEMORY = re.compile(
@@ -88,7 +80,7 @@ _FROM_MEMORY = re.compile(
 )
 FROM_MEMORY_SHARE = 0.02
 
-_BETWEEN_NODES = re.compile("|".join(f"(?:{each.pattern})" for each in EXCUSES if each.between_nodes), re.DOTALL)
+_BETWEEN_NODES = re.compile("|".join(f"(?:{each.pattern})" for each in EXCUSES), re.DOTALL)
 _OVER_TIME = re.compile("|".join(f"(?:{each.pattern})" for each in EXCUSES if each.over_time), re.DOTALL)
 
 

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.gpu import Gpu
-from seatrial.model.hardware import (
+from seatrial.model.facts import (
     Cache,
     Core,
     Dimm,
+    Gpu,
     IdleState,
+    NetworkInterface,
+    NodeFacts,
     NumaNode,
     PciDevice,
     PciHop,

@@ -9,7 +9,7 @@ import msgspec
 REST = 10
 
 
-class Weight(msgspec.Struct, frozen=True, kw_only=True):
+class Weight(msgspec.Struct, frozen=True):
     """Facts whose dotted names begin with `pattern`, and their weight; the first that matches counts."""
 
     pattern: str
@@ -18,75 +18,59 @@ class Weight(msgspec.Struct, frozen=True, kw_only=True):
 
 
 WEIGHTS = (
-    Weight(pattern=r"complete$", weight=100, why="the node's facts are truncated: its other facts are in doubt"),
-    Weight(pattern=r"node$", weight=95, why="a node that was read at one time and not at the other"),
-    Weight(pattern=r"boot_id$", weight=45, why="a node that was rebooted, and may have changed"),
-    Weight(pattern=r"hcas\..*\.rate_text$", weight=91, why="a port's rate in the kernel's words shows width and speed"),
+    Weight(r"complete$", 100, "the node's facts are truncated: its other facts are in doubt"),
+    Weight(r"node$", 95, "a node that was read at one time and not at the other"),
+    Weight(r"boot_id$", 45, "a node that was rebooted, and may have changed"),
+    Weight(r"hcas\..*\.rate_text$", 91, "a port's rate in the kernel's words shows width and speed"),
     Weight(
-        pattern=r"hcas\..*\.(state|physical_state|speed_name|width|data_bits_per_s|link_layer|family)$",
-        weight=90,
-        why="a port that is down or trained below its rate sets the node's bandwidth",
+        r"hcas\..*\.(state|physical_state|speed_name|width|data_bits_per_s|link_layer|family)$",
+        90,
+        "a port that is down or trained below its rate sets the node's bandwidth",
     ),
+    Weight(r"hcas\..*\.mtu_bytes$", 85, "packets of another size, or none where the path is narrower"),
+    Weight(r"hcas\.[^.]+(\.ports\.[0-9]+)?$", 92, "an adapter or a port is missing, or additional"),
+    Weight(r"hcas\..*\.firmware$", 50, "odd firmware"),
+    Weight(r"hcas\..*\.(subnet_manager_lid|subnet_prefix)$", 60, "no subnet manager, or another's subnet"),
+    Weight(r"hcas\..*\.counters", REST, "the growth of counters matters, not their difference"),
+    Weight(r"hcas\.", 55, "another adapter, or in another place"),
     Weight(
-        pattern=r"hcas\..*\.mtu_bytes$", weight=85, why="packets of another size, or none where the path is narrower"
+        r"pci\..*\.(current|max)_(width|transfers_per_s|bytes_per_s)$",
+        88,
+        "a PCIe link trained below what it can bounds every device under it",
     ),
-    Weight(pattern=r"hcas\.[^.]+(\.ports\.[0-9]+)?$", weight=92, why="an adapter or a port is missing, or additional"),
-    Weight(pattern=r"hcas\..*\.firmware$", weight=50, why="odd firmware"),
+    Weight(r"pci\..*\.max_(payload|payload_supported|read_request)_bytes$", 70, "packets on the bus"),
+    Weight(r"pci\..*\.numa_node$", 65, "a device on another socket than on the peers"),
+    Weight(r"pci\.[0-9a-f:]+\.[0-9a-f]+$", 82, "a device is missing, or additional"),
+    Weight(r"pci\.", 40, "another device, driver or place"),
+    Weight(r"interfaces\..*\.(speed_bits_per_s|duplex)$", 90, "a link negotiated below its rate"),
+    Weight(r"interfaces\..*\.(state|carrier)$", 86, "a link that is down"),
+    Weight(r"interfaces\..*\.mtu_bytes$", 85, "packets of another size, or lost ones"),
+    Weight(r"interfaces\..*\.mode$", 75, "IPoIB in another mode sends packets of another size"),
+    Weight(r"interfaces\.", 45, "another interface, or another driver"),
     Weight(
-        pattern=r"hcas\..*\.(subnet_manager_lid|subnet_prefix)$",
-        weight=60,
-        why="no subnet manager, or another's subnet",
+        r"processor\.(governors|energy_preferences|frequency_driver|turbo|.*_hz)",
+        80,
+        "the frequency sets what is computed, and how fast messages are handled",
     ),
-    Weight(pattern=r"hcas\..*\.counters", weight=REST, why="the growth of counters matters, not their difference"),
-    Weight(pattern=r"hcas\.", weight=55, why="another adapter, or in another place"),
-    Weight(
-        pattern=r"pci\..*\.(current|max)_(width|transfers_per_s|bytes_per_s)$",
-        weight=88,
-        why="a PCIe link trained below what it can bounds every device under it",
-    ),
-    Weight(
-        pattern=r"pci\..*\.max_(payload|payload_supported|read_request)_bytes$", weight=70, why="packets on the bus"
-    ),
-    Weight(pattern=r"pci\..*\.numa_node$", weight=65, why="a device on another socket than on the peers"),
-    Weight(pattern=r"pci\.[0-9a-f:]+\.[0-9a-f]+$", weight=82, why="a device is missing, or additional"),
-    Weight(pattern=r"pci\.", weight=40, why="another device, driver or place"),
-    Weight(pattern=r"interfaces\..*\.(speed_bits_per_s|duplex)$", weight=90, why="a link negotiated below its rate"),
-    Weight(pattern=r"interfaces\..*\.(state|carrier)$", weight=86, why="a link that is down"),
-    Weight(pattern=r"interfaces\..*\.mtu_bytes$", weight=85, why="packets of another size, or lost ones"),
-    Weight(pattern=r"interfaces\..*\.mode$", weight=75, why="IPoIB in another mode sends packets of another size"),
-    Weight(pattern=r"interfaces\.", weight=45, why="another interface, or another driver"),
-    Weight(
-        pattern=r"processor\.(governors|energy_preferences|frequency_driver|turbo|.*_hz)",
-        weight=80,
-        why="the frequency sets what is computed, and how fast messages are handled",
-    ),
-    Weight(pattern=r"processor\.quota_processors$", weight=84, why="ranks stop when the quota is used up"),
-    Weight(pattern=r"system\.power_limits_w\.", weight=78, why="a lower power limit lowers the frequency under load"),
-    Weight(
-        pattern=r"(processors|cores|sockets|numa_nodes|cpu_model)$",
-        weight=76,
-        why="cores that are missing or of another kind",
-    ),
-    Weight(pattern=r"memory_bytes$|memory\.dimms\.|topology\.numa_nodes\..*\.memory_bytes$", weight=75, why="memory"),
-    Weight(pattern=r"system\.firmware\.(memory_mode|cluster_mode)$", weight=75, why="another memory or cluster mode"),
-    Weight(pattern=r"processor\.smt_active$|topology\.(cores|numa_nodes|caches)", weight=72, why="another topology"),
-    Weight(pattern=r"kernel$", weight=70, why="another kernel"),
-    Weight(pattern=r"settings\.scheduler\.", weight=66, why="how long a process waits for its core"),
-    Weight(pattern=r"settings\.(command_line\.|transparent_huge_pages$)", weight=64, why="how the kernel was started"),
-    Weight(
-        pattern=r"processor\.(mitigations|idle_states)", weight=62, why="the cost of a system call and of a wake-up"
-    ),
-    Weight(pattern=r"settings\.sysctls\.", weight=60, why="the kernel's settings"),
-    Weight(
-        pattern=r"system\.limits\.locked_memory_bytes$", weight=58, why="RDMA registers its buffers as locked memory"
-    ),
-    Weight(pattern=r"system\.firmware\.|processor\.microcode$", weight=55, why="odd firmware"),
-    Weight(pattern=r"system\.clock\.", weight=54, why="a slow clock source, or a clock that is not synchronised"),
-    Weight(pattern=r"system\.(mounts|paths)\.", weight=52, why="a file system that is not there fails the job"),
-    Weight(pattern=r"mpi_versions$|software\.", weight=50, why="another version runs other code"),
-    Weight(pattern=r"processor\.", weight=48, why="another processor"),
-    Weight(pattern=r"system\.limits\.", weight=40, why="limits of the job's processes"),
-    Weight(pattern=r"settings\.modules\.", weight=30, why="another driver, or one not loaded"),
+    Weight(r"processor\.quota_processors$", 84, "ranks stop when the quota is used up"),
+    Weight(r"system\.power_limits_w\.", 78, "a lower power limit lowers the frequency under load"),
+    Weight(r"(processors|cores|sockets|numa_nodes|cpu_model)$", 76, "cores that are missing or of another kind"),
+    Weight(r"memory_bytes$|memory\.dimms\.|topology\.numa_nodes\..*\.memory_bytes$", 75, "memory"),
+    Weight(r"system\.firmware\.(memory_mode|cluster_mode)$", 75, "another memory or cluster mode"),
+    Weight(r"processor\.smt_active$|topology\.(cores|numa_nodes|caches)", 72, "another topology"),
+    Weight(r"kernel$", 70, "another kernel"),
+    Weight(r"settings\.scheduler\.", 66, "how long a process waits for its core"),
+    Weight(r"settings\.(command_line\.|transparent_huge_pages$)", 64, "how the kernel was started"),
+    Weight(r"processor\.(mitigations|idle_states)", 62, "the cost of a system call and of a wake-up"),
+    Weight(r"settings\.sysctls\.", 60, "the kernel's settings"),
+    Weight(r"system\.limits\.locked_memory_bytes$", 58, "RDMA registers its buffers as locked memory"),
+    Weight(r"system\.firmware\.|processor\.microcode$", 55, "odd firmware"),
+    Weight(r"system\.clock\.", 54, "a slow clock source, or a clock that is not synchronised"),
+    Weight(r"system\.(mounts|paths)\.", 52, "a file system that is not there fails the job"),
+    Weight(r"mpi_versions$|software\.", 50, "another version runs other code"),
+    Weight(r"processor\.", 48, "another processor"),
+    Weight(r"system\.limits\.", 40, "limits of the job's processes"),
+    Weight(r"settings\.modules\.", 30, "another driver, or one not loaded"),
 )
 """What is not in the table weighs `REST`."""
 

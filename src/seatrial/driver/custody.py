@@ -14,8 +14,7 @@ from typing import Self
 import msgspec
 
 from seatrial.archive import changed_settings
-from seatrial.archive.changed_settings import Changed
-from seatrial.driver.left_settings import changes_folder, refuse_left_settings
+from seatrial.archive.changed_settings import Changed, changes_folder, refuse_left_settings
 from seatrial.driver.reach import Reach
 from seatrial.driver.restoration import restore, step_of
 from seatrial.launch.mpiexec import job_variables

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.closing import closed_as
+from seatrial.archive.contents import closed_as
+from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import read_info
 from seatrial.archive.recovery import recover_runs, watching
-from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_recovery import partial_folders
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.node_selection import allocation_s, enough, sampled, within_node_hours

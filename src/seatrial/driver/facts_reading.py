@@ -9,9 +9,9 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.reader import find_run, read_facts_texts, read_info
-from seatrial.driver.named_hosts import chosen_hosts, uses_ssh
 from seatrial.driver.node_selection import allocate_available, described, fewer_nodes
 from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.site import chosen_hosts, uses_ssh
 from seatrial.files.inputs import ANY_SIZE, BadInput, open_regular
 from seatrial.launch.collector import QUICK_FACTS, collect_tree, collector
 from seatrial.launch.hosts.reach import read_remote_facts, require_ssh
@@ -24,8 +24,7 @@ from seatrial.model.run import NodeState, with_kinds
 from seatrial.model.settings import SiteSettings
 from seatrial.model.words import count
 from seatrial.node import hwloc_machine as hwloc_xml
-from seatrial.node.amd_gpus import amd_gpus
-from seatrial.node.gpus import facts_of_gpus
+from seatrial.node.gpus import amd_gpus, facts_of_gpus
 from seatrial.node.node import parse_facts
 from seatrial.process.process import run
 from seatrial.recordings.command_text import facts_from_text

@@ -10,16 +10,22 @@ from seatrial.archive.journal import NodeLost, PairCapped, PairHung, RoundEnded,
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.capping import UNTOUCHED, Caps
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.deliveries import carry_out, delivered, started, timed
 from seatrial.driver.node_selection import grouped
 from seatrial.driver.progress import Progress
-from seatrial.driver.session_losses import Losses, placed
+from seatrial.driver.session_losses import Losses, carry_out, delivered, placed, started, timed
 from seatrial.files.inputs import read_end
 from seatrial.launch.contract import PLAIN, Launcher, Session, StartManner
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused, SeatrialError
 from seatrial.model.loss import CappedPair, Loss, LossCause, Moment, SessionLoss, unmeasured
-from seatrial.model.measurement import GroupMeasurement, GroupRound, Kernel, Measurement, Round, Verification
-from seatrial.model.placement import ProbeStart
+from seatrial.model.measurement import (
+    GroupMeasurement,
+    GroupRound,
+    Kernel,
+    Measurement,
+    ProbeStart,
+    Round,
+    Verification,
+)
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.node.rank_places import rank_places
 
@@ -189,9 +195,14 @@ class Measurer:
             for pairs in (left[:half], left[half:]):
                 self._measure(msgspec.structs.replace(wanted, pairs=pairs))
         elif left and not again and not self._hangs_again(lost, wanted, left[0]):
-            self._measure(self._simplest(wanted, left), again=True)
+            # few enough iterations that a merely slow pair delivers them in time
+            shape = self._caps.cut(wanted.shape, left) if _is_survey(wanted) else wanted.shape
+            self._measure(msgspec.structs.replace(wanted, pairs=left, shape=shape), again=True)
         elif left and (lost.outcome == "timeout" or self._altered):
-            self._hang(left[0], wanted.shape.kernel, lost.what)
+            self.hung.append(left[0])
+            self._caps.hang(left[0], wanted.shape.kernel)
+            self.remarks.append(f"{left[0][0]} to {left[0][1]} is left out: {lost.what}")
+            self._writer.append(PairHung(source=left[0][0], target=left[0][1]))
         elif left:
             self._given_up.add(frozenset(left[0]))
             if lost.loss.pair is None:
@@ -371,22 +382,11 @@ class Measurer:
         """Whether a second try shows nothing: another pair hung across a part of this one before."""
         return lost.outcome == "timeout" and _is_survey(wanted) and self._caps.hangs_again(pair, wanted.shape.kernel)
 
-    def _simplest(self, wanted: Round, pairs: tuple[Pair, ...]) -> Round:
-        """The round with few enough iterations that a merely slow pair delivers them in time."""
-        shape = self._caps.cut(wanted.shape, pairs) if _is_survey(wanted) else wanted.shape
-        return msgspec.structs.replace(wanted, pairs=pairs, shape=shape)
-
     def _open_pairs(self, pairs: Sequence[Pair]) -> tuple[Pair, ...]:
         if not self.lost and not self.hung and not self._given_up:
             return tuple(pairs)
         closed = {frozenset(pair) for pair in self.hung} | self._given_up
         return tuple(pair for pair in pairs if not self.lost.keys() & set(pair) and frozenset(pair) not in closed)
-
-    def _hang(self, pair: Pair, kernel: Kernel, why: str) -> None:
-        self.hung.append(pair)
-        self._caps.hang(pair, kernel)
-        self.remarks.append(f"{pair[0]} to {pair[1]} is left out: {why}")
-        self._writer.append(PairHung(source=pair[0], target=pair[1]))
 
 
 def _is_survey(wanted: Round) -> bool:

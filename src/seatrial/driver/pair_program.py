@@ -15,8 +15,7 @@ from seatrial.failures.rank_deaths import Ranks, read_loss
 from seatrial.judgement.program_output import BadOutput, declared_by, read_start
 from seatrial.launch.contract import Launcher, Session
 from seatrial.limits.collectives import is_rooted
-from seatrial.model.benchmark import Better
-from seatrial.model.benchmark_run import StepResult
+from seatrial.model.benchmark import Better, StepResult
 from seatrial.model.errors import LaunchError, ProbeLost, UsageError
 from seatrial.model.loss import LossCause
 from seatrial.model.measurement import Measurement, Phase, Round

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.archive.changed_settings import ChangedFile
+from seatrial.archive.changed_settings import ENTER, ChangedFile
 from seatrial.archive.layout import file_name
-from seatrial.driver.left_settings import ENTER
 from seatrial.judgement.comparison.records import FileSetting
 from seatrial.judgement.comparison.reversible import is_reversible
 from seatrial.launch.hosts.ssh_argv import ssh_argv

@@ -12,8 +12,8 @@ from seatrial.process.process import run
 from seatrial.slurm import argv, text
 from seatrial.slurm.census import EPOCH
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S, answer, asked, is_here
+from seatrial.slurm.queue import parse_boots
 from seatrial.slurm.text import NodeLine
-from seatrial.slurm.waiting_jobs import parse_boots
 
 
 class Act(enum.StrEnum):

@@ -7,8 +7,15 @@ from collections.abc import Mapping
 import msgspec
 
 from seatrial.archive import changed_settings
-from seatrial.archive.changed_settings import Changed, ChangedFile, ChangedSettings, ReadmittedNodes
-from seatrial.driver.left_settings import changes_folder, foreign, warning
+from seatrial.archive.changed_settings import (
+    Changed,
+    ChangedFile,
+    ChangedSettings,
+    ReadmittedNodes,
+    changes_folder,
+    foreign,
+    warning,
+)
 from seatrial.driver.reach import Reach, why_not_ours, writing
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.process.after_driver import end_bearers

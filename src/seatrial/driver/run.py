@@ -1,6 +1,6 @@
 """A run in progress: how every command that measures starts it, records it, and ends it whatever happens."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,20 +12,55 @@ from seatrial.archive.writer import RunWriter, ended
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.node_selection import allocate_available, described
-from seatrial.driver.preflight import ExplainedByFacts, preflight
 from seatrial.driver.progress import Progress
 from seatrial.driver.session_losses import TooManyLost
 from seatrial.driver.site import environment_of
 from seatrial.launch.contract import Hosts, Launcher, StartsOtherwise
+from seatrial.launch.environments.judge import check_environment, has_environment, refuse_fatal
 from seatrial.model import formats
-from seatrial.model.errors import SeatrialError
+from seatrial.model.errors import LaunchError, SeatrialError
 from seatrial.model.fabric import Wiring
 from seatrial.model.facts import NodeFacts
-from seatrial.model.measurement import Verification
-from seatrial.model.placement import node_of
+from seatrial.model.measurement import Verification, node_of
 from seatrial.model.run import Design, Ending, NodeCause, NodeState, RecordedRun, RunInfo, RunKind
 from seatrial.model.settings import CheckSettings, Settings, SiteSettings
 from seatrial.model.words import count
+from seatrial.rules.base import Readings, findings_of, one_place_per_host
+from seatrial.rules.software import MPI_SETTINGS
+
+
+class ExplainedByFacts(LaunchError):
+    """A failed start whose cause is in the nodes' facts: there are findings, though nothing could be measured."""
+
+
+def explained_by_facts(error: LaunchError, facts: Mapping[str, NodeFacts]) -> LaunchError:
+    """The error; ExplainedByFacts if a node has other MPI settings than its peers."""
+    if not findings_of(MPI_SETTINGS, one_place_per_host(Readings(facts=facts))):
+        return error
+    return ExplainedByFacts(error.what, error.remedy, transient=error.transient)
+
+
+def preflight(launcher: Launcher, measurer: Measurer, progress: Progress) -> None:
+    """Try the launcher's environment on the nodes that answer; what prevents no start becomes a remark of the run.
+
+    Then the probe is started, and stays: only a start shows whether its ranks form one world. Raises LaunchError with
+    what was observed of the environment.
+    """
+    if not has_environment(launcher) or not measurer.nodes:
+        return
+    progress.stage(f"Trying the environment on {count(len(measurer.nodes), 'node')}")
+    faults = check_environment(launcher, measurer.nodes)
+    refuse_fatal(faults)
+    try:
+        measurer.start()
+    except LaunchError as error:
+        if not faults:
+            raise
+        seen = " ".join(fault.what for fault in faults)
+        remedies = " ".join(dict.fromkeys(fault.remedy for fault in faults))
+        raise LaunchError(f"{error.what} What is wrong with the environment: {seen}", remedies) from error
+    measurer.remarks.extend(f"{fault.what} {fault.remedy}" for fault in faults)
+
 
 INTERRUPTED = "Interrupted: what had been measured was kept, the rest was not measured."
 MOST_REMARKS = 3

@@ -1,10 +1,11 @@
-"""Detects the site and chooses the launcher."""
+"""Detects the site: its launcher, the hosts that are reached over ssh, and its fabric's cables and routes."""
 
 import os
 import shutil
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,23 +19,145 @@ from seatrial.archive.reader import (
     read_entries,
     read_facts_texts,
     read_info,
+    read_wiring,
     refuse_damaged,
 )
-from seatrial.driver.named_hosts import named_hosts
-from seatrial.launch.contract import Launcher
+from seatrial.fabric import forwarding, ibnetdiscover
+from seatrial.fabric import routed_fabric as routed
+from seatrial.fabric.slurm_topology import parse_leaf_file
+from seatrial.files.inputs import MAP_BYTES, ROUTES_BYTES, argument_text
+from seatrial.launch.contract import Hosts, Launcher
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment, Where
 from seatrial.launch.environments.kinds import AUTO, parse_environment
-from seatrial.launch.hosts.job_nodes import JobNodes, job_nodes
+from seatrial.launch.hosts.host_file import refuse_names
+from seatrial.launch.hosts.job_nodes import JobNodes, in_other_job, job_nodes
 from seatrial.launch.hosts.launcher import HostsLauncher
 from seatrial.launch.line_parser import is_srun, launcher_of
 from seatrial.launch.local import LocalLauncher
 from seatrial.launch.mpi import Family, Mpi, find_mpi, host_mpirun
 from seatrial.launch.probe_build import build, default_folder, prebuilt
 from seatrial.launch.replay import ReplayLauncher
+from seatrial.launch.site_outputs import discover, read_tables
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, UsageError
-from seatrial.model.settings import SiteSettings, Start
+from seatrial.model.fabric import Fabric
+from seatrial.model.settings import CheckSettings, SiteSettings, Start
+from seatrial.model.words import count
 from seatrial.slurm.presence import is_here
+
+if TYPE_CHECKING:
+    from seatrial.fabric.routed_fabric import RoutedFabric
+
+
+LIVE = "live"
+MOST_NAMED = 4
+
+
+def wiring_of(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> "RoutedFabric | None":
+    """The fabric of these nodes by its cables; None where none was named.
+
+    A replay has the recorded one, unless another is named. Raises UsageError for texts that are invalid or know none
+    of the nodes, LaunchError where a live fabric cannot be queried, DamagedRun.
+    """
+    if not settings.fabric:
+        for option, given in (("--routes", settings.routes), ("--device", settings.device)):
+            if given:
+                raise UsageError(f"{option} {given} describes a fabric that is not given.", "Add --fabric.")
+        return read_wiring(settings.replay) if settings.replay else None
+    fabric = ibnetdiscover.parse_fabric(
+        discover() if settings.fabric == LIVE else argument_text(Path(settings.fabric), MAP_BYTES)
+    )
+    tables = None
+    if settings.routes:
+        tables = forwarding.parse_tables(
+            read_tables() if settings.routes == LIVE else argument_text(Path(settings.routes), ROUTES_BYTES), fabric
+        )
+    source = fabric.source if settings.fabric == LIVE else Path(settings.fabric).name
+    routing = routed.make_routing(fabric, tables, nodes, hosts.fabric, device=settings.device, source=source)
+    return routed.RoutedFabric(routing)
+
+
+def with_leaf_file(settings: CheckSettings, hosts: Hosts) -> Hosts:
+    """The hosts with the leaves of --leaves, if it is given.
+
+    A replay may be of another cluster: the file that a site's defaults name does not hold for it. Raises UsageError for
+    a file that cannot be read so, and for one that has none of the nodes.
+    """
+    if not settings.leaves or (settings.replay and "--leaves" in settings.from_site):
+        return hosts
+    path = Path(settings.leaves)
+    try:
+        leaf_of = parse_leaf_file(argument_text(path, MAP_BYTES))
+    except ValueError as error:
+        raise UsageError(
+            f"--leaves {settings.leaves!r}: {error}.",
+            "Write `n[1-4] leaf1` on each line, or give topology.conf or topology.yaml.",
+        ) from error
+    known = {node: leaf_of[node] for node in hosts.nodes if node in leaf_of}
+    if not known:
+        few = ", ".join(list(leaf_of)[:MOST_NAMED])
+        raise UsageError(f"--leaves {settings.leaves!r} has none of the nodes; it has {few}.", "Name another file.")
+    lacking = len(hosts.nodes) - len(known)
+    without = f", {count(lacking, 'node')} without one" if lacking else ""
+    source = f"{path.name}: {count(len(set(known.values())), 'leaf switch', 'leaf switches')}{without}"
+    return msgspec.structs.replace(hosts, fabric=Fabric(leaf_of=known, source=source))
+
+
+def with_leaves(hosts: Hosts, wiring: "RoutedFabric | None") -> Hosts:
+    """The hosts with the leaves of the wiring, if there is one."""
+    if wiring is None:
+        return hosts
+    return msgspec.structs.replace(hosts, fabric=Fabric(leaf_of=dict(wiring.leaf_of), source=wiring.source))
+
+
+NAMED = "named"
+"""What JobNodes has as scheduler where a user named the hosts."""
+
+
+def uses_ssh(settings: SiteSettings) -> bool:
+    """Whether nodes are reached over ssh: hosts are named, or Slurm does not answer in a job of another scheduler."""
+    if settings.hosts or settings.launcher == "ssh":
+        return True
+    return settings.launcher == "auto" and in_other_job(os.environ) and not is_here()
+
+
+def named_hosts(settings: SiteSettings, job: JobNodes | None = None) -> JobNodes:
+    """The hosts that the settings name, else those of `job` or of the job around us.
+
+    Raises UsageError where there are none, and for options that need Slurm; LaunchError where a job hides its nodes.
+    """
+    if settings.launcher not in ("auto", "ssh"):
+        raise UsageError(
+            f"Hosts are measured over ssh, not by --launcher {settings.launcher}.", "Leave out one of the two."
+        )
+    for option, given in (
+        ("--partition", settings.partition),
+        *settings.slurm.options,
+        ("--idle-only", settings.idle_only),
+        ("--node-hours", settings.node_hours),
+        ("--mpi", settings.mpi),
+        ("--start srun", settings.start is Start.SRUN),
+    ):
+        if given and option not in settings.from_site:
+            raise UsageError(f"{option} is for Slurm, and these hosts are measured over ssh.", "Leave it out.")
+    if settings.hosts:
+        return JobNodes(scheduler=NAMED, nodes=settings.hosts)
+    around = job or job_nodes(os.environ)
+    if around is None:
+        raise UsageError(
+            "--launcher ssh needs to know the hosts.",
+            "Name them with --hosts or --hostfile, or use it in a job of PBS, LSF or Flux.",
+        )
+    return around
+
+
+def chosen_hosts(settings: SiteSettings) -> tuple[str, ...]:
+    """The hosts that are to be read: the settings' nodes, else all. Raises as `named_hosts`, and for bad names."""
+    hosts = named_hosts(settings).nodes
+    wanted = settings.nodes or hosts
+    refuse_names(hosts, wanted)
+    return wanted
+
 
 LAUNCHERS = ("auto", "slurm", "local", "ssh")
 launcher_factory: ContextVar[Callable[..., Launcher] | None] = ContextVar("launcher_factory", default=None)

@@ -10,7 +10,7 @@ from seatrial.driver.benchmark.definition import SUFFIX, benchmark_and_text
 from seatrial.driver.benchmark.scratch import MOST_BYTES, own_scratch
 from seatrial.files.inputs import read_beginning, read_end
 from seatrial.launch.contract import Launcher, StartsPrograms
-from seatrial.model.benchmark_run import BenchmarkRequest, StepResult
+from seatrial.model.benchmark import BenchmarkRequest, StepResult
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import SiteProgram
 from seatrial.process.file_output import Command, Ended, run_beside

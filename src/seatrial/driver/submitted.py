@@ -11,12 +11,11 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
+from seatrial.archive.layout import DamagedRun, damage, read_inside, read_record
 from seatrial.archive.reader import find_run
-from seatrial.archive.run_files import DamagedRun, damage, read_inside, read_record
 from seatrial.archive.writer import sentences
-from seatrial.files.home_folders import temporary_folder
 from seatrial.files.inputs import DESCRIPTION_BYTES, decoded
-from seatrial.files.owners import entries, is_own
+from seatrial.files.owners import entries, is_own, temporary_folder
 from seatrial.files.writing import own_folder, tentative_folder
 from seatrial.model.errors import NoRun, UsageError
 from seatrial.model.settings import CheckSettings

@@ -1,4 +1,4 @@
-"""A run on two nodes: the frame that curves and saturation share."""
+"""A run on two nodes: the frame that curves and saturation share, and the rails between the two."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -13,16 +13,22 @@ from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Run
 from seatrial.launch.contract import Hosts, Launcher, StartManner, StartsByDefault
+from seatrial.launch.mpi import family_of
+from seatrial.launch.rails import rail_manner
+from seatrial.limits.rail_paths import RailDevice, no_rail_because, rail_named, shared_rails
+from seatrial.locate.evidence import run_value
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.placement import DefaultStart
+from seatrial.model.measurement import DefaultStart, Kernel, Phase, Round, Shape
 from seatrial.model.run import RecordedRun, is_kind
 from seatrial.model.settings import CurveSettings, SaturateSettings, SiteSettings
 from seatrial.model.words import count
+from seatrial.pairs.sizes import Pace
 
 Pair = tuple[str, str]
 MOST_KINDS = 4
 """More kinds are rather names of racks."""
 DEFAULT_LOG = "default-launch.err"
+PILOT_BYTES = 8
 
 
 class TwoNodesOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +69,21 @@ class TwoNodes(Run):
         ranks = "" if ranks_per_node == 1 else f", {ranks_per_node} ranks each"
         self.progress.stage(f"Starting the probe on both nodes{ranks}")
         self.measurer.begin(StartManner(ranks_per_node=ranks_per_node))
+
+    def pilot(self, most_bytes: int, rails: int = 1) -> Pace:
+        """Latency of a small message and rate of the largest; without results of the pilot, the default pace.
+
+        The rate is divided by `rails`, which may all be in use: rounds then last long enough over one as well.
+        """
+        for size in (PILOT_BYTES, most_bytes):
+            shape = Shape(kernel=Kernel.PINGPONG, message_bytes=size, window=1, warmup=2, iterations=3)
+            self.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=shape, pairs=(self.pair,)))
+        times = [run_value(measured) for measured in self.measurer.measurements if measured.times_s]
+        if len(times) < 2 or times[1] <= times[0]:
+            return Pace()
+        pace = Pace(latency_s=max(times[0], 1e-7), bytes_per_s=most_bytes / (times[1] - times[0]) / rails)
+        self.measurer.window_s = pace.time_s(most_bytes)
+        return pace
 
     def look_at_default(self) -> None:
         """See where the MPI's own launcher would put the ranks; for the report alone, so that no failure matters."""
@@ -128,3 +149,46 @@ def pick_ends(nodes: Sequence[str], hosts: Hosts, ends: Sequence[str]) -> Pair:
             number = count(len(nodes), "node")
             raise SeatrialError(f"{end} cannot be measured: {why or f'it is not one of the {number} here'}.")
     return ends[0], ends[1]
+
+
+def choose_rails(trial: TwoNodes, wanted: Sequence[str]) -> tuple[tuple[RailDevice, ...], tuple[str, ...]]:
+    """The rails to compare, two at least and of one kind, and what is to be said of others. Raises SeatrialError."""
+    unread = [node for node in trial.pair if node not in trial.facts]
+    if unread:
+        raise SeatrialError(f"The facts of {unread[0]} could not be read, and they show which rails it has.")
+    ends = [trial.facts[node] for node in trial.pair]
+    if not wanted:
+        found = shared_rails(*ends)
+        if len(found.rails) < 2:
+            have = ", ".join(rail.name for rail in found.rails) or "none"
+            why = f"; {'; '.join(found.left_out)}" if found.left_out else ""
+            pair = " and ".join(trial.pair)
+            raise SeatrialError(f"{pair} share fewer than two rails that are up: {have}{why}.")
+        return found.rails, tuple(f"{said}." for said in found.left_out)
+    chosen = []
+    for name in dict.fromkeys(wanted):
+        for facts in ends:
+            if rail_named(facts, name) is None:
+                raise UsageError(f"--rails {name}: {no_rail_because(facts, name)}.", "Name rails that both nodes have.")
+        chosen += [rail for rail in [rail_named(ends[0], name)] if rail is not None]
+    kinds = dict.fromkeys(rail.kind for rail in chosen)
+    if len(chosen) < 2 or len(kinds) > 1:
+        said = f"of {' and '.join(kinds)}" if len(kinds) > 1 else "one alone"
+        raise UsageError(f"--rails {','.join(wanted)}: {said}.", "Name two rails or more, of one kind.")
+    return tuple(chosen), ()
+
+
+def manners_of(
+    library: str, rails: Sequence[RailDevice], variants: dict[str, tuple[str, ...]]
+) -> dict[str, StartManner]:
+    """Variant -> how to start a probe that is restricted to it. Raises SeatrialError if no setting is known."""
+    found = {}
+    for variant, names in variants.items():
+        manner = rail_manner(family_of(library), rails[0].kind, names)
+        if manner is None:
+            raise SeatrialError(
+                f"How {library.partition(',')[0] or 'this MPI'} is limited to one {rails[0].kind} rail is not known.",
+                "Set it by hand in the environment, and measure once with each setting, without --rails.",
+            )
+        found[variant] = manner
+    return found

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 import msgspec
 
-from seatrial.model.fabric_map import DeviceKind, FabricMap
+from seatrial.model.fabric import DeviceKind, FabricMap
 from seatrial.model.hca import data_bits_per_s
 
 DIVISIONS = 64

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.fabric.link_problem import problem
-from seatrial.model.number_text import count_of
 from seatrial.model.subject import device
+from seatrial.model.unit_text import count_of
 from seatrial.model.verdict import Finding, FindingKind
 
 HEAD = re.compile(r"^# Port\w*\s?(?:extended )?[Cc]ounters: Lid (\d{1,18}) port (\d{1,18})")

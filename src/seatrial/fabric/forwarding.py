@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric_map import NO_LID, DeviceKind, End, FabricMap
+from seatrial.model.fabric import NO_LID, DeviceKind, End, FabricMap
 
 HEAD = re.compile(r"^(?:Unicast lids .*\bguid|dump_ucast_routes: Switch) 0x([0-9a-fA-F]{1,16})\b")
 ENTRY = re.compile(r"^0x([0-9a-fA-F]{1,8})\s+(?::\s+)?(\d{1,3})\b(.*)$")

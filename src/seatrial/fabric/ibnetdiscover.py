@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from seatrial.fabric.map_lines import MapLines, kind_of, without_last
 from seatrial.fabric.opareport import is_opareport, parse_opareport
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric_map import DeviceKind, End, FabricDevice, FabricMap
+from seatrial.model.fabric import DeviceKind, End, FabricDevice, FabricMap
 from seatrial.model.words import NaturalKey, natural_key
 
 HEAD = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d{1,18})\s+"([^"]+)"\s*(?:#\s*"(.*)"(.*))?')

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.model.fabric_map import FabricDevice, FabricLink
+from seatrial.model.fabric import FabricDevice, FabricLink
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.subject import Subject
 from seatrial.model.verdict import Finding, FindingKind

@@ -11,7 +11,7 @@ from seatrial.fabric.link_problem import (
     rate_text,
     slower_end,
 )
-from seatrial.model.fabric_map import FabricDevice, FabricLink, FabricMap
+from seatrial.model.fabric import FabricDevice, FabricLink, FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, verb

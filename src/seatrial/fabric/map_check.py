@@ -18,9 +18,15 @@ from seatrial.fabric.link_problem import (
     problem,
 )
 from seatrial.fabric.link_rates import rate_faults
-from seatrial.fabric.map_integrity import integrity_problems, one_sided
-from seatrial.fabric.missing_cables import MOST_SWITCHES, MissingCables, missing_cables, too_many
-from seatrial.model.fabric_map import DeviceKind, FabricDevice, FabricLink, FabricMap
+from seatrial.fabric.map_integrity import (
+    MOST_SWITCHES,
+    MissingCables,
+    integrity_problems,
+    missing_cables,
+    one_sided,
+    too_many,
+)
+from seatrial.model.fabric import DeviceKind, FabricDevice, FabricLink, FabricMap
 from seatrial.model.subject import FABRIC, device, link
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count, natural_key

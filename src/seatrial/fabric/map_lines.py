@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from seatrial.model.fabric_map import (
+from seatrial.model.fabric import (
     NO_LID,
     Address,
     DeviceKind,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from seatrial.fabric.map_lines import MapLines, kind_of, without_last
-from seatrial.model.fabric_map import End, FabricDevice, FabricMap
+from seatrial.model.fabric import End, FabricDevice, FabricMap
 from seatrial.model.hca import OPA100
 
 SOURCE = "opareport"

@@ -12,8 +12,7 @@ from seatrial.fabric.ibnetdiscover import adapters_of, unique_names
 from seatrial.fabric.parts import FabricPart, FabricParts, PartKind
 from seatrial.fabric.routes import Hop, Numbers, Route, Routes
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric import Component, Fabric
-from seatrial.model.fabric_map import DeviceKind, FabricLink, FabricMap
+from seatrial.model.fabric import Component, DeviceKind, Fabric, FabricLink, FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.words import count, some, verb
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.model.fabric_map import DeviceKind, End, FabricMap
+from seatrial.model.fabric import DeviceKind, End, FabricMap
 
 Hop = int
 """A direction of a cable: twice the number of the link in the map, plus one from its second end to its first."""

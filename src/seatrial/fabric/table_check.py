@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from seatrial.fabric.forwarding import NO_PORT, Tables
 from seatrial.fabric.link_problem import device_name, problem
 from seatrial.fabric.routes import Routes
-from seatrial.model.fabric_map import FabricMap
+from seatrial.model.fabric import FabricMap
 from seatrial.model.subject import device
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count, some

@@ -13,7 +13,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
-from seatrial.files.reading import LeadsOut, open_below, open_given
+from seatrial.files.owners import LeadsOut, open_below, open_given
 from seatrial.model.errors import UsageError
 from seatrial.model.units import size
 

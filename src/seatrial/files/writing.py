@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from seatrial.files.owners import is_ours, note_owner, owner_of, user_name
-from seatrial.files.reading import MOST_LINKS
+from seatrial.files.owners import MOST_LINKS, is_ours, note_owner, owner_of, user_name
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -10,8 +10,8 @@ from typing import NoReturn
 
 import click
 
-from seatrial.archive import closing
-from seatrial.cli import archived_headlines, completion, operation
+from seatrial.archive import contents
+from seatrial.cli import completion, operation
 from seatrial.cli.json_output import JSON_OUTPUT, NAGIOS, is_wanted
 from seatrial.cli.main import ASKED, seatrial
 from seatrial.frame import memory, streams
@@ -78,7 +78,7 @@ def invoke(arguments: Sequence[str]) -> int:
     JSON_OUTPUT.begin(arguments)
     if JSON_OUTPUT.wanted and JSON_OUTPUT.nagios:
         raise UsageError("--json and --nagios print different things.", "Give one of them.")
-    of_closing = vars(closing)  # empty until a command closes a run
+    of_closing = vars(contents)  # empty until a command closes a run
     of_closing.get("CLOSED", []).clear()
     try:
         with seatrial.make_context("seatrial", list(arguments)) as context:
@@ -88,7 +88,7 @@ def invoke(arguments: Sequence[str]) -> int:
         return done.exit_code
     finally:
         if of_closing.get("CLOSED"):
-            archived_headlines.keep_all(of_closing["CLOSED"])
+            operation.keep_all(of_closing["CLOSED"])
             operation.leave_verdicts(of_closing["CLOSED"])
     return result if isinstance(result, int) else ExitCode.PASS
 

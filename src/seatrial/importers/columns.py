@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import NUMBER
+from seatrial.model.unit_text import NUMBER
 from seatrial.model.words import count
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-"})

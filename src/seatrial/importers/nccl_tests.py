@@ -11,8 +11,8 @@ from seatrial.importers.pair_lines import Pair
 from seatrial.importers.printed_text import plain
 from seatrial.limits.collectives import COLLECTIVES, bus_factor
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import NUMBER, is_number, number_of, whole_number
 from seatrial.model.pair_table import DEAD_BANDWIDTH, PairTable, repeated_pair_table
+from seatrial.model.unit_text import NUMBER, is_number, number_of, whole_number
 from seatrial.model.words import count
 
 MARK = re.compile(r"^#?[ \t]*+nThreads?[: ]\s*\d{1,6}\s+nGpus|^#\s+size\s+count\b.{0,80}\balgbw\b", re.MULTILINE)

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import is_number
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, Places, Reals
+from seatrial.model.unit_text import is_number
 from seatrial.model.units import BANDWIDTH, LATENCY
 
 FEW_OTHERS = 2

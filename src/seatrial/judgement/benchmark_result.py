@@ -17,18 +17,17 @@ from seatrial.judgement.job import Job, job_of, with_carrying_ports
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.past import past_of_figure, slower_benchmark
 from seatrial.judgement.rank_notes import first_ranks
-from seatrial.limits.gpus import host_term, peer_term
+from seatrial.limits.node import host_term, peer_term
 from seatrial.limits.path import path_limit
 from seatrial.limits.peak import compute_peaks
 from seatrial.model import subject
-from seatrial.model.benchmark import Breach, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, StepResult
+from seatrial.model.benchmark import BenchmarkPlan, Breach, Output, StepResult
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import ALL_NODES, ImportedValue
 from seatrial.model.limit import ComputePeak, Limit, NoLimit
+from seatrial.model.measurement import RankPlace, node_of
 from seatrial.model.past import PastRatio
-from seatrial.model.placement import RankPlace, node_of
 from seatrial.model.run import Ending, RecordedRun, RunInfo
 from seatrial.model.settings import RunSettings
 from seatrial.model.units import duration

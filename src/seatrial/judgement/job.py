@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.drift.changes import FactDrift, changes
-from seatrial.drift.network_differences import growth, tcp_resent_between
+from seatrial.drift.peer_groups import growth, tcp_resent_between
 from seatrial.limits.path import path_limits
-from seatrial.model.benchmark import Output
-from seatrial.model.benchmark_run import StepResult
+from seatrial.model.benchmark import Output, StepResult
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
-from seatrial.model.placement import RankPlace
+from seatrial.model.measurement import RankPlace
 from seatrial.node.hcas import BOTH_WAYS, PORT_UNIT_BYTES
 
 SECTIONS = "section_time_s"

@@ -20,11 +20,9 @@ from seatrial.judgement.nodes.run_values import node_values
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import ImportedValue, Sense
 from seatrial.model.judgement import NodeVerdict
-from seatrial.model.measurement import Estimate
+from seatrial.model.measurement import Estimate, node_of
 from seatrial.model.node_trials import Measure, NodeTrials
-from seatrial.model.own_job import EarlierRun
-from seatrial.model.past import FactChange, Past, PastRatio
-from seatrial.model.placement import node_of
+from seatrial.model.past import EarlierRun, FactChange, Past, PastRatio
 from seatrial.model.run import RecordedRun, RunInfo
 from seatrial.model.run_values import Reals
 from seatrial.model.settings import PRACTICAL, CheckSettings, Settings

@@ -8,8 +8,7 @@ from seatrial.benchmarks import catalogue, gates, generic
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.failures.start_failure import explain
 from seatrial.judgement.benchmark_result import limits_of_nodes
-from seatrial.model.benchmark import Output
-from seatrial.model.benchmark_run import StepResult
+from seatrial.model.benchmark import Output, StepResult
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.settings import SiteProgram

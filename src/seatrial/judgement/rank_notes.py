@@ -3,10 +3,18 @@
 from collections.abc import Mapping, Sequence
 
 from seatrial.model.facts import NodeFacts
-from seatrial.model.placement import ProbeStart, RankPlace
+from seatrial.model.measurement import ProbeStart, RankPlace
 from seatrial.model.run import RecordedRun
-from seatrial.node.adapter_distance import Adapters, Distance, adapters_of, distance, usable_cores
-from seatrial.node.rank_places import cores_of, known_cores, rank_names
+from seatrial.node.rank_places import (
+    Adapters,
+    Distance,
+    adapters_of,
+    cores_of,
+    distance,
+    known_cores,
+    rank_names,
+    usable_cores,
+)
 from seatrial.rules.base import named
 from seatrial.rules.ranks import loose_ranks
 

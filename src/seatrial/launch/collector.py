@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-from seatrial.files.home_folders import temporary_folder
+from seatrial.files.owners import temporary_folder
 from seatrial.model.errors import LaunchError, SeatrialError
 from seatrial.process.process import run
 

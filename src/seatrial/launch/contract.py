@@ -9,9 +9,8 @@ import msgspec
 from seatrial.model.errors import LaunchError
 from seatrial.model.fabric import Fabric
 from seatrial.model.loss import Loss
-from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement, Round
-from seatrial.model.own_job import OwnJob
-from seatrial.model.placement import DefaultStart
+from seatrial.model.measurement import DefaultStart, GroupMeasurement, GroupRound, Measurement, Round
+from seatrial.model.past import OwnJob
 from seatrial.model.run import NodeState
 from seatrial.model.settings import Start
 from seatrial.process.process import run

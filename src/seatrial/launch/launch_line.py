@@ -11,8 +11,7 @@ from pathlib import Path
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, StartManner
 from seatrial.launch.environments.discovery import find_program
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment, Where
-from seatrial.launch.line_options import Dialect
-from seatrial.launch.line_parser import LaunchLine, is_srun, launcher_of
+from seatrial.launch.line_parser import Dialect, LaunchLine, is_srun, launcher_of
 from seatrial.launch.mpi import Family, family_of
 from seatrial.launch.probe_text import hosts_by_rank
 from seatrial.launch.session import PipeSession

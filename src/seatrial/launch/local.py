@@ -14,7 +14,7 @@ from seatrial.launch.mpiexec import default_argv, default_line, without_schedule
 from seatrial.launch.session import PipeSession, look
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import NO_FABRIC
-from seatrial.model.placement import DefaultStart
+from seatrial.model.measurement import DefaultStart
 from seatrial.process.process import Completed, run
 
 START_TIMEOUT_S = 60.0

@@ -7,9 +7,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from seatrial.files.home_folders import cache_folder
-from seatrial.files.owners import is_own_alone
-from seatrial.files.trust import distrust
+from seatrial.files.owners import cache_folder, distrust, is_own_alone
 from seatrial.launch.collector import source_folder
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.mpi import Mpi

@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, StartManner
 from seatrial.model.errors import RoundRefused
-from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement, Round
-from seatrial.model.placement import DefaultStart
+from seatrial.model.measurement import DefaultStart, GroupMeasurement, GroupRound, Measurement, Round
 from seatrial.model.run import RunInfo
 
 Key = tuple[object, ...]

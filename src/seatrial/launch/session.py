@@ -23,8 +23,7 @@ from seatrial.launch.probe_text import (
 )
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
 from seatrial.model.loss import Loss
-from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement, Round
-from seatrial.model.placement import DefaultStart
+from seatrial.model.measurement import DefaultStart, GroupMeasurement, GroupRound, Measurement, Round
 from seatrial.process.pipe import LinePipe
 
 Asked = TypeVar("Asked")

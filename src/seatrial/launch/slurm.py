@@ -23,9 +23,9 @@ from seatrial.launch.session import PipeSession, look
 from seatrial.launch.step_facts import StepReader
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import Fabric
+from seatrial.model.measurement import DefaultStart
 from seatrial.model.node_list import expand, node_list
-from seatrial.model.own_job import OwnJob
-from seatrial.model.placement import DefaultStart
+from seatrial.model.past import OwnJob
 from seatrial.model.run import NodeState
 from seatrial.model.settings import SlurmRequest, Start
 from seatrial.process.keeper import Keeper
@@ -34,6 +34,7 @@ from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
 from seatrial.slurm.allocation import Allocation, NodesLost, obtain, with_request
 from seatrial.slurm.broadcast import ProgramCopy, copied
+from seatrial.slurm.census import WantedNodes, select
 from seatrial.slurm.held_nodes import HELD_JOB, see_own_job
 from seatrial.slurm.job import job_around, refuse_clusters
 from seatrial.slurm.presence import (
@@ -51,7 +52,6 @@ from seatrial.slurm.presence import (
     reserved_nodes,
 )
 from seatrial.slurm.queue import job_ending, new_job_name
-from seatrial.slurm.selection import WantedNodes, select
 
 START_TIMEOUT_S = 60.0
 HURRIED_START_S = 7.0

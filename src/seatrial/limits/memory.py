@@ -5,8 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from seatrial.limits.microarchitectures import CHANNEL_BYTES, Memory, Microarchitecture, SocketLink, recognise
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import Dimm
+from seatrial.model.facts import Dimm, NodeFacts
 from seatrial.model.limit import Limit, LimitTerm, NoLimit, Terms, least
 from seatrial.model.words import count
 

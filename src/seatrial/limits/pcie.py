@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from seatrial.model.hardware import PciHop
+from seatrial.model.facts import PciHop
 from seatrial.model.pcie import link_bytes_per_s, links_of, links_text
 
 FLIT_MODE = 64e9

@@ -15,7 +15,7 @@ from seatrial.limits.pcie import (
     raw_bytes_per_s,
     state_of,
 )
-from seatrial.model.hardware import PciDevice
+from seatrial.model.facts import PciDevice
 from seatrial.model.limit import LimitTerm, Terms
 from seatrial.model.pcie import ENCODINGS
 

@@ -3,8 +3,7 @@
 import re
 
 from seatrial.limits.microarchitectures import nominal_hz, recognise
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import IN_NAME
+from seatrial.model.facts import IN_NAME, NodeFacts
 from seatrial.model.limit import ComputePeak, NoLimit
 
 BY_INSTRUCTION_SET = (

@@ -4,14 +4,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.limits.ethernet import side_of, tcp_payload_term
 from seatrial.limits.node import cut_term
-from seatrial.limits.path import path_limit
+from seatrial.limits.path import Rail, gate_of, path_limit, together
 from seatrial.limits.pcie_path import MemoryAccess, link_rates
-from seatrial.limits.ports import node_ports
-from seatrial.limits.rails import Rail, gate_of, together
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import PciDevice
+from seatrial.limits.ports import node_ports, side_of, tcp_payload_term
+from seatrial.model.facts import NodeFacts, PciDevice
 from seatrial.model.limit import Limit, LimitTerm, NoLimit, Terms, least
 from seatrial.model.units import bandwidth
 
@@ -122,7 +119,7 @@ def rail_limit(source: NodeFacts, target: NodeFacts, rails: Sequence[str]) -> Li
     direction.
 
     One rail: the limit of a path with only this rail. Several: their sum, and no more than the PCIe links above them
-    let through together (`limits.rails.together`, a maximum flow) at either end. The gate is that of these rails.
+    let through together (`limits.path.together`, a maximum flow) at either end. The gate is that of these rails.
     """
     if len(rails) == 1:
         return path_limit(only(source, rails), only(target, rails))

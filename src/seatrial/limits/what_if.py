@@ -13,8 +13,7 @@ from seatrial.limits.microarchitectures import CHANNEL_BYTES, recognise
 from seatrial.limits.path import with_capacity
 from seatrial.limits.ports import node_ports
 from seatrial.model.errors import UsageError
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import Dimm, MemoryFacts, PciDevice, PciHop
+from seatrial.model.facts import Dimm, MemoryFacts, NodeFacts, PciDevice, PciHop
 from seatrial.model.hca import LANES, Port, PortFamily, data_bits_per_s
 from seatrial.model.unit_text import rate_of
 

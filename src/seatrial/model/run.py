@@ -5,14 +5,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.model.benchmark_run import BenchmarkPlan, StepResult
+from seatrial.model.benchmark import BenchmarkPlan, StepResult
 from seatrial.model.fabric import NO_FABRIC, Fabric, Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.loss import CappedPair, SessionLoss
-from seatrial.model.measurement import GroupMeasurement, Measurement
-from seatrial.model.own_job import OwnJob
-from seatrial.model.past import Past
-from seatrial.model.placement import DefaultStart, ProbeStart
+from seatrial.model.measurement import DefaultStart, GroupMeasurement, Measurement, ProbeStart
+from seatrial.model.past import OwnJob, Past
 from seatrial.model.settings import CheckSettings, NodesSettings, Settings, SiteProgram
 
 PARTITION_WORD = "partition="

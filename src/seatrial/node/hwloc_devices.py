@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from seatrial.model.facts import NetworkInterface
-from seatrial.model.hardware import PciDevice, PciHop
+from seatrial.model.facts import NetworkInterface, PciDevice, PciHop
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.pcie import link_bytes_per_s, links_of, links_text
 from seatrial.model.words import Unknown

@@ -5,14 +5,13 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import ProcessorFacts, Topology
+from seatrial.model.facts import NodeFacts, ProcessorFacts, Topology
 from seatrial.model.system import Firmware, SystemFacts
 from seatrial.node.frame import whole_number
-from seatrial.node.frequencies import named_hz
 from seatrial.node.gpus import facts_from_smi, is_smi
 from seatrial.node.hwloc_devices import NOT_TOLD, PLACES, Devices, hwloc_devices, infos, parse_hwloc
 from seatrial.node.nccl_topology import facts_from_nccl, is_nccl_topology
+from seatrial.node.processor import named_hz
 from seatrial.node.processor_sets import Numbers, masked
 from seatrial.node.topology import xml_topology
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from seatrial.model.hardware import Dimm, MemoryFacts
+from seatrial.model.facts import Dimm, MemoryFacts
 from seatrial.node.frame import NO_ANSWER, Frame, answer, why_no_answer
 from seatrial.node.processor_sets import number
 

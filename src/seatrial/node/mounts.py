@@ -1,9 +1,114 @@
-"""Mounts and whether they respond, from a frame; which mounts are transient."""
+"""Mounts and whether they respond, from a frame; maps of the automounter, and why a path below them cannot be reached.
 
+auto.master(5) and autofs(5): the master map has a line for each mount point and its map; the keys of an indirect map
+are names below the mount point, those of a direct map (`/-`) are whole paths. A map by its name is a file in /etc or,
+if that does not exist, a map of NIS; a line `+NAME` includes the lines of another map.
+"""
+
+import itertools
 import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from seatrial.model.system import Mount
+from seatrial.model.system import AutomountKey, Mount
 from seatrial.node.frame import Frame
+
+MASTER = "/etc/auto.master"
+INCLUDED = re.compile(r"/etc/auto\.master\.d/[^/]+\.autofs")
+DIRECT = "/-"
+WILDCARD = "*"
+MAP_TYPE = re.compile(r"(?:file|yp|nis)(?:,[a-z]+)?:")
+NIS = "ypcat -k {}"
+LONGEST_PATH = 4096
+"""PATH_MAX of Linux."""
+MOST_KEYS = 50_000
+
+
+def read_automounts(frame: Frame) -> tuple[AutomountKey, ...]:
+    """The entries in the order of the daemon: each mount point of the master map, then the keys of its map.
+
+    The first MOST_KEYS: a map may be that of any number of mount points.
+    """
+    included = sorted(path for path in frame.files if INCLUDED.fullmatch(path))
+    masters = [MASTER, *included] if MASTER in frame.files else included
+    maps: dict[str, list[tuple[str, str]]] = {}
+    lines = (line for master in masters for line in _lines(frame, master))
+    keys = (key for line in lines for key in _of_mount_point(frame, line, maps))
+    return tuple(itertools.islice((key for key in keys if len(key.path) <= LONGEST_PATH), MOST_KEYS))
+
+
+def _of_mount_point(frame: Frame, line: str, maps: dict[str, list[tuple[str, str]]]) -> Iterator[AutomountKey]:
+    """`maps`: those that were read already, name -> keys and where they lead."""
+    words = line.split()
+    if len(words) < 2 or not words[0].startswith("/"):
+        return
+    point, name = words[0].rstrip("/") or "/", MAP_TYPE.sub("", words[1])
+    if words[0] != DIRECT:
+        yield AutomountKey(path=point, map=name, whole=True)
+    if name not in maps:
+        entries = (entry.strip().partition(" ") for entry in _lines(frame, name))
+        maps[name] = [(key, "".join(location.split()[-1:])) for key, _, location in entries]
+    for key, place in maps[name]:
+        if words[0] == DIRECT and key.startswith("/"):
+            yield AutomountKey(path=key.rstrip("/"), map=name, location=place)
+        elif words[0] != DIRECT and "/" not in key:
+            path = point if key == WILDCARD else f"{point}/{key}"
+            yield AutomountKey(path=path, map=name, location=place)
+
+
+def _lines(frame: Frame, name: str) -> Iterator[str]:
+    """The entries of a map, and of the maps of NIS that it includes."""
+    path = name if name.startswith("/") else f"/etc/{name}"
+    for line in frame.files[path] if path in frame.files else _of_nis(frame, name):
+        if line.startswith("+"):
+            yield from _of_nis(frame, line[1:].split()[0] if line[1:].split() else "")
+        else:
+            yield line
+
+
+def _of_nis(frame: Frame, name: str) -> tuple[str, ...]:
+    printed = frame.commands.get(NIS.format(name))
+    return printed.lines if printed is not None and printed.status == 0 else ()
+
+
+def entries_of(path: str, keys: Sequence[AutomountKey]) -> tuple[AutomountKey, ...]:
+    """The entries that take this path or a folder above it, in their order."""
+    above = {path, *(path[:place] for place, letter in enumerate(path) if letter == "/")}
+    return tuple(key for key in keys if key.path.rstrip("/") in above)
+
+
+class Obstacle(NamedTuple):
+    """Why a path cannot be reached, in a few words and as a clause."""
+
+    brief: str
+    clause: str
+
+
+def obstacle_of(path: str, keys: Sequence[AutomountKey]) -> Obstacle | None:
+    """The entry that takes a path away from the one that is meant for it; None where the maps do not explain it.
+
+    The entry with the longest path is meant. A mount point that was taken before belongs to the automounter as a whole,
+    so what a later map says of places below it is never asked.
+    """
+    entries = entries_of(path, keys)
+    if not entries:
+        return None
+    meant = max(entries, key=lambda key: (len(key.path), not key.whole))
+    first = entries[0]
+    inside = [key for key in entries if key.map == first.map and not key.whole]
+    if first.map != meant.map and len(first.path) <= len(meant.path):
+        taken = inside[-1] if inside else first
+        return Obstacle(
+            f"{taken.path} of {first.map} takes it first",
+            f"{taken.path} ({first.map}) comes first and takes it, so {meant.path} ({meant.map}) is never asked",
+        )
+    if first.whole and not inside and path != first.path:
+        key = path.removeprefix(f"{first.path.rstrip('/')}/").partition("/")[0]
+        return Obstacle(
+            f"{first.map} has no key {key}", f"{first.path} is automounted, and {first.map} has no key {key}"
+        )
+    return None
+
 
 MOUNTS = "/proc/mounts"
 KERNELS_OWN = frozenset(

@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
-from seatrial.model.facts import NodeFacts
-from seatrial.model.gpu import Gpu
-from seatrial.model.hardware import PciDevice, PciHop, PciKind
+from seatrial.model.facts import Gpu, NodeFacts, PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca
 from seatrial.node.frame import FactsFormatError
 from seatrial.node.gpus import pci_address

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from seatrial.model.hardware import PciDevice, PciHop, PciKind
+from seatrial.model.facts import PciDevice, PciHop, PciKind
 from seatrial.model.words import count
 from seatrial.node.frame import Frame, whole_number
 

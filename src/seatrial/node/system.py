@@ -6,12 +6,10 @@ from collections import defaultdict
 import msgspec
 
 from seatrial.model.system import ClockState, Firmware, Limits, SystemFacts
-from seatrial.node.automounter import read_automounts
 from seatrial.node.frame import Frame, answer, whole_number, why_no_answer
-from seatrial.node.kernel_log import read_kernel_log
-from seatrial.node.mounts import read_mounts, read_paths
+from seatrial.node.mounts import read_automounts, read_mounts, read_paths
 from seatrial.node.processor import cpuinfo
-from seatrial.node.sensors import controller_answer, read_alarms, read_power_limits, read_sensors
+from seatrial.node.sensors import controller_answer, read_alarms, read_kernel_log, read_power_limits, read_sensors
 from seatrial.node.topology_sysfs import NODES, ROWS
 
 KERNEL_CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"

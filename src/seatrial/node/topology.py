@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
-from seatrial.model.hardware import Cache, Core, NumaNode, Topology
+from seatrial.model.facts import Cache, Core, NumaNode, Topology
 from seatrial.node.frame import FactsFormatError, Frame
 from seatrial.node.hwloc_devices import PLACES, parse_hwloc
 from seatrial.node.processor_sets import Numbers, masked, number, package_number

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.model.hardware import Cache, Core, NumaNode, Topology
+from seatrial.model.facts import Cache, Core, NumaNode, Topology
 from seatrial.node.frame import Frame
 from seatrial.node.processor_sets import Numbers, listed, masked, number, package_number
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from seatrial.model.facts import NodeFacts
-from seatrial.model.placement import node_of
+from seatrial.model.measurement import node_of
 
 Part = TypeVar("Part")
 ARRAY_PER_CACHE = 4

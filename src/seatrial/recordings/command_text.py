@@ -6,8 +6,18 @@ from typing import NamedTuple
 
 import msgspec
 
-from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.hardware import Core, MemoryFacts, NumaNode, PciDevice, PciHop, PciKind, ProcessorFacts, Topology
+from seatrial.model.facts import (
+    Core,
+    MemoryFacts,
+    NetworkInterface,
+    NodeFacts,
+    NumaNode,
+    PciDevice,
+    PciHop,
+    PciKind,
+    ProcessorFacts,
+    Topology,
+)
 from seatrial.model.hca import Hca
 from seatrial.model.system import Firmware, SystemFacts
 from seatrial.node.frame import FactsFormatError

@@ -15,7 +15,6 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.writer import sentences_on
-from seatrial.files.home_folders import temporary_folder
 from seatrial.files.inputs import (
     ALL_FACTS_BYTES,
     DESCRIPTION_BYTES,
@@ -25,6 +24,7 @@ from seatrial.files.inputs import (
     decoded,
     read_input,
 )
+from seatrial.files.owners import temporary_folder
 from seatrial.files.writing import rename_folder, replace_file, tentative_folder
 from seatrial.model import formats
 from seatrial.model.errors import UsageError

@@ -5,8 +5,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from seatrial.model.facts import ETHERNET, INFINIBAND, NetworkInterface, NodeFacts
-from seatrial.model.hardware import NumaNode, PciDevice, PciKind, ProcessorFacts, Topology
+from seatrial.model.facts import (
+    ETHERNET,
+    INFINIBAND,
+    NetworkInterface,
+    NodeFacts,
+    NumaNode,
+    PciDevice,
+    PciKind,
+    ProcessorFacts,
+    Topology,
+)
 from seatrial.model.hca import Hca, Port
 from seatrial.model.system import Firmware, SystemFacts
 from seatrial.node.frame import FactsFormatError

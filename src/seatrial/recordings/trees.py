@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from seatrial.files.reading import FILE, FOLDER, open_given
+from seatrial.files.owners import FILE, FOLDER, open_given
 from seatrial.model.errors import SeatrialError, UsageError
 
 LARGEST_BYTES = 1 << 30

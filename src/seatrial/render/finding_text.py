@@ -1,11 +1,15 @@
-"""A finding in words, the same in every form of a report."""
+"""Findings in words: sentences, the first line of a report, and lines that take nodes out of service."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 from seatrial.model import units
+from seatrial.model.node_list import node_list
+from seatrial.model.run import RunInfo
 from seatrial.model.subject import CLUSTER, Direction, Subject, SubjectKind
-from seatrial.model.verdict import Experiment, Finding, Verdict
-from seatrial.model.words import natural_sorted, some
+from seatrial.model.verdict import Experiment, Finding, Verdict, worst
+from seatrial.model.words import count, natural_sorted, some
+from seatrial.render.report import Copy
 
 MOST_PAIRS = 8
 PARTS = {SubjectKind.NODE: "link", SubjectKind.PAIR: "path", SubjectKind.FABRIC: "all pairs"}
@@ -124,3 +128,120 @@ def _compared(finding: Finding, reference: float) -> str:
     if finding.metric == units.BANDWIDTH:
         return f"{text} (measured: {units.share(ratio)} of it)"
     return f"{text} (measured: {ratio:.1f} times as much)" if finding.metric == units.LATENCY else text
+
+
+NODE = re.compile(r"[\w.-]+", re.ASCII)
+UNSAFE = re.compile(r"[^\w .,:;%/+<>=()\[\]'-]")
+"""What a shell or Slurm might read as more than text between double quotes; reasons name things from outside."""
+OUT = "Out of service"
+MOST_FAULTS = 3
+MOST_NODES = 20
+
+
+def drain_line(node: str, findings: Sequence[Finding]) -> str:
+    """`scontrol update NodeName=n3 State=DRAIN Reason="seatrial: link at 60 % of its limit"`."""
+    reason = UNSAFE.sub("", some([brief(finding) for finding in findings], MOST_FAULTS))
+    return f'scontrol update NodeName={node} State=DRAIN Reason="seatrial: {reason}"'
+
+
+def back_line(nodes: Sequence[str]) -> str:
+    """`scontrol update NodeName=n[3-4] State=RESUME`."""
+    return f"scontrol update NodeName={node_list(nodes)} State=RESUME"
+
+
+def drain_of(finding: Finding, run: RunInfo | None) -> str:
+    """The line that takes the node of a finding out of service; empty for other subjects, and without Slurm."""
+    of_node = finding.at_fault and finding.subject.kind is SubjectKind.NODE and NODE.fullmatch(finding.subject.name)
+    return drain_line(finding.subject.name, [finding]) if of_node and run is not None and run.cluster else ""
+
+
+def out_of_service(run: RunInfo, findings: Sequence[Finding]) -> Iterator[Copy]:
+    """A line for each node that a finding names, with all its faults; nothing without Slurm."""
+    of_node: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if drain_of(finding, run):
+            of_node.setdefault(finding.subject.name, []).append(finding)
+    if of_node:
+        lines = [drain_line(node, faults) for node, faults in of_node.items()]
+        yield Copy(title=OUT, lines=tuple(lines[:MOST_NODES]))
+
+
+MOST_PARTS = 4
+"""Parts that a headline names before it counts the rest."""
+MOST_CHARACTERS = 50
+"""Characters of all these names, unless the first alone is longer: with verdict and counts a line of 80 columns."""
+LINE = 80
+"""Columns of the first line."""
+
+
+def at_fault(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Findings that say that something is wrong."""
+    return tuple(finding for finding in findings if finding.at_fault)
+
+
+def word_of(findings: Sequence[Finding], otherwise: str = Verdict.PASS.value) -> str:
+    """The gravest verdict among findings at fault; `otherwise` where there are none."""
+    faults = at_fault(findings)
+    return worst([finding.verdict for finding in faults]).value if faults else otherwise
+
+
+def sentence_of(findings: Sequence[Finding], unlisted: int = 0) -> str:
+    """`n3: link at 60 % of its limit`; `3 findings: n3, uplink of leaf9, n76`; empty where nothing is at fault.
+
+    `unlisted`: how many parts at fault there are besides those of `findings`.
+    """
+    faults = at_fault(findings)
+    if not faults:
+        return ""
+    if len(faults) == 1 and not unlisted:
+        return finding_sentence(faults[0])
+    parts = list(dict.fromkeys(map(_name, faults)))
+    return f"{count(len(faults) + unlisted, 'finding')}: {some(parts, _fitting(parts), unlisted)}"
+
+
+def _fitting(names: Sequence[str]) -> int:
+    """How many of the names a headline has room for; one at least."""
+    lengths = (len(", ".join(names[:number])) for number in range(2, MOST_PARTS + 1))
+    return 1 + sum(length <= MOST_CHARACTERS for length in lengths)
+
+
+def finding_sentence(finding: Finding) -> str:
+    """`n3: link at 60 % of its limit`."""
+    joined = " " if finding.verdict is Verdict.DOWN else ": "
+    return f"{_name(finding)}{joined}{brief(finding)}"
+
+
+def _name(finding: Finding) -> str:
+    """The subject, and others that the measurements cannot distinguish from it."""
+    subjects: list[Subject] = [finding.subject, *finding.ambiguous_with]
+    return " or ".join(part_name(subject) for subject in subjects)
+
+
+def fitting_sentence(verdict: Verdict, sentences: Sequence[str], gaps: Sequence[str] = (), *, needed: bool) -> str:
+    """The first of the sentences for which a line has room behind the verdict, with the first of the `gaps` at its end.
+
+    `sentences`, and `gaps` in the measurements: longer ones first; an empty gap is none. `needed`: whether the sentence
+    says too much without its gaps; else they are left out where there is no room.
+    """
+    room = LINE - len(verdict.value) - 2
+    if needed and gaps:
+        sentences = [f"{text}{gap and '; '}{gap}" for gap in gaps for text in sentences]
+    chosen = next((text for text in sentences if len(text) <= room), sentences[-1])
+    if needed:
+        return chosen
+    return next((full for gap in gaps if gap and len(full := f"{chosen}; {gap}") <= room), chosen)
+
+
+def first_line(sentence: str, room: int) -> tuple[str, str]:
+    """The answer, as many clauses of the sentence as there is room for; and the others, for the line below it.
+
+    It is divided between clauses (a semicolon), else before a bracket that has no room, else between parts (a comma);
+    one that is too long is not.
+    """
+    if len(sentence) <= room:
+        return sentence, ""
+    end = sentence.rfind("; ", 0, room + 2)
+    if end < 0 and (bracket := sentence.rfind(" (", 0, room + 1)) > 0 and ")" not in sentence[bracket:room]:
+        return sentence[:bracket], sentence[bracket + 1 :]
+    end = end if end > 0 else sentence.rfind(", ", 0, room + 2)
+    return (sentence[:end], sentence[end + 2 :]) if end > 0 else (sentence, "")

@@ -8,7 +8,7 @@ from seatrial.judgement.outcome import RecordOutcome
 from seatrial.model import subject, units
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.run import RunInfo
-from seatrial.render.headline import sentence_of
+from seatrial.render.finding_text import sentence_of
 from seatrial.render.report import Case, Paragraph
 
 

@@ -10,7 +10,7 @@ from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count
 from seatrial.render import finding_text
 from seatrial.render.escape import clean
-from seatrial.render.headline import LINE, first_line
+from seatrial.render.finding_text import LINE, first_line
 from seatrial.render.report import (
     Align,
     Block,

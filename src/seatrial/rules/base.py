@@ -6,7 +6,7 @@ import msgspec
 
 from seatrial.drift.peer_groups import hardware_groups
 from seatrial.model.facts import NodeFacts
-from seatrial.model.placement import RankPlace
+from seatrial.model.measurement import RankPlace
 from seatrial.model.subject import CLUSTER, Subject, node
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count

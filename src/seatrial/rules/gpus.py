@@ -4,9 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from seatrial.model.facts import NodeFacts
-from seatrial.model.gpu import Gpu
-from seatrial.model.hardware import PciDevice, PciKind
+from seatrial.model.facts import Gpu, NodeFacts, PciDevice, PciKind
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, some
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node

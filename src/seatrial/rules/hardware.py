@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from seatrial.drift.network_differences import growth
-from seatrial.drift.peer_groups import usual
+from seatrial.drift.peer_groups import growth, usual
 from seatrial.model.facts import NodeFacts
 from seatrial.model.system import Sensor
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
-from seatrial.node.kernel_log import GRAVE
+from seatrial.node.sensors import GRAVE
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
 
 FAN, DEGREES = "rpm", "degC"

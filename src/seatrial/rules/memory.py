@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 from operator import lt
 
-from seatrial.drift.network_differences import growth
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import Dimm
+from seatrial.drift.peer_groups import growth
+from seatrial.model.facts import Dimm, NodeFacts
 from seatrial.model.hca import PortState
 from seatrial.model.units import memory, size
 from seatrial.model.verdict import FindingKind

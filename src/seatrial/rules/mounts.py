@@ -7,8 +7,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.system import Mount
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import some
-from seatrial.node.automounter import entries_of, obstacle_of
-from seatrial.node.mounts import is_passing
+from seatrial.node.mounts import entries_of, is_passing, obstacle_of
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
 from seatrial.rules.peers import compare_tables, distinct_tables, split
 

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from operator import lt
 
-from seatrial.drift.network_differences import mtu_differences
-from seatrial.model.fabric_map import NO_LID
+from seatrial.drift.peer_groups import mtu_differences
+from seatrial.model.fabric import NO_LID
 from seatrial.model.facts import ETHERNET, NodeFacts
 from seatrial.model.hca import Port, PortFamily, PortState
 from seatrial.model.units import link_rate

@@ -5,8 +5,7 @@ from collections.abc import Hashable, Iterator
 
 from seatrial.drift.peer_groups import usual
 from seatrial.limits.pcie import LinkState, PciLink, current, ends_agree, link_pairs, raw_bytes_per_s, trainable
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import PciDevice, PciKind
+from seatrial.model.facts import NodeFacts, PciDevice, PciKind
 from seatrial.model.hca import PortState
 from seatrial.model.units import link_rate
 from seatrial.model.verdict import FindingKind

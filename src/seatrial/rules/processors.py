@@ -5,10 +5,8 @@ from operator import lt
 
 import msgspec
 
-from seatrial.drift.network_differences import growth
-from seatrial.drift.peer_groups import lone_machines
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import ProcessorFacts
+from seatrial.drift.peer_groups import growth, lone_machines
+from seatrial.model.facts import NodeFacts, ProcessorFacts
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node

@@ -10,7 +10,7 @@ from seatrial.model.errors import LaunchError
 from seatrial.model.node_list import node_list
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.model.settings import SlurmRequest
-from seatrial.process.holder import HolderStart, Holding
+from seatrial.process.pipe import HolderStart, Holding
 from seatrial.process.process import run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text

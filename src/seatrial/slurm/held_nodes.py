@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.measurement import RankPlace
 from seatrial.model.node_list import expand, node_list
-from seatrial.model.own_job import JobStep, OwnJob
-from seatrial.model.placement import RankPlace
+from seatrial.model.past import JobStep, OwnJob
 from seatrial.model.settings import SlurmRequest
 from seatrial.node.processor_sets import listed
 from seatrial.process.keeper import Keeper

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive import layout
+from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import read_info, read_run
-from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_recovery import recover
 from seatrial.archive.writer import RunWriter
 from seatrial.commands.check.headline import headline, overall

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.archive import headlines, layout
+from seatrial.archive import layout, listing
 from seatrial.archive.export import sample_counts
+from seatrial.archive.layout import DamagedRun, read_inside
 from seatrial.archive.listing import list_archive
 from seatrial.archive.reader import find_run, read_run
-from seatrial.archive.run_files import DamagedRun, read_inside
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.submitted import Submitted, find_submitted, write_submitted
 from seatrial.files.inputs import DESCRIPTION_BYTES, read_end
@@ -165,7 +165,7 @@ def test_a_list_of_checksums_that_is_no_file_is_damage(kind: str, archive: Path)
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "deep"])
 def test_a_first_line_that_is_no_file_is_made_again(kind: str, archive: Path) -> None:
-    damage(archive / "bad" / headlines.FILE, kind)
+    damage(archive / "bad" / listing.FILE, kind)
     done = seatrial("runs", "list", "--json", folder=archive.parent)
     assert done.returncode == 0, done.stderr
     lines = {row["headline"] for row in parsed(done.stdout)["runs"]}

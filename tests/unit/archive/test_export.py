@@ -12,8 +12,7 @@ import pytest
 from seatrial.archive import layout, samples
 from seatrial.archive.export import export, kernel_table, sample_counts, samples_file
 from seatrial.archive.journal import Delivered, encode
-from seatrial.archive.layout import ExportFormat
-from seatrial.archive.run_files import DamagedRun
+from seatrial.archive.layout import DamagedRun, ExportFormat
 from seatrial.archive.samples import journals_of, opened, query_samples, system_errors, write_samples
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.files.writing import open_named

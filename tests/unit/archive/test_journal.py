@@ -18,8 +18,8 @@ from seatrial.archive.journal import (
     encode,
     of_type,
 )
+from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import read_entries
-from seatrial.archive.run_files import DamagedRun
 from seatrial.model.run import NodeState
 from tests.support.fact_places import SCALARS, values
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.archive import layout, reader, run_files
+from seatrial.archive import layout, reader
 from seatrial.archive.export import samples_or_problems
 from seatrial.archive.reader import find_run
 from seatrial.archive.writer import RunWriter
@@ -250,15 +250,15 @@ def test_large_descriptions_with_many_names_keep_nobody_waiting(
     """As many bytes as one likes take no space, by hard links: of each owner only so many are read."""
     record(CLUSTER, public, "mine")
     large = record(CLUSTER, public, "large") / layout.RUN_FILE
-    large.write_text(large.read_text() + " " * run_files.SMALL_BYTES)
+    large.write_text(large.read_text() + " " * layout.SMALL_BYTES)
     for number in range(20):
         (public / f"link{number}").mkdir()
         (public / f"link{number}" / layout.RUN_FILE).hardlink_to(large)
         give(public / f"link{number}", FIRST)
-    monkeypatch.setattr(run_files, "OWNER_BYTES", 5 * large.stat().st_size)
-    monkeypatch.setattr(run_files, "_read_bytes", Counter[int]())
+    monkeypatch.setattr(layout, "OWNER_BYTES", 5 * large.stat().st_size)
+    monkeypatch.setattr(layout, "_read_bytes", Counter[int]())
     assert reader.find_run(public, "mine") == public / "mine"
-    assert not run_files._read_bytes, "a whole name needs no description"
+    assert not layout._read_bytes, "a whole name needs no description"
     assert reader.find_run(public, "last") == public / "mine"
     assert run(["runs", "list", "--archive", str(public)]) == 0
     assert "is not read: more than" in capsys.readouterr().out
@@ -266,9 +266,9 @@ def test_large_descriptions_with_many_names_keep_nobody_waiting(
 
 def test_large_journals_with_many_names_keep_nobody_waiting(public: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(public / "cache"))
-    monkeypatch.setattr(run_files, "OWNER_BYTES", 1)
-    monkeypatch.setattr(run_files, "SMALL_BYTES", 1000)
-    monkeypatch.setattr(run_files, "_read_bytes", Counter[int]())
+    monkeypatch.setattr(layout, "OWNER_BYTES", 1)
+    monkeypatch.setattr(layout, "SMALL_BYTES", 1000)
+    monkeypatch.setattr(layout, "_read_bytes", Counter[int]())
     folders = [record(CLUSTER, public / "archive", name) for name in ("a", "b")]
     for folder in folders:
         (folder / layout.SAMPLES_FILE).unlink()

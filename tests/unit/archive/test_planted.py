@@ -14,8 +14,8 @@ import pytest
 
 from seatrial.archive import changed_settings, contents, layout, listing
 from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile
+from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import read_info
-from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_sets import find_runs
 from seatrial.archive.working_folder import remove_leftovers
 from seatrial.archive.writer import RunTaken, RunWriter

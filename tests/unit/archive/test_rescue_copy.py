@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.archive import layout, rescue_copy
-from seatrial.archive.rescue_copy import RescueCopy
+from seatrial.archive import layout, writer
+from seatrial.archive.writer import RescueCopy
 
 LINES = [f'{{"entry":"round-end","number":{number},"detail":"{number * 7919:x}"}}\n'.encode() for number in range(9000)]
 
@@ -15,7 +15,7 @@ LINES = [f'{{"entry":"round-end","number":{number},"detail":"{number * 7919:x}"}
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(rescue_copy, "MEMORY_BYTES", 1000)
+    monkeypatch.setattr(writer, "MEMORY_BYTES", 1000)
     return tmp_path / "cache"
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from seatrial.archive import layout
 from seatrial.archive.journal import Delivered, NodeLost, PairHung, encode, of_type
+from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import read_entries, read_info, read_run
-from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_recovery import TORN_FILE, partial_folders, recover
 from seatrial.archive.writer import RunWriter
 from seatrial.model.run import Ending, NodeState

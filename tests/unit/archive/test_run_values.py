@@ -10,7 +10,7 @@ import pytest
 from seatrial.archive import layout
 from seatrial.archive.export import samples_file
 from seatrial.archive.reader import read_run
-from seatrial.archive.run_summaries import read_summary, runs_between
+from seatrial.archive.run_sets import read_summary, runs_between
 from seatrial.archive.run_values import ValuesFile, read_tables, write_values
 from seatrial.locate.evidence import deciding
 from seatrial.model.errors import SeatrialError

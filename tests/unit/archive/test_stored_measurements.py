@@ -6,11 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.archive.journal import Delivered, GroupDelivered, encode
-from seatrial.archive.layout import JOURNAL_FILE
+from seatrial.archive.journal import GROUPS, PAIRS, Delivered, GroupDelivered, StoredMeasurements, encode
+from seatrial.archive.layout import JOURNAL_FILE, DamagedRun
 from seatrial.archive.reader import read_run
-from seatrial.archive.run_files import DamagedRun
-from seatrial.archive.stored_measurements import GROUPS, PAIRS, StoredMeasurements
 from seatrial.archive.writer import RunWriter, ended
 from seatrial.model.measurement import GroupMeasurement, Measurement
 from seatrial.model.run import Ending, RecordedRun

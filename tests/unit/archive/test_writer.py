@@ -8,8 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.archive import closing, layout
+from seatrial.archive import contents, layout
 from seatrial.archive.journal import Delivered, of_type
+from seatrial.archive.layout import DamagedRun
 from seatrial.archive.lease import read_lease
 from seatrial.archive.reader import (
     find_run,
@@ -19,7 +20,6 @@ from seatrial.archive.reader import (
     read_run,
     run_folders,
 )
-from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_recovery import recover
 from seatrial.archive.writer import ArchiveError, RunWriter, ended
 from seatrial.files.writing import rename_folder
@@ -82,21 +82,21 @@ def test_a_name_that_is_taken_at_the_last_moment_is_not_insisted_on(
             raise PermissionError(1, "Operation not permitted")
         rename_folder(path, name)
 
-    monkeypatch.setattr(closing, "rename_folder", late)
+    monkeypatch.setattr(contents, "rename_folder", late)
     folder = writer.close(ended(recorded.info, Ending.COMPLETE, recorded.info.ended))
     assert (folder.name, read_info(folder).run) == ("run-closed", "run-closed")
 
 
 def test_the_run_that_a_program_closed_is_this_users(tmp_path: Path) -> None:
-    assert closing.own_run(tmp_path, "run") is None
+    assert contents.own_run(tmp_path, "run") is None
     for name in ("run-closedx", "run-2", "runs"):
         (tmp_path / name).mkdir()
-    assert closing.own_run(tmp_path, "run") is None
-    assert closing.own_run(tmp_path, "run-2") == tmp_path / "run-2"
+    assert contents.own_run(tmp_path, "run") is None
+    assert contents.own_run(tmp_path, "run-2") == tmp_path / "run-2"
     (tmp_path / "run-closed-0123abcd").mkdir()
-    assert closing.own_run(tmp_path, "run") == tmp_path / "run-closed-0123abcd"
+    assert contents.own_run(tmp_path, "run") == tmp_path / "run-closed-0123abcd"
     (tmp_path / "run").symlink_to("runs")
-    assert closing.own_run(tmp_path, "run") == tmp_path / "run-closed-0123abcd"
+    assert contents.own_run(tmp_path, "run") == tmp_path / "run-closed-0123abcd"
 
 
 def test_a_file_in_the_archives_place_is_a_sentence(tmp_path: Path) -> None:

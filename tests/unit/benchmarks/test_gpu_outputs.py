@@ -10,7 +10,7 @@ from seatrial.benchmarks.catalogue import parse_auto
 from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
 from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import number_of
+from seatrial.model.unit_text import number_of
 from tests.support import gpu_outputs as outputs
 from tests.support.paths import DATA
 

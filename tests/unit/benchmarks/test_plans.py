@@ -8,7 +8,7 @@ from seatrial.benchmarks.catalogue import BENCHMARKS
 from seatrial.benchmarks.declaration import Launch, completed
 from seatrial.benchmarks.generic import generic_benchmark
 from seatrial.benchmarks.hpl import grid, order_of
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest
 from seatrial.model.errors import UsageError
 
 GB = 10**9

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from seatrial.archive import headlines, layout, reader_cache
-from seatrial.archive.headlines import StoredHeadline, keep_report, read_headline
-from seatrial.archive.reader_cache import kept_file
-from seatrial.cli import archived_headlines, report
+from seatrial.archive import layout, listing
+from seatrial.archive.layout import kept_file
+from seatrial.archive.listing import StoredHeadline, keep_report, read_headline
+from seatrial.cli import operation, report
 from seatrial.frame.command_line import run
 from tests.support.builders import Cluster, names, record
 
@@ -35,7 +35,7 @@ def foreign(archive: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     def is_own(path: Path) -> bool:
         return archive not in path.parents
 
-    for room in (reader_cache, archived_headlines):
+    for room in (layout, operation):
         monkeypatch.setattr(room, "is_own", is_own)
     yield archive
     assert not list(archive.glob("*/headline.json.*"))
@@ -76,7 +76,7 @@ def test_a_run_that_takes_for_ever_ends_at_its_limit(
     for name in "ac":
         keep_report(archive / name, "PASS", "kept", 0, ())
     monkeypatch.setattr(report, "report_of", lambda _: re.fullmatch(r"(x+x+)+y", "x" * 100))
-    monkeypatch.setattr(archived_headlines, "RUN_S", 0.3)
+    monkeypatch.setattr(operation, "RUN_S", 0.3)
     rows = listed(archive, capsys)
     assert [rows[name]["verdict"] for name in "abc"] == ["PASS", "", "PASS"]
     assert "judging it takes more than 0.3 s" in rows["b"]["unjudged"]
@@ -85,19 +85,19 @@ def test_a_run_that_takes_for_ever_ends_at_its_limit(
 def test_a_list_of_runs_of_others_has_a_limit_in_total(
     foreign: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archived_headlines, "OTHERS_S", 0.0)
+    monkeypatch.setattr(operation, "OTHERS_S", 0.0)
     rows = listed(foreign, capsys)
     assert {row["verdict"] for row in rows.values()} == {""}
     assert "`seatrial report a` judges it" in rows["a"]["unjudged"]
-    monkeypatch.setattr(archived_headlines, "OTHERS_S", 600.0)
+    monkeypatch.setattr(operation, "OTHERS_S", 600.0)
     assert {row["verdict"] for row in listed(foreign, capsys).values()} == {"PASS"}
-    monkeypatch.setattr(archived_headlines, "OTHERS_S", 0.0)
+    monkeypatch.setattr(operation, "OTHERS_S", 0.0)
     assert {row["verdict"] for row in listed(foreign, capsys).values()} == {"PASS"}, "they are in the cache"
     assert not list(foreign.glob("*/headline.json"))
 
 
 def test_what_the_owner_wrote_is_taken_if_it_looks_like_a_headline(foreign: Path) -> None:
-    path = foreign / "a" / headlines.FILE
+    path = foreign / "a" / listing.FILE
     line: dict[str, Any] = {"seatrial": "0.0.1", "verdict": "SLOW", "headline": "n1 is slow", "exit_code": 1}
     path.write_text(json.dumps(line))
     assert read_headline(foreign / "a") == StoredHeadline(**line)
@@ -112,26 +112,26 @@ def test_what_the_owner_wrote_is_taken_if_it_looks_like_a_headline(foreign: Path
 
 
 def test_a_changed_run_has_another_place_in_the_cache(foreign: Path) -> None:
-    before = kept_file(foreign / "a", headlines.FILE)
-    assert before == kept_file(foreign / "a", headlines.FILE)
+    before = kept_file(foreign / "a", listing.FILE)
+    assert before == kept_file(foreign / "a", listing.FILE)
     shutil.copy(foreign / "a" / layout.RUN_FILE, foreign / "new")
     (foreign / "new").replace(foreign / "a" / layout.RUN_FILE)
-    assert before != kept_file(foreign / "a", headlines.FILE)
+    assert before != kept_file(foreign / "a", listing.FILE)
 
 
 def test_the_cache_is_bounded(foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader_cache, "MOST_FILES", 2)
+    monkeypatch.setattr(layout, "MOST_FILES", 2)
     for name in "abc":
         keep_report(foreign / name, "PASS", "", 0, ())
         time.sleep(0.01)
-    cache = kept_file(foreign / "a", headlines.FILE)
+    cache = kept_file(foreign / "a", listing.FILE)
     assert cache is not None
     assert len(list(cache.parent.iterdir())) == 3
-    reader_cache._made.cache_clear()
+    layout._made.cache_clear()
     assert read_headline(foreign / "c") is not None
     assert read_headline(foreign / "a") is None
-    reader_cache._made.cache_clear()
-    monkeypatch.setattr(reader_cache, "MOST_BYTES", 1)
+    layout._made.cache_clear()
+    monkeypatch.setattr(layout, "MOST_BYTES", 1)
     assert read_headline(foreign / "c") is None
 
 
@@ -139,7 +139,7 @@ def test_the_cache_is_examined_once_for_all_runs_of_a_list(
     foreign: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     examined: list[Path] = []
-    monkeypatch.setattr(reader_cache, "make_trusted", examined.append)
+    monkeypatch.setattr(layout, "make_trusted", examined.append)
     listed(foreign, capsys)
     assert len(examined) == 1
 

@@ -11,8 +11,7 @@ from seatrial.archive.reader import read_run
 from seatrial.commands.link.curve import run as experiment
 from seatrial.commands.link.curve.judge import fit_latency, judge_curve
 from seatrial.launch.contract import PLAIN, StartManner
-from seatrial.model.measurement import Kernel, Phase
-from seatrial.model.placement import DefaultStart
+from seatrial.model.measurement import DefaultStart, Kernel, Phase
 from seatrial.statistics.segments import Segmentation
 from tests.support.builders import names
 from tests.support.command_line import link

@@ -12,7 +12,7 @@ import pytest
 from seatrial.archive import run_sets
 from seatrial.archive.export import samples_or_problems
 from seatrial.archive.run_values import read_tables
-from seatrial.cli import archived_headlines
+from seatrial.cli import operation
 from seatrial.cli.site import SHARED
 from seatrial.commands.check.unmeasured_pairs import lost_findings
 from seatrial.frame.command_line import run
@@ -180,7 +180,7 @@ def test_a_command_that_is_told_has_no_word_that_a_shell_would_act_on(
     """People paste it, and whoever wrote the run chose the names."""
     record(Cluster(nodes=names(3)), tmp_path, "$(id)")
     (tmp_path / "$(id)" / "headline.json").unlink(missing_ok=True)
-    monkeypatch.setattr(archived_headlines, "ALL_S", 0.0)
+    monkeypatch.setattr(operation, "ALL_S", 0.0)
     assert run(["runs", "list", "--json", "--archive", str(tmp_path)]) == 0
     assert "`seatrial report '$(id)'` judges it" in capsys.readouterr().out
     lost = NodeState(node="n1;id", reason="down", fault=True)

@@ -13,8 +13,7 @@ from seatrial.archive.journal import SessionStarted, of_type
 from seatrial.archive.reader import find_run, read_entries, read_info
 from seatrial.frame.command_line import run
 from seatrial.launch.launch_line import compiler_beside, dialect_of, program_hint
-from seatrial.launch.line_options import Dialect
-from seatrial.launch.line_parser import parse_line
+from seatrial.launch.line_parser import Dialect, parse_line
 from seatrial.model.errors import UsageError
 from seatrial.model.run import RunKind
 from tests.support.collecting import program

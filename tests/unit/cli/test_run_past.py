@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seatrial.archive import run_values
-from seatrial.cli import archived_headlines, report
+from seatrial.cli import operation, report
 from seatrial.commands.acceptance.run import baselines_of
 from seatrial.commands.acceptance.spec import AcceptanceThreshold, Item
 from seatrial.model.errors import SeatrialError
@@ -184,8 +184,8 @@ def test_patterns_of_somebody_else_do_not_take_for_ever(
     monkeypatch.setattr(report, "NAMED_S", 0.2)
     with pytest.raises(SeatrialError, match=r"Reading the output of b3 took more than 0\.2 s"):
         report.report_of(tmp_path / "b3")
-    with pytest.raises(archived_headlines.Unjudged, match=r"judging it takes more than 0\.1 s"):
-        archived_headlines.judge(tmp_path / "b3", 0.1)
+    with pytest.raises(operation.Unjudged, match=r"judging it takes more than 0\.1 s"):
+        operation.judge(tmp_path / "b3", 0.1)
     item = Item(
         name="heat", benchmark="heat.toml", threshold=(AcceptanceThreshold(metric="rate_per_s", baseline="b3"),)
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.archive import headlines
+from seatrial.archive import listing
 from tests.support.builders import Cluster, names, record, slow_part
 from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
@@ -51,7 +51,7 @@ def test_ranks_of_one_machine_are_one_node(archive: Path, seatrial: Seatrial) ->
 
 def test_a_lost_or_damaged_line_is_made_again(archive: Path, seatrial: Seatrial) -> None:
     first = listed(seatrial)
-    kept = archive / "slow" / headlines.FILE
+    kept = archive / "slow" / listing.FILE
     for text in ("{", "null", json.dumps({**json.loads(kept.read_text()), "seatrial": "0", "headline": "old"})):
         kept.write_text(text)
         assert listed(seatrial) == first

@@ -13,8 +13,7 @@ from seatrial.drift.changes import changes
 from seatrial.drift.comparison import LOGIN_AND_COMPUTE, FactDifference, against, drift
 from seatrial.drift.expected_differences import EVERYONE
 from seatrial.drift.peer_groups import groups
-from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.hardware import MemoryFacts, PciDevice, PciHop, PciKind, ProcessorFacts
+from seatrial.model.facts import MemoryFacts, NetworkInterface, NodeFacts, PciDevice, PciHop, PciKind, ProcessorFacts
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.system import ClockState, Firmware, KernelFacts, Mount, Sensor, SoftwareFacts, SystemFacts
 from seatrial.recordings.sysinfo import facts_from_sysinfo

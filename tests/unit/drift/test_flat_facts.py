@@ -8,8 +8,7 @@ from hypothesis import given, settings
 
 from seatrial.drift.expected_differences import excused_between_nodes, excused_over_time
 from seatrial.drift.flat_facts import KEYS, LEFT_OUT, SUMMARIES, UNSTEADY, parameters, parts
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import Core, PciDevice, PciHop, PciKind, ProcessorFacts, Topology
+from seatrial.model.facts import Core, NodeFacts, PciDevice, PciHop, PciKind, ProcessorFacts, Topology
 from seatrial.model.hca import Hca, Port, PortFamily
 from seatrial.model.system import KernelFacts, Mount, SystemFacts
 from seatrial.model.words import Unknown

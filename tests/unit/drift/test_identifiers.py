@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from seatrial.drift.comparison import FactDifference, drift, identifiers_only, without_identifiers
-from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.hardware import PciDevice, PciHop, PciKind
+from seatrial.model.facts import NetworkInterface, NodeFacts, PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port, PortFamily
 
 

@@ -1,6 +1,6 @@
 """Differences between nodes, and between two readings."""
 
-from seatrial.drift.network_differences import MtuDifference, TcpSegments, mtu_differences, tcp_resent_between
+from seatrial.drift.peer_groups import MtuDifference, TcpSegments, mtu_differences, tcp_resent_between
 from seatrial.model.facts import NetworkInterface, NodeFacts
 
 

@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive.writer import RunWriter
-from seatrial.driver.group_rounds import measure_groups
 from seatrial.driver.measurer import Measurer
+from seatrial.driver.node_trials import measure_groups
 from seatrial.driver.progress import Silent
 from seatrial.launch.contract import PLAIN, StartManner
 from seatrial.model.errors import ProbeLost, RoundRefused
-from seatrial.model.measurement import GroupMeasurement, GroupRound, Kernel, Phase, Shape
-from seatrial.model.placement import node_of
+from seatrial.model.measurement import GroupMeasurement, GroupRound, Kernel, Phase, Shape, node_of
 from tests.support.builders import Cluster, info_of, names
 from tests.support.scripted import ScriptedLauncher, ScriptedSession
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from seatrial.commands.check.run import run_check
-from seatrial.driver.fabric_files import with_leaf_file
+from seatrial.driver.site import with_leaf_file
 from seatrial.launch.contract import Hosts
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import Fabric

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.commands.doctor.questions import SlurmAnswers
 from seatrial.commands.doctor.run import examine
+from seatrial.commands.doctor.versions import SlurmAnswers
 from seatrial.driver.site import refuse_without_slurm
 from seatrial.launch.contract import Hosts
 from seatrial.model.errors import LaunchError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.driver import named_hosts as named
+from seatrial.driver import site as driver_site
 from seatrial.driver.facts_reading import read_cluster
 from seatrial.driver.progress import Silent
 from seatrial.frame.command_line import run
@@ -25,7 +25,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in os.environ:
         if name.startswith(("SLURM_", "PBS_", "LSB_", "FLUX_")):
             monkeypatch.delenv(name)
-    monkeypatch.setattr(named, "is_here", lambda: False)
+    monkeypatch.setattr(driver_site, "is_here", lambda: False)
     return fake_ssh.install(tmp_path / "bin", monkeypatch)
 
 
@@ -55,13 +55,13 @@ def test_the_hosts_of_a_job_are_read_without_naming_them_as_such(
 
 def test_slurm_comes_first_in_a_job_and_named_hosts_before_it(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LSB_MCPU_HOSTS", "a 4 b 4")
-    assert named.uses_ssh(site())
-    assert named.named_hosts(site()).nodes == ("a", "b")
-    monkeypatch.setattr(named, "is_here", lambda: True)
-    assert not named.uses_ssh(site())
-    assert named.uses_ssh(site(hosts=("n1",)))
-    assert named.uses_ssh(site(launcher="ssh"))
-    assert not named.uses_ssh(site(launcher="slurm"))
+    assert driver_site.uses_ssh(site())
+    assert driver_site.named_hosts(site()).nodes == ("a", "b")
+    monkeypatch.setattr(driver_site, "is_here", lambda: True)
+    assert not driver_site.uses_ssh(site())
+    assert driver_site.uses_ssh(site(hosts=("n1",)))
+    assert driver_site.uses_ssh(site(launcher="ssh"))
+    assert not driver_site.uses_ssh(site(launcher="slurm"))
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,12 @@ import msgspec
 import pytest
 
 from seatrial.archive.layout import JOURNAL_FILE
-from seatrial.cli import archived_headlines
-from seatrial.driver import own_job
-from seatrial.driver.own_job import asked_for, earlier_runs, hurry, look_at_job, soon, with_time_left
-from seatrial.driver.past import own_past
+from seatrial.cli import operation
+from seatrial.driver import past
+from seatrial.driver.past import asked_for, earlier_runs, hurry, look_at_job, own_past, soon, with_time_left
 from seatrial.launch.replay import ReplayLauncher
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.model.own_job import OwnJob
+from seatrial.model.past import OwnJob
 from seatrial.model.run import Ending
 from seatrial.model.settings import OWN_JOB_ANSWER_S, CheckSettings
 from tests.support.builders import HEADER, HEALTHY, Cluster, info_of, names, record, sail
@@ -47,7 +46,7 @@ def test_only_a_check_inside_an_allocation_that_was_there_is_of_ones_own_job() -
 
 def test_where_the_answer_is_to_come_soon_much_is_left_out_and_a_budget_changes_nothing() -> None:
     quick = soon(settings())
-    assert (quick.loaded, quick.round_timeout_s, quick.effect) == (False, own_job.ROUND_TIMEOUT_S, own_job.EFFECT)
+    assert (quick.loaded, quick.round_timeout_s, quick.effect) == (False, past.ROUND_TIMEOUT_S, past.EFFECT)
     assert soon(settings(effect=0.03)).effect == 0.03
     given = settings(answer_s=0.0, budget_s=90.0)
     assert soon(given) == given == with_time_left(given, 0.0)
@@ -64,11 +63,11 @@ def test_a_silent_node_gets_less_time_where_the_answer_is_to_come_soon(answer_s:
     assert launcher._patience_s() == usual_s, "the start after the first has as long as ever"
 
 
-@pytest.mark.parametrize(("gone_s", "left_s"), [(1.0, 18.0), (12.0, 7.0), (60.0, own_job.LEAST_S)])
+@pytest.mark.parametrize(("gone_s", "left_s"), [(1.0, 18.0), (12.0, 7.0), (60.0, past.LEAST_S)])
 def test_what_starting_took_is_taken_from_the_budget(
     gone_s: float, left_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_job, "monotonic_s", lambda: 1000.0 + gone_s)
+    monkeypatch.setattr(past, "monotonic_s", lambda: 1000.0 + gone_s)
     assert with_time_left(settings(), 1000.0).budget_s == left_s
     assert with_time_left(settings(budget_s=2.0), 1000.0).budget_s == 2.0
 
@@ -77,7 +76,7 @@ def test_variables_that_tell_of_binding_and_transport_are_kept_and_no_others(mon
     for name, value in (("UCX_TLS", "tcp"), ("SECRET_TOKEN", "x"), ("OMP_NUM_THREADS", "4"), ("UCX_LONG", "y" * 999)):
         monkeypatch.setenv(name, value)
     kept = look_at_job(InJob("7"), names(4)).variables
-    assert (kept["UCX_TLS"], kept["OMP_NUM_THREADS"], len(kept["UCX_LONG"])) == ("tcp", "4", own_job.MOST_VALUE)
+    assert (kept["UCX_TLS"], kept["OMP_NUM_THREADS"], len(kept["UCX_LONG"])) == ("tcp", "4", past.MOST_VALUE)
     assert "SECRET_TOKEN" not in kept
 
 
@@ -108,7 +107,7 @@ def test_checks_that_somebody_put_into_a_shared_archive_are_no_past(tmp_path: Pa
     recorded = sail(FOUR)
     folders = [record(FOUR, tmp_path, f"run{day}", recorded, started=f"2026-11-0{day}T10:00:00Z") for day in (1, 2)]
     for folder in folders:
-        archived_headlines.judge(folder, 20.0)
+        operation.judge(folder, 20.0)
     give(folders[1], OTHER)
     assert [one.run for one in earlier_runs(tmp_path, info_of(FOUR))] == ["run1"]
     past = own_past(CheckSettings(archive=tmp_path, returning=("n3",)), info_of(FOUR))
@@ -120,9 +119,7 @@ def test_a_returning_node_is_compared_with_good_runs_in_its_mode(tmp_path: Path)
     for day, mode in ((1, "flat"), (2, "cache"), (3, "flat")):
         features = dict.fromkeys(names(4), (mode,))
         started = f"2026-11-0{day}T10:00:00Z"
-        archived_headlines.judge(
-            record(FOUR, tmp_path, f"run{day}", recorded, started=started, features=features), 20.0
-        )
+        operation.judge(record(FOUR, tmp_path, f"run{day}", recorded, started=started, features=features), 20.0)
     features = {"n1": ("flat",), "n3": ("cache",)}
     past = own_past(CheckSettings(archive=tmp_path, returning=("n3",)), info_of(FOUR, features=features))
     assert past is not None and [run.summary.run for run in past.runs] == ["run2"]

@@ -8,7 +8,7 @@ import pytest
 from seatrial.archive.reader import read_run
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import run_check
-from seatrial.driver.preflight import ExplainedByFacts, explained_by_facts
+from seatrial.driver.run import ExplainedByFacts, explained_by_facts
 from seatrial.launch.contract import FactsReading
 from seatrial.model.errors import ExitCode, LaunchError
 from seatrial.model.run import Ending

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from seatrial.archive import changed_settings
+from seatrial.archive.changed_settings import changes_folder
 from seatrial.driver import returning
-from seatrial.driver.left_settings import changes_folder
 from seatrial.driver.progress import Silent
 from seatrial.driver.restoration import restore
 from seatrial.driver.returning import partners_of, reached

@@ -4,7 +4,7 @@ import pytest
 
 from seatrial.fabric.ibnetdiscover import SOURCE, parse_fabric
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric_map import DeviceKind
+from seatrial.model.fabric import DeviceKind
 
 TEXT = """CA: n1 mlx5_0:
       0x0c42a103006c2f5a      4    1[  ] ==( 4X       53.125 Gbps Active/  LinkUp)==>       1   17[  ] "leaf1" ( )

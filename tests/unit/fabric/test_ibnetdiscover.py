@@ -6,7 +6,7 @@ import pytest
 
 from seatrial.fabric.ibnetdiscover import parse_fabric, parse_ibnetdiscover, parse_ports
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric_map import DeviceKind, End
+from seatrial.model.fabric import DeviceKind, End
 from tests.support.fabrics import fabric_text, port_list
 from tests.support.paths import data
 

@@ -13,7 +13,7 @@ import pytest
 from seatrial.fabric.counters import parse_counters, rising
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.map_check import check_map
-from seatrial.model.fabric_map import FabricMap
+from seatrial.model.fabric import FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.verdict import FindingKind
 from tests.support import fabrics

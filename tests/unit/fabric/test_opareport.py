@@ -8,7 +8,7 @@ from seatrial.fabric.bisection import bisection
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.map_check import check_map
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric_map import DeviceKind
+from seatrial.model.fabric import DeviceKind
 from tests.support.command_line import Seatrial
 
 HEAD = """\

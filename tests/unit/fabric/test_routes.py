@@ -1,7 +1,7 @@
 """Routes over a map, and cables found by the pairs that cross them."""
 
 from seatrial.fabric.routes import Routes
-from seatrial.model.fabric_map import DeviceKind, End, FabricDevice, FabricLink, FabricMap
+from seatrial.model.fabric import DeviceKind, End, FabricDevice, FabricLink, FabricMap
 
 
 def two_leaves() -> FabricMap:

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive import layout
+from seatrial.archive.layout import DamagedRun, read_inside
 from seatrial.archive.liveness import Life, OpenRun
 from seatrial.archive.reader import read_info
-from seatrial.archive.run_files import DamagedRun, read_inside
 from seatrial.commands.import_values import run as import_run
 from seatrial.commands.import_values.batches import ImportOptions
 from seatrial.commands.import_values.run import import_files
 from seatrial.driver import submitted
 from seatrial.files.inputs import BadInput, read_input
-from seatrial.files.reading import LeadsOut, open_below
+from seatrial.files.owners import LeadsOut, open_below
 from seatrial.files.writing import Foreign, open_named, open_own, tentative_folder
 from seatrial.model.errors import UsageError
 from seatrial.model.run import RunInfo

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from seatrial.files import home_folders as room
-from seatrial.files.home_folders import cache_folder, private_folder, state_folder
+from seatrial.files import owners
+from seatrial.files.owners import cache_folder, private_folder, state_folder
 from seatrial.model.errors import LaunchError, UsageError
 
 
@@ -84,7 +84,7 @@ def test_a_folder_that_others_may_write_to_is_refused(tmp_path: Path) -> None:
     folder.write_text("")
     with pytest.raises(LaunchError, match="cannot be made"):
         private_folder(tmp_path)
-    assert room.REMEDY.endswith("--probe-dir.")
+    assert owners.REMEDY.endswith("--probe-dir.")
 
 
 @pytest.mark.parametrize(
@@ -112,10 +112,10 @@ def test_runs_are_not_kept_in_a_temporary_folder(monkeypatch: pytest.MonkeyPatch
 def test_temporary_files_are_where_nobody_can_exchange_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     tmp_path.chmod(0o1777)
-    with room.temporary_folder() as folder:
+    with owners.temporary_folder() as folder:
         assert folder.stat().st_mode & 0o777 == 0o700
         (folder / "file").touch()
     assert [*tmp_path.iterdir()] == []
     tmp_path.chmod(0o777)
-    with pytest.raises(PermissionError, match=r"others than .* may write"), room.temporary_folder():
+    with pytest.raises(PermissionError, match=r"others than .* may write"), owners.temporary_folder():
         pass

@@ -18,13 +18,11 @@ FUNCTIONS = {
 ELSEWHERE = {
     "files/writing.py": "the mechanism",
     "files/exchange.py": "by descriptors of its folders, and a folder made by it that takes the place of another one",
-    "files/reading.py open": "reads only",
-    "files/trust.py mkdir": "folders of this user's cache and state, which are checked before and after",
-    "files/home_folders.py": "a private folder, whose owner and mode are checked",
+    "files/owners.py": "private folders, and those of this user's cache and state, whose owner and mode are checked",
     "archive/export.py mkdir": "the folder of a file that the user named",
     "recordings/recording.py mkdir": "the folder of a file that the user named, or a private temporary folder",
     "archive/changed_settings.py open": "reads only",
-    "archive/closing.py rmtree": "by the descriptor of the folder",
+    "archive/contents.py rmtree": "by the descriptor of the folder",
     "driver/submitted.py write_text": "a private temporary folder",
     "archive/lease.py open": "reads only",
     "archive/liveness.py open": "reads only",
@@ -76,7 +74,7 @@ def test_nobody_else_writes() -> None:
 def test_temporary_folders_are_made_in_one_way() -> None:
     """Where the probe is built, the folder above is examined before."""
     found = [path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if TEMPORARY.search(path.read_text())]
-    assert sorted(found) == ["files/home_folders.py", "launch/probe_build.py"]
+    assert sorted(found) == ["files/owners.py", "launch/probe_build.py"]
 
 
 @pytest.mark.parametrize("place", ELSEWHERE)

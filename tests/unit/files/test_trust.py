@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.files import owners
-from seatrial.files.owners import is_own_alone
-from seatrial.files.trust import distrust
+from seatrial.files.owners import distrust, is_own_alone
 from tests.support.second_user import OTHER, THIRD, as_user, folder_for_all, needs_root
 
 

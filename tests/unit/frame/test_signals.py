@@ -31,7 +31,7 @@ main()
 """
 SLOW = """
 import os, sys, time
-import seatrial.archive.closing as closing, seatrial.driver.measurer as measurer
+import seatrial.archive.contents as closing, seatrial.driver.measurer as measurer
 from seatrial.frame.entry import main
 
 def measure(*_, **__):

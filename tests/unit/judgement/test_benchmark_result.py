@@ -8,7 +8,7 @@ import pytest
 from seatrial.benchmarks.catalogue import BENCHMARKS
 from seatrial.commands.run.view import run_report
 from seatrial.judgement.benchmark_result import RunResult, judge_run
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkStep, StepResult
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkStep, StepResult
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run import Ending, RecordedRun, RunKind

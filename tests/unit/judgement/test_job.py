@@ -4,14 +4,12 @@ from msgspec.structs import replace
 
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import BENCHMARKS
-from seatrial.commands.run.job_view import job_blocks, job_nodes, phases_text
+from seatrial.commands.run.view import job_blocks, job_nodes, phases_text
 from seatrial.judgement.job import Job, job_of, phases_of
-from seatrial.model.benchmark import Output
-from seatrial.model.benchmark_run import StepResult
-from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.hardware import MemoryFacts, ProcessorFacts
+from seatrial.model.benchmark import Output, StepResult
+from seatrial.model.facts import MemoryFacts, NetworkInterface, NodeFacts, ProcessorFacts
 from seatrial.model.hca import Hca, Port, PortFamily
-from seatrial.model.placement import RankPlace
+from seatrial.model.measurement import RankPlace
 from seatrial.render.plots import Bars
 from seatrial.render.report import Table
 from tests.support.application_outputs import gromacs

@@ -9,8 +9,7 @@ import pytest
 from seatrial.commands.check.headline import headline
 from seatrial.commands.check.judge import judge
 from seatrial.frame.command_line import run
-from seatrial.model.own_job import EarlierRun
-from seatrial.model.past import FactChange, Past
+from seatrial.model.past import EarlierRun, FactChange, Past
 from seatrial.model.run import RecordedRun, RunInfo
 from seatrial.model.settings import CheckSettings
 from seatrial.model.verdict import FindingKind, Verdict

@@ -7,8 +7,7 @@ import pytest
 
 from seatrial.launch import session
 from seatrial.launch.launch_line import LineLauncher
-from seatrial.launch.line_options import Dialect
-from seatrial.launch.line_parser import parse_line
+from seatrial.launch.line_parser import Dialect, parse_line
 from seatrial.model.errors import LaunchError
 from seatrial.slurm import allocation
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm

@@ -16,8 +16,7 @@ from seatrial.commands.placement.advice import (
     rankfile_options,
     srun_words,
 )
-from seatrial.launch.line_options import Dialect
-from seatrial.launch.line_parser import parse_line
+from seatrial.launch.line_parser import Dialect, parse_line
 from seatrial.model.errors import UsageError
 from tests.support.facts_examples import cluster, processor, server
 from tests.support.rule_cases import ranks_on, smt

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.limits.ethernet import (
+from seatrial.limits.ports import (
     fitting_mtu,
     roce_payload_share,
     roce_terms,

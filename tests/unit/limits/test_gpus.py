@@ -6,7 +6,7 @@ from seatrial.benchmarks.catalogue import BENCHMARKS
 from seatrial.benchmarks.gpu_rates import HOST, PEER, most_of_link
 from seatrial.benchmarks.nccl_tests import BUS
 from seatrial.judgement.benchmark_result import limits_of_nodes
-from seatrial.limits.gpus import gpu_limits, host_term
+from seatrial.limits.node import gpu_limits, host_term
 from tests.support.facts_examples import server
 from tests.support.gpu_machines import gpu, gpus
 

@@ -4,8 +4,7 @@ import pytest
 
 from seatrial.limits.memory import channel_bytes_per_s, link_bytes_per_s, memory_limits, socket_limits
 from seatrial.limits.microarchitectures import SocketLink, table
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import Core, Dimm, MemoryFacts, Topology
+from seatrial.model.facts import Core, Dimm, MemoryFacts, NodeFacts, Topology
 from seatrial.model.limit import NoLimit
 from tests.support.limits_examples import amd, intel, is_limit, node
 

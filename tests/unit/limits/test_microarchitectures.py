@@ -8,8 +8,7 @@ import pytest
 from seatrial.limits.memory import memory_limits
 from seatrial.limits.microarchitectures import nominal_hz, parse_table, recognise, table
 from seatrial.limits.peak import compute_peaks
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import ProcessorFacts
+from seatrial.model.facts import NodeFacts, ProcessorFacts
 from seatrial.model.limit import ComputePeak, Limit, NoLimit
 from tests.support.limits_examples import is_limit, node
 from tests.support.paths import DATA

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.limits.ethernet import tcp_payload_share
 from seatrial.limits.path import path_limit
-from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.hardware import PciDevice, PciHop, PciKind
+from seatrial.limits.ports import tcp_payload_share
+from seatrial.model.facts import NetworkInterface, NodeFacts, PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.limit import Limit, NoLimit
 

@@ -16,7 +16,7 @@ from seatrial.limits.pcie import (
     trainable,
 )
 from seatrial.limits.pcie_path import MemoryAccess, ceilings, pcie_terms
-from seatrial.model.hardware import PciDevice, PciHop, PciKind
+from seatrial.model.facts import PciDevice, PciHop, PciKind
 from seatrial.model.limit import NoLimit
 from tests.support.limits_examples import CARD, ROOT_PORT, check_formula, device, device_limit, hop, is_limit, node
 

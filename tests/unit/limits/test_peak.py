@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from seatrial.limits.peak import compute_peaks, flops_per_cycle
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import ProcessorFacts
+from seatrial.model.facts import NodeFacts, ProcessorFacts
 from seatrial.model.limit import ComputePeak, NoLimit
 from seatrial.node.node import parse_facts
 from tests.support.limits_examples import amd, check_formula, intel, node

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.limits.path import path_limit
-from seatrial.limits.rails import gate_of
+from seatrial.limits.path import gate_of, path_limit
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.limit import Limit, NoLimit

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.limits.node import node_limits
-from seatrial.limits.path import path_limit
-from seatrial.limits.rails import Rail, together
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import PciDevice, PciKind
+from seatrial.limits.path import Rail, path_limit, together
+from seatrial.model.facts import NodeFacts, PciDevice, PciKind
 from seatrial.model.hca import PortFamily, PortState
 from seatrial.model.limit import ComputePeak, Limit, NoLimit
 from tests.support.limits_examples import device, device_limit, ethernet, hca, hop, is_limit, node, port

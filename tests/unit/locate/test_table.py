@@ -20,7 +20,7 @@ from seatrial.model.pair_table import PairTable
 from seatrial.model.subject import Direction, SubjectKind
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.rounds import circle_rounds, sparse_rounds
-from seatrial.render.headline import MOST_PARTS
+from seatrial.render.finding_text import MOST_PARTS
 from seatrial.render.text import as_text
 from tests.support.matrices import matrix, nxnlatbw
 from tests.support.pair_tables import Cell, draw_rates, named_nodes, pair_table, table_of_rates

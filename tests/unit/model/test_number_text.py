@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from seatrial.model.number_text import finite, is_number, is_row, number_of, whole_number
+from seatrial.model.unit_text import finite, is_number, is_row, number_of, whole_number
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.node.automounter import LONGEST_PATH, MASTER, MOST_KEYS, entries_of, obstacle_of, read_automounts
 from seatrial.node.frame import Frame
-from seatrial.node.mounts import MOST_PATHS, read_paths
+from seatrial.node.mounts import (
+    LONGEST_PATH,
+    MASTER,
+    MOST_KEYS,
+    MOST_PATHS,
+    entries_of,
+    obstacle_of,
+    read_automounts,
+    read_paths,
+)
 from seatrial.node.system import read_system
 from tests.support.collecting import SHELLS, collect, program, write
 from tests.support.command_line import Seatrial

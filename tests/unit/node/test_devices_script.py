@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.model.hardware import PciHop, PciKind
+from seatrial.model.facts import PciHop, PciKind
 from seatrial.model.hca import PortFamily
 from seatrial.node.frame import Frame, parse_frame
 from seatrial.node.node import parse_facts

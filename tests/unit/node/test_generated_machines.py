@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.driver.facts_reading import read_recording
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import Core, PciHop, PciKind
+from seatrial.model.facts import Core, NodeFacts, PciHop, PciKind
 from seatrial.model.hca import PortFamily, PortState
 from seatrial.node.hwloc_machine import facts_from_xml
 from tests.support.machine_forms import facts_of, hwloc_xml, sysinfo, tarball, ttar

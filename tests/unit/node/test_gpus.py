@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.model.gpu import Gpu
-from seatrial.node.amd_gpus import amd_gpus
+from seatrial.model.facts import Gpu
 from seatrial.node.frame import FactsFormatError
 from seatrial.node.gpus import (
     LINK_ERRORS,
     LINKS,
     SMI,
     TOPOLOGY,
+    amd_gpus,
     facts_from_smi,
     link_errors,
     link_rates,

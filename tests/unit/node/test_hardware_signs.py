@@ -9,9 +9,8 @@ from seatrial.driver.facts_reading import FactsRead
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Verdict
-from seatrial.node.kernel_log import read_kernel_log
 from seatrial.node.node import node_facts
-from seatrial.node.sensors import controller_alarms, controller_sensors
+from seatrial.node.sensors import controller_alarms, controller_sensors, read_kernel_log
 from seatrial.recordings.command_text import commands_in, facts_from_text
 from seatrial.render.text import as_text
 from tests.support.collecting import collect, write

@@ -8,7 +8,7 @@ import pytest
 
 from seatrial.launch.collector import collector
 from seatrial.node.frame import Frame, parse_frame
-from seatrial.node.software import read_kernel
+from seatrial.node.node import read_kernel
 from tests.support.collecting import SHELLS, collect, write
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.launch.collector import collector
-from seatrial.model.hardware import Dimm, MemoryFacts
+from seatrial.model.facts import Dimm, MemoryFacts
 from seatrial.node.frame import parse_frame
 from seatrial.node.memory import SlotPlace, places, read_memory, size_bytes, transfers_per_s
 from seatrial.node.node import parse_facts

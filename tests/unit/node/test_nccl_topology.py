@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from seatrial.model.hardware import PciKind
+from seatrial.model.facts import PciKind
 from seatrial.node.frame import FactsFormatError
 from seatrial.node.hwloc_machine import facts_from_xml
 from seatrial.node.nccl_topology import facts_from_nccl

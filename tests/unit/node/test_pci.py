@@ -2,7 +2,7 @@
 
 import pytest
 
-from seatrial.model.hardware import PciDevice, PciHop, PciKind
+from seatrial.model.facts import PciDevice, PciHop, PciKind
 from seatrial.node.frame import Frame, parse_frame
 from seatrial.node.pci import (
     LINK_FILES,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.model.hardware import IN_NAME, IdleState, ProcessorFacts
+from seatrial.model.facts import IN_NAME, IdleState, ProcessorFacts
 from seatrial.node.frame import parse_frame
 from seatrial.node.processor import read_processor
 from tests.support.collecting import SHELLS, collect, write

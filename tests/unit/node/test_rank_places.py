@@ -13,10 +13,17 @@ from seatrial.archive.reader import ranks_of, starts_of
 from seatrial.launch.replay import ReplayLauncher
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.verdict import FindingKind
-from seatrial.node.adapter_distance import Distance, adapters_of, distance, good_order
 from seatrial.node.hwloc_machine import facts_from_xml
 from seatrial.node.processor_sets import numbers
-from seatrial.node.rank_places import crowds, greatest_matching, rank_places
+from seatrial.node.rank_places import (
+    Distance,
+    adapters_of,
+    crowds,
+    distance,
+    good_order,
+    greatest_matching,
+    rank_places,
+)
 from seatrial.rules.base import Readings, one_place_per_host
 from seatrial.rules.catalogue import fact_findings
 from tests.support.builders import Cluster, info_of

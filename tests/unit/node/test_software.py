@@ -11,8 +11,7 @@ from seatrial.model.system import (
 )
 from seatrial.model.words import Unknown
 from seatrial.node.frame import CommandOutput, Frame
-from seatrial.node.node import node_facts
-from seatrial.node.software import read_kernel, read_software
+from seatrial.node.node import node_facts, read_kernel, read_software
 from tests.support.collecting import SHELLS, children_s, collect, program, write
 from tests.support.paths import ROOT
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.model.hardware import Cache, Core, NumaNode, Topology
+from seatrial.model.facts import Cache, Core, NumaNode, Topology
 from seatrial.node.frame import FactsFormatError, parse_frame
 from seatrial.node.node import parse_facts
 from seatrial.node.processor_sets import MOST, listed, masked

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import Cache, Core, Topology
+from seatrial.model.facts import Cache, Core, NodeFacts, Topology
 from seatrial.pairs.node_places import (
     LEAST_ARRAY_BYTES,
     LINE_BYTES,

@@ -10,8 +10,7 @@ from seatrial.driver.facts_reading import read_recording
 from seatrial.frame import command_line
 from seatrial.limits.node import node_limits
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import PciKind
+from seatrial.model.facts import NodeFacts, PciKind
 from seatrial.model.limit import Limit
 from seatrial.recordings.command_text import commands_in, facts_from_text
 from seatrial.recordings.machine_files import machine_files, node_of

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seatrial.limits.path import path_limit
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import PciKind
+from seatrial.model.facts import NodeFacts, PciKind
 from seatrial.model.hca import PortFamily
 from seatrial.model.limit import Limit
 from seatrial.node.frame import FactsFormatError

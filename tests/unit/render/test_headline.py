@@ -8,7 +8,7 @@ from seatrial.model import subject
 from seatrial.model.judgement import Power
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Finding, FindingKind, Verdict
-from seatrial.render.headline import first_line, sentence_of, word_of
+from seatrial.render.finding_text import first_line, sentence_of, word_of
 from tests.support.report_examples import estimate, judgement, pair, run_info, slow_node
 
 

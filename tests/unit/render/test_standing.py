@@ -3,8 +3,7 @@
 import msgspec
 
 from seatrial.commands.check.view import check_report
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import ProcessorFacts
+from seatrial.model.facts import NodeFacts, ProcessorFacts
 from seatrial.model.monitoring import Condition
 from seatrial.model.system import Sensor, SystemFacts
 from seatrial.render.standing import standings_of

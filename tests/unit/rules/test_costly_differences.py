@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import Core, NumaNode, ProcessorFacts, Topology
+from seatrial.model.facts import Core, NodeFacts, NumaNode, ProcessorFacts, Topology
 from seatrial.model.hca import PortState
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.rules.base import Readings

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import PciDevice, PciHop, PciKind
+from seatrial.model.facts import NodeFacts, PciDevice, PciHop, PciKind
 from seatrial.model.hca import PortState
 from seatrial.model.subject import CLUSTER, node
 from seatrial.model.verdict import Finding, FindingKind

@@ -3,7 +3,7 @@
 import pytest
 
 from seatrial.model.verdict import FindingKind
-from seatrial.node.kernel_log import LOG_KINDS
+from seatrial.node.sensors import LOG_KINDS
 from seatrial.rules.catalogue import fact_findings, fact_notes
 from seatrial.rules.gpus import switched_adapters
 from seatrial.rules.hardware import XID_CLASSES, xid_remedy

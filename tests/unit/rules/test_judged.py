@@ -7,8 +7,7 @@ from seatrial.judgement.wording import link_remedy, named
 from seatrial.locate.explanation import PartSuspect
 from seatrial.model.errors import ExitCode
 from seatrial.model.fabric import NO_FABRIC
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import ProcessorFacts
+from seatrial.model.facts import NodeFacts, ProcessorFacts
 from seatrial.model.judgement import Judgement
 from seatrial.model.run import NodeState, RecordedRun
 from seatrial.model.subject import CLUSTER, Direction, Subject, node

@@ -14,7 +14,7 @@ import pytest
 
 from seatrial.model.errors import LaunchError
 from seatrial.model.settings import SlurmRequest
-from seatrial.process.holder import HolderStart, Holding
+from seatrial.process.pipe import HolderStart, Holding
 from seatrial.slurm import allocation
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm.allocation import Waiting, obtain, with_request

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.slurm.hidden_job import hidden_job, job_of_session, judge_hidden_job, salloc_session
+from seatrial.slurm.job import hidden_job, job_of_session, judge_hidden_job, salloc_session
 from tests.support.slurm_scripts import in_place_of_slurm
 
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from seatrial.model.own_job import JobStep, OwnJob
+from seatrial.model.past import JobStep, OwnJob
 from seatrial.process.process import run
 from seatrial.slurm.held_nodes import RUNNING, STARTED, parse_ranks, parse_steps, running_ranks, started_ranks
 from tests.support.collecting import program

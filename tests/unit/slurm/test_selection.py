@@ -5,7 +5,7 @@ import pytest
 from seatrial.model.errors import UsageError
 from seatrial.model.settings import SlurmRequest
 from seatrial.slurm import argv
-from seatrial.slurm.selection import WantedNodes, satisfies, select
+from seatrial.slurm.census import WantedNodes, satisfies, select
 from seatrial.slurm.text import parse_sinfo
 
 LINES = parse_sinfo("".join(f"n{place}|idle|{part}|none\n" for place in range(1, 5) for part in ("main*", "debug")))

@@ -2,8 +2,8 @@
 
 import pytest
 
+from seatrial.slurm.queue import job_in_need, parse_boots, parse_failed, parse_waiting
 from seatrial.slurm.text import parse_sinfo
-from seatrial.slurm.waiting_jobs import job_in_need, parse_boots, parse_failed, parse_waiting
 
 LINES = parse_sinfo("n1|idle|main*|none\nn2|allocated|main*|none\nn3|allocated|main*|none\nn3|allocated|fat|none\n")
 

@@ -8,7 +8,7 @@ from seatrial.commands.acceptance.judge import Acceptance, ItemResult, Threshold
 from seatrial.model import units
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
-from seatrial.render.headline import sentence_of
+from seatrial.render.finding_text import sentence_of
 from seatrial.render.json import filled
 from seatrial.render.plots import plain_bars
 from seatrial.render.report import Block, Case, Findings, Lines, Report, Table, columns

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import baselines
+from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import find_run
-from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_sets import StoredSet, find_runs, load_tables
 from seatrial.judgement.comparison.conditions import CONDITIONS
 from seatrial.judgement.comparison.judge import RunSet, compare

@@ -7,7 +7,6 @@ import msgspec
 
 from seatrial.commands.check.next_experiments import OF_STARTS
 from seatrial.commands.check.survey_plan import SURVEY_SHARE, check_design, default_pairs_at_once
-from seatrial.driver.fabric_files import with_leaf_file
 from seatrial.driver.facts_reading import cluster_launcher
 from seatrial.driver.node_selection import (
     allocation_s,
@@ -20,6 +19,7 @@ from seatrial.driver.node_selection import (
 )
 from seatrial.driver.progress import Progress
 from seatrial.driver.returning import with_candidates, with_partners
+from seatrial.driver.site import with_leaf_file
 from seatrial.driver.submitted import Submitted
 from seatrial.locate.thresholds import RETEST_RUNS
 from seatrial.model import units

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Before, NodeVerdict
-from seatrial.model.own_job import OwnJob
+from seatrial.model.past import OwnJob
 from seatrial.model.subject import CLUSTER, Subject, SubjectKind, node
 from seatrial.model.units import duration, share
 from seatrial.model.verdict import Finding, FindingKind, Verdict

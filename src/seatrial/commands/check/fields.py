@@ -22,7 +22,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.pair_faults import Population
 from seatrial.model.run import Design, NodeState, RunInfo
 from seatrial.model.verdict import Verdict
-from seatrial.render.fields import PastFields, past_fields
+from seatrial.render.envelope import PastFields, past_fields
 from seatrial.render.json import filled
 from seatrial.render.node_trials import TrialFields, trial_fields
 

@@ -20,8 +20,7 @@ from seatrial.model.run import Ending, RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
 from seatrial.render.escape import clean
-from seatrial.render.finding_text import brief
-from seatrial.render.headline import sentence_of
+from seatrial.render.finding_text import brief, sentence_of
 
 INCOMPLETE = "INCOMPLETE"
 NO_ACTS: Mapping[str, str] = MappingProxyType({})

@@ -35,7 +35,7 @@ from seatrial.commands.check.unmeasured_pairs import (
     without_unnamed,
 )
 from seatrial.commands.check.uplink_verdicts import judge_loaded
-from seatrial.drift.network_differences import tcp_resent_between
+from seatrial.drift.peer_groups import tcp_resent_between
 from seatrial.judgement.corrupt_data import corrupt_flows, corruption_findings
 from seatrial.judgement.nodes.findings import with_slow_nodes
 from seatrial.judgement.nodes.trials import judge_trials, trial_notes

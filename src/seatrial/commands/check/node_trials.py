@@ -6,7 +6,7 @@ from seatrial.driver.node_trials import NodeTrialRounds
 from seatrial.driver.run import Run
 from seatrial.judgement.nodes.peers import FEWEST_PEERS
 from seatrial.model.errors import LaunchError
-from seatrial.model.placement import node_of
+from seatrial.model.measurement import node_of
 from seatrial.model.settings import CheckSettings
 from seatrial.model.words import count
 from seatrial.pairs.node_rounds import QUICK, QUICK_TRIALS, SHORT

@@ -9,15 +9,14 @@ import msgspec
 from seatrial.judgement.rank_notes import by_node
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Kernel
-from seatrial.model.own_job import OwnJob
+from seatrial.model.past import OwnJob
 from seatrial.model.run import RecordedRun
 from seatrial.model.subject import SubjectKind, job
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import some
 from seatrial.rules.base import Readings, findings_of
-from seatrial.rules.ranks import RANKS
-from seatrial.rules.threads import threads_findings
+from seatrial.rules.ranks import RANKS, threads_findings
 
 OFF = frozenset(("0", "off", "no", "disable", "disabled", "false", "none"))
 SMALL_PLACES = frozenset(("cores", "threads"))

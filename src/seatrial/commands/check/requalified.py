@@ -17,8 +17,7 @@ from seatrial.model.subject import node
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
-from seatrial.render.finding_text import brief
-from seatrial.render.out_of_service import OUT
+from seatrial.render.finding_text import OUT, brief
 from seatrial.render.report import Block, Case, Copy, Lines, Report, columns, first_rows
 
 VERDICTS: dict[bool | None, Literal["good", "bad", "unknown"]] = {True: "good", False: "bad", None: "unknown"}

@@ -11,9 +11,7 @@ from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import CLUSTER, SubjectKind
 from seatrial.model.verdict import GOOD, Finding, FindingKind
 from seatrial.model.words import count, some
-from seatrial.render.finding_text import brief
-from seatrial.render.headline import sentence_of
-from seatrial.render.out_of_service import NODE, back_line
+from seatrial.render.finding_text import NODE, back_line, brief, sentence_of
 from seatrial.render.report import Copy
 
 BACK = "Back into service"

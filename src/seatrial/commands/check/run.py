@@ -28,16 +28,23 @@ from seatrial.commands.check.require_retest import only_proved
 from seatrial.commands.check.retests import distinguish, retest, retest_late
 from seatrial.commands.check.survey_plan import by_program, check_design, pilot_pairs, recorded_rounds, survey_of
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.fabric_files import wiring_of, with_leaf_file, with_leaves
 from seatrial.driver.node_selection import allocation_s, enough, sampled, what_it_takes, within_node_hours
-from seatrial.driver.own_job import asked_for, earlier_runs, hurry, look_at_job, soon, with_time_left
 from seatrial.driver.pair_program import OPTION, PairStarts, first_figure
-from seatrial.driver.past import find_past, own_past, with_past
-from seatrial.driver.preflight import explained_by_facts
+from seatrial.driver.past import (
+    asked_for,
+    earlier_runs,
+    find_past,
+    hurry,
+    look_at_job,
+    own_past,
+    soon,
+    with_past,
+    with_time_left,
+)
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.returning import chosen_hosts, reached
-from seatrial.driver.run import Run, describe
-from seatrial.driver.site import choose_launcher
+from seatrial.driver.run import Run, describe, explained_by_facts
+from seatrial.driver.site import choose_launcher, wiring_of, with_leaf_file, with_leaves
 from seatrial.driver.site_program import starting
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.locate.thresholds import MUST_SHOW, SCATTERS, SUSPICION, to_log

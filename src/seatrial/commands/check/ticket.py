@@ -8,7 +8,7 @@ from seatrial.commands.check.headline import answer, could_show, medians
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
 from seatrial.model.node_list import node_list
-from seatrial.model.own_job import OwnJob
+from seatrial.model.past import OwnJob
 from seatrial.model.run import RunInfo
 from seatrial.model.words import count
 from seatrial.render.escape import clean

@@ -21,9 +21,9 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.escape import clean
 from seatrial.render.fact_text import differences
+from seatrial.render.finding_text import out_of_service
 from seatrial.render.matrix import Panels
 from seatrial.render.node_trials import resolution, trial_tables
-from seatrial.render.out_of_service import out_of_service
 from seatrial.render.report import (
     Block,
     Case,

@@ -14,12 +14,12 @@ import msgspec
 
 from seatrial.archive import changed_settings, samples
 from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile
-from seatrial.archive.closing import own_run
+from seatrial.archive.contents import own_run
 from seatrial.archive.reader import read_info
 from seatrial.benchmarks.catalogue import detected, last_number, output_batch
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.custody import OWN, Custody
-from seatrial.driver.imported_run import write_batch
+from seatrial.driver.opening import write_batch
 from seatrial.driver.progress import Progress
 from seatrial.driver.reach import Reach
 from seatrial.driver.restoration import by_hand

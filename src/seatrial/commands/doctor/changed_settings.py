@@ -2,8 +2,7 @@
 
 import re
 
-from seatrial.archive.changed_settings import RESTORE, ChangedFile, ChangedSettings
-from seatrial.driver.left_settings import ENTER, foreign
+from seatrial.archive.changed_settings import ENTER, RESTORE, ChangedFile, ChangedSettings, foreign
 from seatrial.model.launching import noted
 from seatrial.model.subject import CLUSTER
 from seatrial.model.subject import node as node_subject

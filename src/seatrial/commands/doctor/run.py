@@ -7,18 +7,10 @@ from functools import partial
 
 import msgspec
 
-from seatrial.archive.changed_settings import ChangedSettings
-from seatrial.commands.doctor import (
-    changed_settings,
-    node_identity,
-    node_states,
-    partition,
-    questions,
-    starts,
-    versions,
-)
+from seatrial.archive.changed_settings import ChangedSettings, left_settings
+from seatrial.commands.doctor import changed_settings, node_identity, node_states, partition, starts, versions
 from seatrial.commands.doctor.hosts import examine_hosts
-from seatrial.commands.doctor.questions import (
+from seatrial.commands.doctor.versions import (
     SlurmAnswers,
     ask_slurm,
     config_of,
@@ -29,11 +21,9 @@ from seatrial.commands.doctor.questions import (
     versions_of,
 )
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.left_settings import left_settings
-from seatrial.driver.named_hosts import uses_ssh
 from seatrial.driver.node_selection import allocation_s, enough, fewer_nodes, grouped, longest_budget_s
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.site import choose_launcher
+from seatrial.driver.site import choose_launcher, uses_ssh
 from seatrial.failures.job_output import explain_output
 from seatrial.launch.contract import MPIEXEC, Launcher
 from seatrial.launch.environments.judge import try_out
@@ -53,8 +43,7 @@ from seatrial.process.process import NOT_STARTED
 from seatrial.slurm import job as job_variables
 from seatrial.slurm import presence
 from seatrial.slurm.argv import longest_s, minutes
-from seatrial.slurm.hidden_job import hidden_job, job_of_session, judge_hidden_job, salloc_session
-from seatrial.slurm.job import job_now
+from seatrial.slurm.job import hidden_job, job_now, job_of_session, judge_hidden_job, salloc_session
 from seatrial.slurm.text import NodeLine, parse_sinfo
 
 LASTS_S = 240.0
@@ -154,8 +143,8 @@ class Doctor:
             self.remarks.append(hidden)
             return True
         self.remarks += job_variables.judge_variables(environ(), around.state if around else "", stranger)
-        self._default_mpi = questions.default_mpi(answers)
-        self._offered = questions.offered_mpi(answers)
+        self._default_mpi = versions.default_mpi(answers)
+        self._offered = versions.offered_mpi(answers)
         if not job:
             self._judge_cluster(answers)
         return True

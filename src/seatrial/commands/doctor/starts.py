@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.files.home_folders import temporary_folder
 from seatrial.files.inputs import read_end
+from seatrial.files.owners import temporary_folder
 from seatrial.launch.contract import MPIEXEC, Launcher, Session, StartManner
 from seatrial.launch.environments.judge import Tried, judge_environment
 from seatrial.launch.mpi import Mpi

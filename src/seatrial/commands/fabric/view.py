@@ -11,13 +11,13 @@ from seatrial.fabric.link_problem import device_name, link_text, name_of
 from seatrial.fabric.opareport import SOURCE as OMNI_PATH
 from seatrial.fabric.table_check import LeafUplinks, TableReport
 from seatrial.model.errors import ExitCode
-from seatrial.model.fabric_map import DeviceKind, FabricMap
+from seatrial.model.fabric import DeviceKind, FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.units import link_rate, share
 from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.model.words import count, natural_sorted, verb
 from seatrial.render.escape import clean
-from seatrial.render.headline import sentence_of
+from seatrial.render.finding_text import sentence_of
 from seatrial.render.json import filled
 from seatrial.render.node_map import MapNode, node_map
 from seatrial.render.report import Block, Copy, Findings, Gauge, PageLink, Report

@@ -15,8 +15,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count, natural_sorted, some
 from seatrial.render.escape import shorten
-from seatrial.render.finding_text import part_name
-from seatrial.render.headline import sentence_of, word_of
+from seatrial.render.finding_text import part_name, sentence_of, word_of
 from seatrial.render.json import filled
 from seatrial.render.node_names import few
 from seatrial.render.report import Block, Findings, Gauge, Lines, Paragraph, Report

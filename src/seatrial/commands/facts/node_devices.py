@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from seatrial.drift.fact_words import lane_speed
 from seatrial.limits.pcie import state_of
 from seatrial.model import units
-from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.gpu import Gpu
-from seatrial.model.hardware import PciDevice, PciHop, PciKind
+from seatrial.model.facts import Gpu, NetworkInterface, NodeFacts, PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port
 from seatrial.model.words import count
 from seatrial.render.fact_text import used_interfaces

@@ -8,8 +8,7 @@ from seatrial.commands.facts.node_devices import device_name
 from seatrial.drift.fact_words import hertz, memory_speed
 from seatrial.drift.flat_facts import counted, ranges
 from seatrial.model import units
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import IN_NAME, Dimm, NumaNode, ProcessorFacts
+from seatrial.model.facts import IN_NAME, Dimm, NodeFacts, NumaNode, ProcessorFacts
 from seatrial.model.words import count
 
 Row = tuple[str, str]

@@ -11,11 +11,11 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.journal import ValuesImported, of_type
+from seatrial.archive.layout import DamagedRun
 from seatrial.archive.liveness import Life, examine
 from seatrial.archive.reader import read_entries, read_info
-from seatrial.archive.run_files import DamagedRun
 from seatrial.commands.import_values.batches import ImportOptions, read_batches, runs_of
-from seatrial.driver.imported_run import times_of, write_batch
+from seatrial.driver.opening import times_of, write_batch
 from seatrial.files.inputs import TABLES_BYTES, Allowance, BadInput, as_text, files_in, read_input
 from seatrial.files.owners import is_own
 from seatrial.files.writing import own_folder

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.commands.jobs.families import JobFamily
-from seatrial.commands.jobs.findings import jobs_findings
 from seatrial.commands.jobs.job_table import FAILURES, LEAST_S, ORDER, JobTable
 from seatrial.commands.jobs.joint_nodes import JointNodes, joint_nodes
 from seatrial.commands.jobs.outcomes import (
@@ -20,6 +19,7 @@ from seatrial.commands.jobs.outcomes import (
     PeriodChange,
     SlowNode,
     changed_word,
+    jobs_findings,
 )
 from seatrial.model.errors import ExitCode
 from seatrial.model.pair_table import Reals

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from seatrial.commands.jobs.families import JobFamily
-from seatrial.commands.jobs.findings import change_brief, times
 from seatrial.commands.jobs.joint_nodes import joint_text
-from seatrial.commands.jobs.outcomes import FailingNode, NodeComparison, PeriodChange, SlowNode
+from seatrial.commands.jobs.outcomes import FailingNode, NodeComparison, PeriodChange, SlowNode, change_brief, times
 from seatrial.commands.jobs.pictures import BAR, distributions, histograms, ratios, time_text
 from seatrial.commands.jobs.run import DayCall, JobsOutcome
 from seatrial.commands.jobs.single_family import FamilyTimes, JobPlace
@@ -16,7 +15,7 @@ from seatrial.model.node_list import node_list
 from seatrial.model.units import share
 from seatrial.model.verdict import ComparisonOutcome, Verdict
 from seatrial.model.words import count, natural_sorted, some
-from seatrial.render.headline import fitting_sentence
+from seatrial.render.finding_text import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Copy, Findings, Lines, Report, columns, first_rows
 

@@ -9,7 +9,7 @@ from seatrial.judgement.series_changes import ChangesJudgement, JudgedSeries, Se
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
-from seatrial.render.headline import fitting_sentence
+from seatrial.render.finding_text import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
 from seatrial.render.run_plot import RunValue, over_runs

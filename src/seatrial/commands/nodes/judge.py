@@ -13,10 +13,9 @@ from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.past import judge_past, references_text
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
 from seatrial.model.errors import ExitCode
-from seatrial.model.measurement import Kernel
+from seatrial.model.measurement import Kernel, node_of
 from seatrial.model.node_trials import USEFUL, Measure, NodeTrials
 from seatrial.model.past import PastRatio
-from seatrial.model.placement import node_of
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import NodesSettings, Trial
 from seatrial.model.units import share

@@ -18,7 +18,7 @@ from seatrial.judgement.rank_deaths import run_notes
 from seatrial.model import subject
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
-from seatrial.model.placement import node_of
+from seatrial.model.measurement import node_of
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import NodesSettings
 from seatrial.model.units import share

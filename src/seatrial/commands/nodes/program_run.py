@@ -17,9 +17,9 @@ from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Run
 from seatrial.driver.site_program import ProgramLaunches, site_program, starting
 from seatrial.launch.contract import Launcher
-from seatrial.model.benchmark_run import StepResult
+from seatrial.model.benchmark import StepResult
 from seatrial.model.errors import UsageError
-from seatrial.model.placement import node_of
+from seatrial.model.measurement import node_of
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.settings import NodesSettings, SiteProgram
 from seatrial.model.words import count

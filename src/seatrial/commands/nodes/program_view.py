@@ -12,11 +12,10 @@ from seatrial.model.run import RunInfo
 from seatrial.model.units import duration, in_unit
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
+from seatrial.render.finding_text import out_of_service, sentence_of
 from seatrial.render.fleet.strata_view import strata_report
 from seatrial.render.fleet.view import FleetFields
-from seatrial.render.headline import sentence_of
 from seatrial.render.json import filled
-from seatrial.render.out_of_service import out_of_service
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.report import Block, Case, Findings, Lines, Report
 from seatrial.statistics.estimates import median

@@ -9,8 +9,8 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.node_trials import Measure, NodeFigures
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
-from seatrial.render.fields import PastFields, past_fields
-from seatrial.render.headline import sentence_of
+from seatrial.render.envelope import PastFields, past_fields
+from seatrial.render.finding_text import out_of_service, sentence_of
 from seatrial.render.json import filled
 from seatrial.render.node_trials import (
     TrialFields,
@@ -22,7 +22,6 @@ from seatrial.render.node_trials import (
     trial_pictures,
     trial_tables,
 )
-from seatrial.render.out_of_service import out_of_service
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.report import Block, Case, Findings, Lines, Report
 

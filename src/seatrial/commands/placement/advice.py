@@ -5,13 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.launch.line_options import Dialect
-from seatrial.launch.line_parser import LaunchLine
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import Core
-from seatrial.model.placement import RankPlace
-from seatrial.node.adapter_distance import good_order, usable_cores
-from seatrial.node.rank_places import cores_of, known_cores
+from seatrial.launch.line_parser import Dialect, LaunchLine
+from seatrial.model.facts import Core, NodeFacts
+from seatrial.model.measurement import RankPlace
+from seatrial.node.rank_places import cores_of, good_order, known_cores, usable_cores
 
 RANKFILE = "rankfile.txt"
 Groups = tuple[tuple[int, ...], ...]

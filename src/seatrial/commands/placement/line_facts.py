@@ -15,8 +15,7 @@ from seatrial.driver.site import hosts_launcher
 from seatrial.launch.hosts.job_nodes import in_other_job
 from seatrial.launch.hosts.launcher import HostsLauncher
 from seatrial.launch.hosts.reach import read_remote_facts
-from seatrial.launch.line_options import Dialect
-from seatrial.launch.line_parser import LaunchLine
+from seatrial.launch.line_parser import Dialect, LaunchLine
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import SiteSettings

@@ -19,7 +19,7 @@ from seatrial.driver.facts_reading import FactsRead
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Run, describe
 from seatrial.driver.site import environment_of_line, probe_for
-from seatrial.files.home_folders import temporary_folder
+from seatrial.files.owners import temporary_folder
 from seatrial.judgement.rank_notes import by_node
 from seatrial.launch.contract import PLAIN, Hosts, StartManner
 from seatrial.launch.launch_line import (
@@ -30,12 +30,10 @@ from seatrial.launch.launch_line import (
     known_program,
     program_hint,
 )
-from seatrial.launch.line_options import Dialect
-from seatrial.launch.line_parser import LaunchLine, parse_line
+from seatrial.launch.line_parser import Dialect, LaunchLine, parse_line
 from seatrial.model.errors import LaunchError
-from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
+from seatrial.model.measurement import Kernel, Measurement, Phase, ProbeStart, RankPlace, Round, Shape
 from seatrial.model.node_list import node_list
-from seatrial.model.placement import ProbeStart, RankPlace
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.settings import PlacementSettings
 from seatrial.model.words import count

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from seatrial.commands.placement.judge import Placement
-from seatrial.commands.placement.rows import RankRow
+from seatrial.commands.placement.picture import RankRow
 from seatrial.model.errors import ExitCode
 from seatrial.model.node_list import node_list
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, natural_sorted
-from seatrial.render.headline import sentence_of
+from seatrial.render.finding_text import sentence_of
 from seatrial.render.report import Block, Report, Table, columns
 
 MOST_RANKS = 16

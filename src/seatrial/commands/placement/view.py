@@ -8,14 +8,14 @@ import msgspec
 from seatrial.commands.placement.gain import Fix, Gain, GainOutcome
 from seatrial.commands.placement.judge import Placement
 from seatrial.commands.placement.map import core_map, legend, map_lines
-from seatrial.commands.placement.rows import RankRow
-from seatrial.launch.line_options import Dialect
+from seatrial.commands.placement.picture import RankRow
+from seatrial.launch.line_parser import Dialect
 from seatrial.model import subject, units
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
-from seatrial.render.headline import finding_sentence, sentence_of
+from seatrial.render.finding_text import finding_sentence, sentence_of
 from seatrial.render.json import filled
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.plots import Bar, Bars, CoreKey

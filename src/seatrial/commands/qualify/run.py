@@ -24,11 +24,11 @@ from seatrial.model.qualification import NodeScore, QualifyPolicy, QualifySlice
 from seatrial.model.settings import SlurmRequest
 from seatrial.model.words import count, natural_sorted
 from seatrial.process.process import run
-from seatrial.slurm import argv, waiting_jobs
+from seatrial.slurm import argv, queue
 from seatrial.slurm.census import EPOCH
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S, answer, asked, asked_settled
+from seatrial.slurm.queue import WaitingJob, job_in_need
 from seatrial.slurm.text import NodeLine, parse_sinfo, partition_lines
-from seatrial.slurm.waiting_jobs import WaitingJob, job_in_need
 
 SLICE_S = 60.0
 """A slice is stopped after this time, however much is left to be measured."""
@@ -69,14 +69,14 @@ def ask_slurm(partition: str, exclude: Collection[str] = ()) -> ClusterState:
     mine = dict.fromkeys(line.node for line in partition_lines(lines, partition) if line.node not in exclude)
     if not mine:
         raise LaunchError(f"The partition {partition} has no nodes.", "sinfo lists those that do.")
-    happened_s = dict(waiting_jobs.parse_boots(_printed(argv.SHOW_NODES)))
-    for ended_s, nodes in waiting_jobs.parse_failed(_printed(waiting_jobs.FAILED)):
+    happened_s = dict(queue.parse_boots(_printed(argv.SHOW_NODES)))
+    for ended_s, nodes in queue.parse_failed(_printed(queue.FAILED)):
         with suppress(ValueError):
             happened_s |= {node: max(happened_s.get(node, 0.0), ended_s) for node in expand(nodes)}
     return ClusterState(
         lines=lines,
         mine=tuple(mine),
-        waiting=waiting_jobs.parse_waiting(answer(asked(waiting_jobs.WAITING))),
+        waiting=queue.parse_waiting(answer(asked(queue.WAITING))),
         happened_s=happened_s,
         drained=frozenset(line.node for line in lines if line.reason.startswith(OURS)),
         leaf_of=parse_topology(_printed(argv.TOPOLOGY)).leaf_of,
@@ -123,7 +123,7 @@ def _known_s(score: NodeScore | None, happened_s: float) -> float:
 def request_of(site: SlurmRequest) -> SlurmRequest:
     """The site's request for a job, with what makes it small and easy to recognise."""
     limit = math.ceil(SLICE_S / 60) + 1
-    own = (f"--comment={waiting_jobs.COMMENT}", f"--nice={NICE}", f"--time={limit}")
+    own = (f"--comment={queue.COMMENT}", f"--nice={NICE}", f"--time={limit}")
     return msgspec.structs.replace(site, arguments=(*site.arguments, *own))
 
 
@@ -161,7 +161,7 @@ class Watcher:
         """Why the slice has to end; a controller that does not answer takes part in no decision."""
         if time.monotonic() > self._ends_s:
             return f"its {SLICE_S:.0f} s are over"
-        jobs = waiting_jobs.parse_waiting(asked(waiting_jobs.WAITING).stdout)
+        jobs = queue.parse_waiting(asked(queue.WAITING).stdout)
         job = job_in_need(jobs, parse_sinfo(asked(argv.SINFO).stdout), self._nodes) if jobs else None
         return _need_of(job) if job else ""
 

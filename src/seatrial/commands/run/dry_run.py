@@ -12,7 +12,7 @@ from seatrial.driver.facts_reading import read_here
 from seatrial.driver.node_selection import node_hours_of, within_node_hours
 from seatrial.driver.progress import Progress
 from seatrial.driver.site import choose_launcher
-from seatrial.model.benchmark_run import BenchmarkPlan
+from seatrial.model.benchmark import BenchmarkPlan
 from seatrial.model.node_list import node_list
 from seatrial.model.settings import RunSettings
 from seatrial.render.json import filled

@@ -9,16 +9,17 @@ import msgspec
 from seatrial.commands.scale.comparison import CurveComparison
 from seatrial.commands.scale.comparison_view import (
     ScalingBeside,
+    ScalingRun,
     beside_blocks,
     beside_fields,
     beside_sentence,
     curves_plot,
     efficiency_plot,
+    series_blocks,
 )
 from seatrial.commands.scale.judge import PAYS, JudgedCurve, ScalePoint
 from seatrial.commands.scale.measured import ScaleSeries
 from seatrial.commands.scale.points import LeftOut
-from seatrial.commands.scale.series_view import ScalingRun, series_blocks
 from seatrial.judgement.benchmark_findings import breach_finding
 from seatrial.model.benchmark import Better
 from seatrial.model.errors import ExitCode
@@ -29,7 +30,7 @@ from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count, some
 from seatrial.render.curves import FEWEST_SIZES
-from seatrial.render.headline import word_of
+from seatrial.render.finding_text import word_of
 from seatrial.render.json import filled
 from seatrial.render.plots import COLOURS
 from seatrial.render.report import Block, Findings, Items, Paragraph, Report, Table, columns

@@ -8,8 +8,8 @@ import msgspec
 from msgspec.structs import replace
 
 from seatrial.archive import layout, reader
+from seatrial.archive.layout import DamagedRun
 from seatrial.archive.listing import RunRow
-from seatrial.archive.run_files import DamagedRun
 from seatrial.commands.site import lists, node_view
 from seatrial.commands.site.addresses import NODES, RUNS, TWIN, file_stem
 from seatrial.commands.site.generation import Generation

@@ -8,9 +8,9 @@ import msgspec
 from msgspec.structs import replace
 
 from seatrial.archive import baselines
+from seatrial.archive.layout import DamagedRun
 from seatrial.archive.listing import CLOSED, RunRow
-from seatrial.archive.run_files import DamagedRun
-from seatrial.archive.run_summaries import read_summary
+from seatrial.archive.run_sets import read_summary
 from seatrial.commands.site.addresses import COMPARISON, HISTORY, OVER_TIME, PAGE, RUNS, file_stem, run_page
 from seatrial.commands.site.generation import Generation
 from seatrial.commands.site.pages import Readers, page_texts, source_hash, with_links

@@ -14,9 +14,8 @@ import numpy as np
 from seatrial.commands.soak.single_step import PEERS, LevelStep, best_step
 from seatrial.judgement.nodes.figures import sustained
 from seatrial.judgement.nodes.peers import FEWEST_PEERS
-from seatrial.model.measurement import GroupMeasurement, Kernel, Measurement
+from seatrial.model.measurement import GroupMeasurement, Kernel, Measurement, node_of
 from seatrial.model.node_trials import Measure, Runs
-from seatrial.model.placement import node_of
 from seatrial.model.units import SHARE
 from seatrial.statistics.change_points import FEWEST, SeriesChanges, find_changes
 from seatrial.statistics.estimates import median

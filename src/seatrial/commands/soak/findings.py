@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from seatrial.commands.soak.courses import Decline
-from seatrial.model.placement import node_of
+from seatrial.model.measurement import node_of
 from seatrial.model.run import NodeState, RecordedRun
 from seatrial.model.subject import node
 from seatrial.model.units import share

@@ -13,9 +13,8 @@ from seatrial.judgement.nodes.trials import judge_trials, trial_notes
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
 from seatrial.model.errors import ExitCode
-from seatrial.model.measurement import GroupMeasurement, Measurement
+from seatrial.model.measurement import GroupMeasurement, Measurement, node_of
 from seatrial.model.node_trials import USEFUL, Measure, NodeFigures, NodeTrials
-from seatrial.model.placement import node_of
 from seatrial.model.run import Ending, NodeState, RecordedRun
 from seatrial.model.settings import SoakSettings, Trial
 from seatrial.model.units import share

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from seatrial.drift.peer_groups import one_kernel
-from seatrial.model.measurement import GroupMeasurement, Kernel, Measurement
-from seatrial.model.placement import node_of
+from seatrial.model.measurement import GroupMeasurement, Kernel, Measurement, node_of
 from seatrial.model.run import RecordedRun
 from seatrial.model.settings import SoakSettings
 from seatrial.model.units import share

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.stored_measurements import GROUPS, PAIRS, StoredMeasurements
+from seatrial.archive.journal import GROUPS, PAIRS, StoredMeasurements
 from seatrial.commands.soak.judge import SoakResult, judge_soak
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s

@@ -8,10 +8,9 @@ from seatrial.model import subject
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
-from seatrial.render.headline import sentence_of
+from seatrial.render.finding_text import out_of_service, sentence_of
 from seatrial.render.json import filled
 from seatrial.render.node_trials import TrialFields, trial_fields, trial_pictures, trial_tables
-from seatrial.render.out_of_service import out_of_service
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.report import Block, Case, Findings, Lines, Report, columns, first_rows
 

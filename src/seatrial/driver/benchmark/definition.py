@@ -10,8 +10,7 @@ from seatrial.benchmarks.declaration import AUTO, Benchmark
 from seatrial.files.inputs import SCENARIO_BYTES, argument_text
 from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import NUMBER, number_of
-from seatrial.model.unit_text import unit_of
+from seatrial.model.unit_text import NUMBER, number_of, unit_of
 
 SUFFIX = ".toml"
 QUANTITY = re.compile(rf"(?P<number>{NUMBER}) ?(?P<unit>[^\d\s][^\s]{{0,20}})?")

@@ -10,10 +10,10 @@ from seatrial.drift.peer_groups import one_kernel
 from seatrial.driver.node_selection import grouped
 from seatrial.judgement.benchmark_result import peak_of
 from seatrial.launch.contract import Hosts
-from seatrial.model.benchmark_run import BenchmarkRequest
+from seatrial.model.benchmark import BenchmarkRequest
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
-from seatrial.model.placement import node_of
+from seatrial.model.measurement import node_of
 from seatrial.model.settings import RunSettings, SiteSettings
 from seatrial.model.words import count, verb
 

@@ -31,10 +31,10 @@ from seatrial.driver.run import Run, describe
 from seatrial.files.inputs import read_beginning, read_end
 from seatrial.judgement.benchmark_result import RunResult, judge_run
 from seatrial.launch.contract import Launcher, StartManner, StartsPrograms
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, StepResult
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, StepResult
 from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.measurement import node_of
 from seatrial.model.past import Past
-from seatrial.model.placement import node_of
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.settings import RunSettings
 from seatrial.model.words import count

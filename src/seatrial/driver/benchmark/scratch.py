@@ -9,7 +9,7 @@ from pathlib import Path
 
 from seatrial.archive.working_folder import Use, WorkingFolder, scratch_parent
 from seatrial.files.inputs import ANY_SIZE, PIECE_BYTES, open_regular
-from seatrial.files.trust import distrust
+from seatrial.files.owners import distrust
 from seatrial.files.writing import descriptor_path, new_folder, own_folder
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import RunSettings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from seatrial.archive import closing, reader
+from seatrial.archive import contents, reader
 from seatrial.driver import node_selection
 from seatrial.driver.benchmark import run as benchmark_run
 from seatrial.judgement import benchmark_result
@@ -72,8 +72,8 @@ def _differing(made: RunSettings, wanted: RunSettings) -> str:
 
 def attempts_of(archive: Path, name: str) -> Sequence[Path]:
     """Closed runs of that name that are this user's: an interrupted one is followed by NAME.2, NAME.3."""
-    named = closing.closed_as(archive, name, r"(\.\d{1,9})?")
-    return closing.own_among([folder for folder in named if reader.has_run_file(folder)])
+    named = contents.closed_as(archive, name, r"(\.\d{1,9})?")
+    return contents.own_among([folder for folder in named if reader.has_run_file(folder)])
 
 
 def new_run(

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from seatrial.model.measurement import GroupMeasurement
+from seatrial.model.measurement import GroupMeasurement, node_of
 from seatrial.model.node_trials import Clock, Collective, Measure, Runs
-from seatrial.model.placement import node_of
 from seatrial.model.words import natural_sorted
 from seatrial.pairs.node_rounds import COLLECTIVE_KERNELS, MEETING
 from seatrial.statistics.estimates import median, median_estimate

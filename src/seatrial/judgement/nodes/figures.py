@@ -12,9 +12,8 @@ from seatrial.judgement.nodes.conditions import conditions_of, temperatures_of
 from seatrial.judgement.nodes.noise import noise_of
 from seatrial.judgement.nodes.recurrence import recurrence_of
 from seatrial.judgement.nodes.storage import storage_runs
-from seatrial.model.measurement import Estimate, GroupMeasurement, Kernel, Phase
+from seatrial.model.measurement import Estimate, GroupMeasurement, Kernel, Phase, node_of
 from seatrial.model.node_trials import Measure, NodeFigures, Noise, Runs, WrongResult
-from seatrial.model.placement import node_of
 from seatrial.model.words import natural_sorted
 from seatrial.pairs.node_rounds import ALL, CORE, DOUBLE_BYTES, FAR, NODE, WIDTHS
 from seatrial.statistics.estimates import median, median_estimate

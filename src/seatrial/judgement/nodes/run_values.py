@@ -9,9 +9,8 @@ import msgspec
 from seatrial.judgement.nodes.figures import sustained
 from seatrial.judgement.nodes.limits import limits_of
 from seatrial.judgement.nodes.storage import impossible, without
-from seatrial.model.measurement import GroupMeasurement, Kernel, Phase
+from seatrial.model.measurement import GroupMeasurement, Kernel, Phase, node_of
 from seatrial.model.node_trials import Measure, NodeFigures
-from seatrial.model.placement import node_of
 from seatrial.model.run_values import RunMetric
 from seatrial.model.settings import CheckSettings, NodesSettings, Settings, SoakSettings, Trial
 from seatrial.model.units import SHARE

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 
 from msgspec.structs import replace
 
-from seatrial.model.measurement import GroupMeasurement, Kernel
+from seatrial.model.measurement import GroupMeasurement, Kernel, node_of
 from seatrial.model.node_trials import Measure, NodeFigures, NodeLimits, Runs, Storage, StorageRates
-from seatrial.model.placement import node_of
 from seatrial.model.units import bandwidth, share
 from seatrial.model.words import by_text, count, some
 from seatrial.pairs.storage_rounds import STORAGE_KERNELS, STREAM, STREAMS, TOTAL

@@ -16,9 +16,8 @@ from seatrial.judgement.nodes.storage import impossible, storage_notes, storage_
 from seatrial.judgement.nodes.wrong_results import wrong_results
 from seatrial.judgement.peer_suspects import with_suspects
 from seatrial.model.facts import NodeFacts
-from seatrial.model.measurement import GroupMeasurement, Kernel
+from seatrial.model.measurement import GroupMeasurement, Kernel, node_of
 from seatrial.model.node_trials import Measure, NodeFigures, NodeTrials, Storage
-from seatrial.model.placement import node_of
 from seatrial.model.settings import Trial
 from seatrial.model.units import SHARE, share
 from seatrial.model.verdict import Finding, FindingKind

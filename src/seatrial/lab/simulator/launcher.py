@@ -18,8 +18,7 @@ from seatrial.lab.simulator.network import Network
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, StartManner
 from seatrial.launch.probe_text import FORMAT
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
-from seatrial.model.fabric import Fabric
-from seatrial.model.fabric_map import FabricDevice
+from seatrial.model.fabric import Fabric, FabricDevice
 from seatrial.model.hca import LANES, data_bits_per_s
 from seatrial.model.measurement import Kernel, Measurement, Round
 from seatrial.model.pair_table import Reals

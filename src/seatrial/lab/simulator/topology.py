@@ -9,7 +9,7 @@ from pathlib import Path
 from seatrial.fabric import ibnetdiscover
 from seatrial.files import inputs
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric_map import DeviceKind, End, FabricDevice, FabricLink, FabricMap
+from seatrial.model.fabric import DeviceKind, End, FabricDevice, FabricLink, FabricMap
 
 MOST_NODES = 20_000
 MOST_PER_LEAF = 32

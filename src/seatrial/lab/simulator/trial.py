@@ -18,7 +18,7 @@ from seatrial.lab.simulator.faults import FaultSpec, SimulatedFault, draw_faults
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.score import Namer, SimulatorScore, score
 from seatrial.model.errors import ExitCode, UsageError
-from seatrial.model.fabric_map import FabricMap
+from seatrial.model.fabric import FabricMap
 from seatrial.model.settings import CHECK_BUDGET_S, CheckSettings
 from seatrial.model.verdict import Verdict
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from seatrial.failures.start_failure import SSH_REMEDY
-from seatrial.files.trust import distrust
+from seatrial.files.owners import distrust
 from seatrial.launch.collector import EXTRA_S_PER_NODE
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, ProgramCommand, StartManner
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
@@ -27,7 +27,7 @@ from seatrial.launch.mpiexec import default_line, ending_with_parent, without_sc
 from seatrial.launch.session import PipeSession, look
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import NO_FABRIC
-from seatrial.model.placement import DefaultStart
+from seatrial.model.measurement import DefaultStart
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.model.words import count
 from seatrial.process.process import Completed

@@ -39,7 +39,7 @@ SAFE = (
     '[ "$3" = 0 ] || [ "$3" = "$u" ] || return 1; '
     '[ "$q" ] || return 0; q=${q%/*}; done; }; '
 )
-"""Whether only this user and root can have written a file, as `files.trust` decides it, by POSIX's tools alone."""
+"""Whether only this user and root can have written a file, as `files.owners` decides it, by POSIX's tools alone."""
 ASK = (
     f"exec /bin/sh -c '{SAFE}"
     "h=unknown; read -r h </proc/sys/kernel/hostname; "

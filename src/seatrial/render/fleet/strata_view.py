@@ -12,6 +12,7 @@ from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
 from seatrial.render.distribution import over_each_other
+from seatrial.render.finding_text import fitting_sentence
 from seatrial.render.fleet.view import (
     MOST_NAMES,
     FleetCondition,
@@ -26,7 +27,6 @@ from seatrial.render.fleet.view import (
     node_fields,
     taken,
 )
-from seatrial.render.headline import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
 from seatrial.statistics.fleets import FEWEST_RUNS

@@ -15,7 +15,7 @@ from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
 from seatrial.render.distribution import Distribution, Reference, of_verdicts
-from seatrial.render.headline import fitting_sentence
+from seatrial.render.finding_text import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
 from seatrial.statistics.fleets import FEWEST_NODES, FEWEST_RUNS, FleetResult, NodeRuns

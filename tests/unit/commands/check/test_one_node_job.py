@@ -11,7 +11,7 @@ from seatrial.commands.check.run import run_check
 from seatrial.launch.contract import FactsReading, Hosts
 from seatrial.model.errors import SeatrialError
 from seatrial.model.fabric import NO_FABRIC
-from seatrial.model.own_job import OwnJob
+from seatrial.model.past import OwnJob
 from seatrial.model.settings import CheckSettings
 from seatrial.model.verdict import Verdict
 from tests.support.builders import Cluster

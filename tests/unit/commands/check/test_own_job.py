@@ -9,9 +9,8 @@ from seatrial.commands.check.headline import headline
 from seatrial.commands.check.judge import judge
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hca import Hca
-from seatrial.model.measurement import Kernel
-from seatrial.model.own_job import EarlierRun, JobStep, OwnJob
-from seatrial.model.placement import RankPlace
+from seatrial.model.measurement import Kernel, RankPlace
+from seatrial.model.past import EarlierRun, JobStep, OwnJob
 from seatrial.model.run import RecordedRun
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import HEALTHY, Cluster, names, sail, slow_part

@@ -11,7 +11,7 @@ import pytest
 
 from seatrial.archive.journal import StepEnded, of_type
 from seatrial.archive.reader import read_entries, read_run
-from seatrial.archive.run_summaries import read_summary
+from seatrial.archive.run_sets import read_summary
 from seatrial.commands.check.dry_run import program_starts
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome, run_check
@@ -21,7 +21,7 @@ from seatrial.driver.pair_program import pair_program
 from seatrial.judgement.pair_limit import has_path_limits
 from seatrial.model.errors import ExitCode, LaunchError, UsageError
 from seatrial.model.fabric import Component
-from seatrial.model.gpu import Gpu
+from seatrial.model.facts import Gpu
 from seatrial.model.measurement import Phase
 from seatrial.model.run import Ending, PairFigure
 from seatrial.model.settings import CheckSettings

@@ -10,13 +10,12 @@ import msgspec
 import pytest
 
 from seatrial.archive import changed_settings
-from seatrial.archive.changed_settings import ChangedFile
+from seatrial.archive.changed_settings import ChangedFile, changes_folder
 from seatrial.cli.compare import time_of_run
 from seatrial.commands.compare import prove
 from seatrial.commands.compare.prove import ProofRequest
 from seatrial.commands.compare.toggle import Toggle, held_nodes, toggle_of, toggle_settings
 from seatrial.driver.custody import Custody
-from seatrial.driver.left_settings import changes_folder
 from seatrial.driver.progress import Silent
 from seatrial.driver.reach import Reach
 from seatrial.driver.restoration import step_of

@@ -8,8 +8,7 @@ import pytest
 
 from seatrial.archive.changed_settings import ChangedByCommand
 from seatrial.archive.run_sets import find_runs, load_tables
-from seatrial.commands.compare.prove import ProofRequest, Proved, plan_text, prove_suspects
-from seatrial.commands.compare.repetition import benchmark_of
+from seatrial.commands.compare.prove import ProofRequest, Proved, benchmark_of, plan_text, prove_suspects
 from seatrial.commands.compare.toggle import Toggle, toggle_settings
 from seatrial.commands.compare.view import comparison_report
 from seatrial.commands.compare.wording import proof_text

@@ -9,8 +9,7 @@ import pytest
 
 from seatrial.archive import layout
 from seatrial.archive.reader import read_info
-from seatrial.commands.compare.prove import run_proof
-from seatrial.commands.compare.repetition import announcement, benchmark_of, repeatable
+from seatrial.commands.compare.prove import announcement, benchmark_of, repeatable, run_proof
 from seatrial.driver.progress import Silent
 from seatrial.frame import command_line
 from seatrial.model.errors import UsageError
@@ -78,10 +77,10 @@ def test_a_command_of_another_user_is_shown_and_not_executed(archive: Path, vict
 def test_with_a_command_of_the_caller_nothing_else_of_the_run_is_used(
     archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seatrial.commands.compare.repetition.is_here", lambda: True)
+    monkeypatch.setattr("seatrial.commands.compare.prove.is_here", lambda: True)
     found = repeatable(write(archive / "theirs", OTHER), ("./app",), NOTHING)
     assert (found.command, reached(found)) == ((), ("slurm", "", SlurmRequest()))
-    monkeypatch.setattr("seatrial.commands.compare.repetition.is_here", lambda: False)
+    monkeypatch.setattr("seatrial.commands.compare.prove.is_here", lambda: False)
     assert repeatable(archive / "theirs", ("./app",), NOTHING).launcher == ""
     with pytest.raises(UsageError, match="needs to know the hosts"):
         repeatable(archive / "theirs", ("./app",), SiteSettings(archive=Path(), launcher="ssh"))

@@ -13,11 +13,19 @@ import msgspec
 import pytest
 
 from seatrial.archive import changed_settings
-from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile, ChangedSettings
+from seatrial.archive.changed_settings import (
+    ChangedByCommand,
+    ChangedFile,
+    ChangedSettings,
+    changes_folder,
+    foreign,
+    left_settings,
+    refuse_left_settings,
+    warning,
+)
 from seatrial.commands.doctor.changed_settings import judge_own_notes
 from seatrial.driver import restoration
 from seatrial.driver.custody import Custody
-from seatrial.driver.left_settings import changes_folder, foreign, left_settings, refuse_left_settings, warning
 from seatrial.driver.reach import Reach, writing
 from seatrial.driver.restoration import restore, restore_left
 from seatrial.model.errors import LaunchError, UsageError

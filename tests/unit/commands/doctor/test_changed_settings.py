@@ -8,11 +8,10 @@ import msgspec
 import pytest
 
 from seatrial.archive import changed_settings as notes
-from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile
+from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile, changes_folder, left_settings
 from seatrial.archive.lease import Lease
 from seatrial.commands.doctor import changed_settings
 from seatrial.commands.doctor.node_identity import parse_places, question
-from seatrial.driver.left_settings import changes_folder, left_settings
 from seatrial.model.subject import node as node_subject
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.command_line import Seatrial

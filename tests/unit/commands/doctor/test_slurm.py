@@ -2,8 +2,8 @@
 
 import pytest
 
-from seatrial.commands.doctor import node_states, partition, questions, versions
-from seatrial.commands.doctor.questions import versions_of
+from seatrial.commands.doctor import node_states, partition, versions
+from seatrial.commands.doctor.versions import versions_of
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.slurm import job, text
 from seatrial.slurm.text import parse_sinfo
@@ -190,8 +190,8 @@ def test_the_window_of_versions(client: str, controller: str, word: str) -> None
 
 
 def test_a_sites_wrapper_around_srun_is_no_version() -> None:
-    assert questions.version_line("*** Be nice. Upgrade on 27.05. ***\nslurm-wlm 22.05.8\n") == "slurm-wlm 22.05.8"
-    assert questions.version_line("srun: command of another kind\n") == "srun: command of another kind"
+    assert versions.version_line("*** Be nice. Upgrade on 27.05. ***\nslurm-wlm 22.05.8\n") == "slurm-wlm 22.05.8"
+    assert versions.version_line("srun: command of another kind\n") == "srun: command of another kind"
 
 
 def test_old_and_uneven_daemons_are_named() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from seatrial.commands.facts.view import facts_report
 from seatrial.drift.fact_words import value_text
 from seatrial.model.errors import ExitCode
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import (
+from seatrial.model.facts import (
+    NodeFacts,
     NumaNode,
     PciKind,
     ProcessorFacts,

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from seatrial.archive import closing
+from seatrial.archive import contents
 from seatrial.archive.lease import parse
 from seatrial.archive.run_values import printed_values
 from seatrial.files.writing import rename_folder
@@ -87,7 +87,7 @@ def test_an_interrupted_import_continues_and_imports_nothing_twice(
         real(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(closing, "rename_folder", killed)
+        patched.setattr(contents, "rename_folder", killed)
         assert imported(archive, *words) == 2
     half = archive / "old-0003.partial"
     held = parse((half / "lease.json").read_bytes())

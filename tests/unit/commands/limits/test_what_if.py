@@ -6,8 +6,7 @@ from msgspec.structs import replace
 from seatrial.commands.limits.changed_limits import answer_of_change, changed_limits
 from seatrial.limits.what_if import changed_nodes, parse_change
 from seatrial.model.errors import UsageError
-from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.hardware import Dimm, MemoryFacts
+from seatrial.model.facts import Dimm, MemoryFacts, NetworkInterface, NodeFacts
 from tests.support.limits_examples import device, hca, intel, node, port
 
 

@@ -18,7 +18,7 @@ from grafana_foundation_sdk.models import units
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from seatrial.commands.metrics.figures import node_figures
-from seatrial.commands.metrics.prometheus import deliver
+from seatrial.commands.metrics.run import deliver
 from seatrial.model.monitoring import Target
 from seatrial.process.process import run
 from tests.lab.waiting import eventually

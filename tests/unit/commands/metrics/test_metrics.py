@@ -10,11 +10,13 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from seatrial.commands.metrics.figures import Figure, SlurmState, node_figures, slurm_figures
-from seatrial.commands.metrics.prometheus import Undelivered, deliver, exposition
 from seatrial.commands.metrics.run import (
     HOURLY_S,
     Kept,
+    Undelivered,
     ask_slurm,
+    deliver,
+    exposition,
     keep,
     read_kept,
     too_soon,

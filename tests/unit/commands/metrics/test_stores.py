@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from seatrial.commands.metrics.figures import Figure, SlurmState, gate_figures, node_figures, slurm_figures
-from seatrial.commands.metrics.prometheus import deliver, exposition
+from seatrial.commands.metrics.run import deliver, exposition
 from seatrial.model.gate import GateTally
 from seatrial.model.monitoring import Condition, Fault, NodeStanding, OpenFault, Target
 from seatrial.model.verdict import Verdict

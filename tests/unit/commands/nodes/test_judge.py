@@ -7,11 +7,9 @@ import pytest
 
 from seatrial.commands.nodes.judge import NodesResult, judge_nodes
 from seatrial.model.errors import ExitCode
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import MemoryFacts
-from seatrial.model.measurement import Conditions, Corruption, Kernel
+from seatrial.model.facts import MemoryFacts, NodeFacts
+from seatrial.model.measurement import Conditions, Corruption, Kernel, node_of
 from seatrial.model.node_trials import Measure
-from seatrial.model.placement import node_of
 from seatrial.model.run import Ending
 from seatrial.model.settings import Trial
 from seatrial.model.subject import CLUSTER

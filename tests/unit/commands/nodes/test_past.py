@@ -12,8 +12,7 @@ from seatrial.archive.writer import RunWriter, ended
 from seatrial.commands.nodes.judge import judge_nodes
 from seatrial.driver.past import find_past, with_past
 from seatrial.frame.command_line import run
-from seatrial.model.own_job import EarlierRun
-from seatrial.model.past import Past
+from seatrial.model.past import EarlierRun, Past
 from seatrial.model.run import Ending, RecordedRun, RunKind
 from seatrial.model.settings import CheckSettings, NodesSettings, Settings, SiteSettings, Trial
 from tests.support.builders import names

@@ -13,7 +13,7 @@ from seatrial.commands.nodes.program_view import program_report
 from seatrial.driver.node_trials import RETESTS
 from seatrial.judgement.standings import looks_of
 from seatrial.model.errors import ExitCode, UsageError
-from seatrial.model.gpu import Gpu
+from seatrial.model.facts import Gpu
 from seatrial.model.run import Ending
 from seatrial.model.settings import NODES_REPETITIONS, NodesSettings, SiteSettings
 from seatrial.model.subject import node

@@ -11,8 +11,7 @@ from seatrial.commands.placement.gain import ADVISED, ASKED, Fix, Gain, GainOutc
 from seatrial.commands.placement.judge import Placement, judge_placement
 from seatrial.commands.placement.view import placement_fields
 from seatrial.model.facts import NodeFacts
-from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
-from seatrial.model.placement import ProbeStart, RankPlace
+from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase, ProbeStart, RankPlace
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import FindingKind, Verdict

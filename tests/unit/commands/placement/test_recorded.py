@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from seatrial.commands.placement.advice import advise, wanted_each
 from seatrial.commands.placement.judge import placement_findings
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import Core, NumaNode, Topology
-from seatrial.model.placement import RankPlace
+from seatrial.model.facts import Core, NodeFacts, NumaNode, Topology
+from seatrial.model.measurement import RankPlace
 from seatrial.model.verdict import FindingKind
-from seatrial.node.adapter_distance import Distance, adapters_of, distance, good_order, usable_processors
 from seatrial.node.node import parse_facts
+from seatrial.node.rank_places import Distance, adapters_of, distance, good_order, usable_processors
 from tests.support.collecting import collected_text, write
 from tests.support.facts_examples import hca, port, processor, server
 from tests.support.machine_forms import facts_of

@@ -4,9 +4,9 @@ import msgspec
 
 from seatrial.commands.placement.gain import Fix
 from seatrial.commands.placement.judge import Placement
-from seatrial.commands.placement.rows import RankRow
+from seatrial.commands.placement.picture import RankRow
 from seatrial.commands.placement.side_by_side import side_by_side, side_by_side_report
-from seatrial.launch.line_options import Dialect
+from seatrial.launch.line_parser import Dialect
 from seatrial.model.errors import ExitCode
 from seatrial.model.verdict import Verdict
 from seatrial.render.text import as_text

@@ -10,20 +10,18 @@ from seatrial.commands.placement.gain import Fix
 from seatrial.commands.placement.judge import (
     advice_of,
     judge_placement,
+    memory_findings,
     placement_findings,
     shown_by_messages,
     threads_each,
 )
-from seatrial.commands.placement.memory import memory_findings
-from seatrial.launch.line_options import Dialect
-from seatrial.launch.line_parser import parse_line
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import Core, NumaNode, Topology
+from seatrial.launch.line_parser import Dialect, parse_line
+from seatrial.model.facts import Core, NodeFacts, NumaNode, Topology
 from seatrial.model.verdict import FindingKind, Verdict
-from seatrial.node.adapter_distance import Distance, adapters_of, distance, good_order
 from seatrial.node.processor import read_processor
+from seatrial.node.rank_places import Distance, adapters_of, distance, good_order
 from seatrial.node.topology_sysfs import logical_order
-from seatrial.rules.threads import threads_findings
+from seatrial.rules.ranks import threads_findings
 from tests.support.collecting import SHELLS, collect, write
 from tests.support.facts_examples import hca, port, processor, server
 from tests.support.rule_cases import ranks_on

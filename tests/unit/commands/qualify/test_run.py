@@ -9,7 +9,7 @@ from seatrial.commands.qualify.run import ClusterState, Watcher, measure_guarded
 from seatrial.model.qualification import NodeScore, QualifyPolicy
 from seatrial.model.settings import SlurmRequest
 from seatrial.process.process import Completed
-from seatrial.slurm import waiting_jobs
+from seatrial.slurm import queue
 from seatrial.slurm.argv import salloc
 from seatrial.slurm.text import parse_sinfo
 
@@ -22,7 +22,7 @@ def state(waiting: str = "", happened_s: dict[str, float] | None = None) -> Clus
     return ClusterState(
         lines=lines,
         mine=tuple(line.node for line in lines),
-        waiting=waiting_jobs.parse_waiting(waiting),
+        waiting=queue.parse_waiting(waiting),
         happened_s=happened_s or {},
         drained=frozenset(),
         leaf_of={},
@@ -31,7 +31,7 @@ def state(waiting: str = "", happened_s: dict[str, float] | None = None) -> Clus
 
 def slurm_says(monkeypatch: pytest.MonkeyPatch, waiting: str) -> None:
     def asked(argv: object) -> Completed:
-        text = waiting if argv == waiting_jobs.WAITING else SINFO.replace("idle", "allocated")
+        text = waiting if argv == queue.WAITING else SINFO.replace("idle", "allocated")
         return Completed(argv=(), returncode=0, stdout=text, stderr="")
 
     monkeypatch.setattr(qualify_run, "asked", asked)

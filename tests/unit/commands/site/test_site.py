@@ -200,7 +200,7 @@ def test_damaged_half_written_and_linked_runs_have_a_message(tmp_path: Path, arc
 def test_a_run_that_breaks_its_report_has_a_page_that_says_so(
     archive: Path, tmp_path: Path, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seatrial.cli.archived_headlines.report.report_of", lambda _: msgspec.json.decode(b"{"))
+    monkeypatch.setattr("seatrial.cli.operation.report.report_of", lambda _: msgspec.json.decode(b"{"))
     seatrial("site", "pages")
     assert "It cannot be judged (DecodeError" in (tmp_path / "pages" / "runs" / "bad.html").read_text()
 

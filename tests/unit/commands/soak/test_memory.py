@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.archive import closing, rescue_copy
+from seatrial.archive import contents, writer
 from seatrial.archive.reader import read_run
 from seatrial.commands.soak import judge, sampled_cycles
 from seatrial.commands.soak.judge import judge_soak
@@ -79,8 +79,8 @@ def soak_of(folder: Path, hours: float) -> tuple[SoakOutcome, HotLauncher]:
 def traced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Small bounds, so that minutes of samples reach them; no samples.parquet."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(closing, "write_samples", lambda *_: None)
-    monkeypatch.setattr(rescue_copy, "MEMORY_BYTES", 1 << 14)
+    monkeypatch.setattr(contents, "write_samples", lambda *_: None)
+    monkeypatch.setattr(writer, "MEMORY_BYTES", 1 << 14)
     monkeypatch.setattr(judge, "MOST_TIMES", 2_000)
     monkeypatch.setattr(sampled_cycles, "FEWEST_CYCLES", 4)
     tracemalloc.start()

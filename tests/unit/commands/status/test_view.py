@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.archive import headlines
-from seatrial.archive.headlines import read_standings
+from seatrial.archive import listing
+from seatrial.archive.listing import read_standings
 from seatrial.cli.operation import cluster
 from seatrial.commands.status.view import ago, status_report
 from seatrial.frame.command_line import run
@@ -124,7 +124,7 @@ def test_no_command_shows_the_status_where_there_are_runs_and_the_help_where_the
 def test_garbage_in_place_of_standings_is_judged_again(tmp_path: Path) -> None:
     record(Cluster(nodes=names(4)), tmp_path, "a")
     assert len(cluster(tmp_path).nodes) == 4
-    (tmp_path / "a" / headlines.NODES_FILE).write_text('{"nodes": 5}')
+    (tmp_path / "a" / listing.NODES_FILE).write_text('{"nodes": 5}')
     assert len(cluster(tmp_path).nodes) == 4
     (tmp_path / "a" / "run.json").write_text("{")
     found = cluster(tmp_path)

@@ -10,7 +10,7 @@ from seatrial.model.measurement import Conditions, GroupMeasurement, Kernel
 from seatrial.model.node_trials import Measure, Storage, StorageRates
 from seatrial.model.settings import Trial
 from seatrial.model.verdict import FindingKind
-from seatrial.render.headline import first_line
+from seatrial.render.finding_text import first_line
 from tests.support.builders import names
 from tests.support.node_series import GOOD, Machine, recorded
 

@@ -11,7 +11,7 @@ from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.faults import SimulatedFault
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology
-from seatrial.model.fabric_map import DeviceKind, FabricMap
+from seatrial.model.fabric import DeviceKind, FabricMap
 from seatrial.model.settings import CheckSettings
 from seatrial.model.verdict import FindingKind
 

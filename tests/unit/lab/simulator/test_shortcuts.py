@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.driver.gross_faults import GrossFaults
+from seatrial.driver.capping import GrossFaults
 from seatrial.fabric import routes
 from seatrial.fabric.routes import Route
 from seatrial.lab.simulator.disturbances import SimulatedConditions

@@ -13,7 +13,7 @@ from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.faults import draw_faults, parse_fault
 from seatrial.lab.simulator.topology import dragonfly, fat_tree, fat_tree3, parse_topology
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric_map import DeviceKind, FabricMap
+from seatrial.model.fabric import DeviceKind, FabricMap
 from tests.support.fabrics import fabric_text
 
 SMALL = {

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from seatrial.commands.judge.pairs.drawing import pair_maps
-from seatrial.commands.judge.pairs.findings import WORDS, table_findings
+from seatrial.commands.judge.pairs.drawing import WORDS, pair_maps, table_findings
 from seatrial.judgement.wording import WAYS
 from seatrial.locate.classes import Classes
 from seatrial.model.errors import ExitCode
@@ -24,7 +23,7 @@ from seatrial.model.subject import FABRIC, Direction
 from seatrial.model.units import LATENCY, duration, quantity, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some, verb
-from seatrial.render.headline import sentence_of, word_of
+from seatrial.render.finding_text import sentence_of, word_of
 from seatrial.render.json import SubjectText, filled
 from seatrial.render.report import Block, Findings, Items, Report
 

@@ -6,10 +6,9 @@ import msgspec
 
 from seatrial.locate.evidence import Pair
 from seatrial.model.facts import NodeFacts
-from seatrial.model.placement import RankPlace
+from seatrial.model.measurement import RankPlace
 from seatrial.model.run import RecordedRun
-from seatrial.node.adapter_distance import usable_cores
-from seatrial.node.rank_places import cores_of, crowds, known_cores, rank_places
+from seatrial.node.rank_places import cores_of, crowds, known_cores, rank_places, usable_cores
 from seatrial.rules.ranks import loose_ranks
 
 

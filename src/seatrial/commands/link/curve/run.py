@@ -7,8 +7,7 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, run_two_nodes
-from seatrial.locate.evidence import run_value
-from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
+from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.run import Design
 from seatrial.model.settings import CurveSettings
 from seatrial.pairs.sizes import (
@@ -25,7 +24,6 @@ GRID_SHARE = 0.7
 """Share of the budget; the rest is for the closer look."""
 MOST_STEPS = 10
 """Halvings of the gap around a switch; from half an octave to 2 % it takes 5."""
-PILOT_BYTES = 8
 
 
 class CurveOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +44,7 @@ def _carry_out(trial: TwoNodes, settings: CurveSettings) -> str:
     trial.begin(allocation_s(budget_s))
     trial.start()
     deadline = monotonic_s() + budget_s
-    pace = _pilot(trial, settings.most_bytes)
+    pace = trial.pilot(settings.most_bytes)
     sizes = geometric_sizes(settings.most_bytes, settings.per_octave)
     repetitions = repetitions_within(sizes, pace, GRID_SHARE * budget_s)
     rounds = curve_rounds(trial.pair, sizes, repetitions, pace, trial.seed)
@@ -64,19 +62,6 @@ def _carry_out(trial: TwoNodes, settings: CurveSettings) -> str:
     return (
         f"The budget of {budget_s:.0f} s was spent before {unplaced} {where} placed to within 2 %." if unplaced else ""
     )
-
-
-def _pilot(trial: TwoNodes, most_bytes: int) -> Pace:
-    """Latency of a small message and time of the largest; without results of the pilot, the default pace is used."""
-    for size in (PILOT_BYTES, most_bytes):
-        shape = Shape(kernel=Kernel.PINGPONG, message_bytes=size, window=1, warmup=2, iterations=3)
-        trial.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=shape, pairs=(trial.pair,)))
-    times = [run_value(one) for one in trial.measurer.measurements if one.times_s]
-    if len(times) < 2 or times[1] <= times[0]:
-        return Pace()
-    pace = Pace(latency_s=max(times[0], 1e-7), bytes_per_s=most_bytes / (times[1] - times[0]))
-    trial.measurer.window_s = pace.time_s(most_bytes)
-    return pace
 
 
 def _look_closer(trial: TwoNodes, repetitions: int, pace: Pace, deadline: float) -> int:

@@ -18,9 +18,8 @@ from seatrial.commands.link.transports.judge import is_within
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
-from seatrial.driver.rails import choose_rails, manners_of
 from seatrial.driver.site import choose_launcher
-from seatrial.driver.two_nodes import Pair, TwoNodes
+from seatrial.driver.two_nodes import Pair, TwoNodes, choose_rails, manners_of
 from seatrial.launch.contract import Launcher, StartManner
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused, SeatrialError
 from seatrial.model.run import Design

@@ -15,8 +15,8 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.transport import Carrier, Declared, Role
 from seatrial.model.verdict import Verdict
+from seatrial.render.finding_text import sentence_of, word_of
 from seatrial.render.forest import Factor, Factors, Forest, axis_span, place
-from seatrial.render.headline import sentence_of, word_of
 from seatrial.render.json import filled
 from seatrial.render.pair_view import (
     OutcomeFields,

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from seatrial.commands.link.curve.rank_places import CurvePlaces, curve_places
 from seatrial.commands.link.curve.view import ranks
-from seatrial.model.placement import DefaultStart, ProbeStart
+from seatrial.model.measurement import DefaultStart, ProbeStart
 from seatrial.model.run import RecordedRun
 from seatrial.node.node import parse_facts
 from seatrial.node.rank_places import rank_places

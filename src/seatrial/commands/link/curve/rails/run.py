@@ -6,16 +6,12 @@ from seatrial.commands.link.curve.rails.judge import RailComparison, judge_rails
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
-from seatrial.driver.rails import choose_rails, manners_of
-from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, run_two_nodes
+from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, choose_rails, manners_of, run_two_nodes
 from seatrial.launch.contract import StartManner
-from seatrial.locate.evidence import run_value
 from seatrial.model.errors import LaunchError
-from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import Design
 from seatrial.model.settings import RailsSettings
-from seatrial.pairs.rails import LATENCY_BYTES, RailDesign, rail_design, rail_rounds, rail_schedule, rail_variants
-from seatrial.pairs.sizes import Pace
+from seatrial.pairs.rails import RailDesign, rail_design, rail_rounds, rail_schedule, rail_variants
 
 
 class RailsOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +37,7 @@ def _carry_out(trial: TwoNodes, settings: RailsSettings) -> str:
     start_s = monotonic_s() - began
     manners = manners_of(str(trial.measurer.header.get("mpi_library", "")), rails, variants)
     deadline = monotonic_s() + budget_s
-    pace = _pilot(trial, settings.most_bytes, len(rails))
+    pace = trial.pilot(settings.most_bytes, len(rails))
     design = rail_design(
         settings.most_bytes, settings.per_octave, len(variants), pace, start_s=start_s, budget_s=budget_s
     )
@@ -90,22 +86,6 @@ class Turns:
                 del measurer.hung[hung:]
                 self._failed[variant] = measurer.remarks.pop()
                 return
-
-
-def _pilot(trial: TwoNodes, most_bytes: int, rails: int) -> Pace:
-    """Latency of a small message and time of the largest, as the site's own settings have it; of one rail, the rate.
-
-    It is divided by the number of rails, which may all be in use: rounds then last long enough over one as well.
-    """
-    for size in (LATENCY_BYTES, most_bytes):
-        shape = Shape(kernel=Kernel.PINGPONG, message_bytes=size, window=1, warmup=2, iterations=3)
-        trial.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=shape, pairs=(trial.pair,)))
-    times = [run_value(one) for one in trial.measurer.measurements if one.times_s]
-    if len(times) < 2 or times[1] <= times[0]:
-        return Pace()
-    pace = Pace(latency_s=max(times[0], 1e-7), bytes_per_s=most_bytes / (times[1] - times[0]) / rails)
-    trial.measurer.window_s = pace.time_s(most_bytes)
-    return pace
 
 
 def _design(design: RailDesign, variants: tuple[str, ...]) -> Design:
