@@ -106,7 +106,7 @@ MECHANISMS = (
     rule("pairs that distinguish late parts", "run.next_latency", nothing([])),
     rule("further retest batches", "retests.not_seen", nothing([])),
     stage("second retests", "retests.MORE_LOOKS", "retests._measure_again", 0),
-    rule("second retest on shared cables", "retests.seen_once", nothing([])),
+    rule("second retest on shared cables", "retests.cables_seen_once", nothing([])),
     rule("retest of pairs of a part that is good", "suspects.Suspicion.unproved", property(nothing(()))),
     rule("attempts after the first without contention", "contention.still_crowded", nothing([])),
     stage("under load: leaves one by one", "loaded_rounds._Stage._one_by_one", "loaded_rounds.again_rounds"),
