@@ -4,6 +4,7 @@ A zip file may come from anybody. Only the names that a run has are taken from i
 links, encryption and second names are refused, and no more is unpacked than a run may have.
 """
 
+import os
 import re
 import stat
 import zipfile
@@ -41,7 +42,7 @@ def write_zip(folder: Path, path: Path) -> int:
     facts = sorted(folder.glob(f"{layout.FACTS_FOLDER}/*.txt"))
     names += [name for each in facts if FACTS.fullmatch(name := each.relative_to(folder).as_posix())]
     try:
-        with open(open_named(path), "wb") as file, zipfile.ZipFile(file, "w") as packed:  # noqa: PTH123 - a descriptor
+        with os.fdopen(open_named(path), "wb") as file, zipfile.ZipFile(file, "w") as packed:
             for name in names:
                 member = zipfile.ZipInfo(name, SINCE_1980)
                 member.compress_type = zipfile.ZIP_DEFLATED

@@ -30,8 +30,7 @@ def amd_gpus(static: str, metric: str, rocm: str) -> tuple[Gpu, ...]:
     """The GPUs of amd-smi, else those of rocm-smi, which it replaces; none for texts that are not theirs."""
     metrics = {_amd_number(each.get("gpu")): each for each in _entries(_loaded(metric))}
     gpus = [_amd_gpu(each, metrics.get(_amd_number(each.get("gpu")), {})) for each in _entries(_loaded(static))]
-    listed = tuple(gpu for gpu in gpus if gpu is not None)
-    return listed or tuple(_rocm_gpus(_loaded(rocm)))
+    return tuple(gpu for gpu in gpus if gpu is not None) or tuple(_rocm_gpus(_loaded(rocm)))
 
 
 def _loaded(text: str) -> Any:  # noqa: ANN401 - JSON from outside

@@ -53,6 +53,7 @@ ELSEWHERE = {
     "archive/contents.py": NAMES,
     "archive/reader.py": NAMES,
     "archive/layout.py": NAMES,
+    "archive/run_zip.py": "names, and a file of the door, unpacked up to an Allowance",
     "archive/export.py": "a file that it writes",
     "archive/writer.py": "a file of the run that it writes",
     "archive/journal.py": "lines of the door",
