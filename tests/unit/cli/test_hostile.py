@@ -139,6 +139,8 @@ def test_numbers_are_digits_from_0_to_9_and_finite(
         (["check", "--nodes", "n[1-10/0]"], "--nodes 'n[1-10/0]' is not a valid list of nodes"),
         (["check", "--run", "x" * 300], "is too long. Use at most 100 characters."),
         (["check", "--run", "."], "--run '.' is not a valid name for a run."),
+        (["check", "--pair-program", ""], "--pair-program is empty."),
+        (["nodes", "--program", ""], "--program is empty."),
         (["check", "--run", "baselines"], "--run 'baselines' is not a valid name for a run."),
         (["check", "--run=-1"], "--run '-1' is not a valid name for a run."),
         (["check", "--archive", "x" * 300], "It is too long: a name may have 255 bytes, and a whole path 4095."),
