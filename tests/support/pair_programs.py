@@ -25,9 +25,9 @@ def osu_bw(bytes_per_s: float) -> str:
     return f"# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n4194304 {bytes_per_s / 1e6:.4f}\n"
 
 
-def nccl_test(bytes_per_s: float, collective: str = "sendrecv", ranks_per_node: int = 1) -> str:
+def nccl_test(bytes_per_s: float, collective: str = "sendrecv", ranks_per_node: int = 1, nodes: int = 2) -> str:
     """The output of nccl-tests for one size on two nodes: more digits than it prints, since links of a lab are slow."""
-    ranks = [(rank, f"n{1 + rank // ranks_per_node}", rank % ranks_per_node) for rank in range(2 * ranks_per_node)]
+    ranks = [(rank, f"n{1 + rank // ranks_per_node}", rank % ranks_per_node) for rank in range(nodes * ranks_per_node)]
     places = [f"#  Rank {rank:2} Group  0 Pid {7 + rank} on {host} device {gpu}\n" for rank, host, gpu in ranks]
     algorithm = bytes_per_s / (bus_factor(collective, len(ranks)) or 1.0)
     figures = f"{4194304 / algorithm * 1e6:.1f} {algorithm / 1e9:.6f} {bytes_per_s / 1e9:.6f}"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.layout import DamagedRun, opened_inside, read_record
+from seatrial.archive.layout import BASELINES_FOLDER, DamagedRun, opened_inside, read_record
 from seatrial.archive.run_values import ValuesFile, write_values
 from seatrial.files.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES
 from seatrial.files.owners import owner_of
@@ -35,7 +35,6 @@ from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run_values import RunSummary
 
-FOLDER = "baselines"
 FILE = "baseline.json"
 VALUES_FILE = "values.parquet"
 FACTS_FILE = "facts.json.gz"
@@ -72,7 +71,7 @@ def versions(archive: Path, name: str) -> list[int]:
     """The versions of a baseline, rising; empty where there is none of that name."""
     if not NAME.fullmatch(name):
         return []
-    return _versions_in(archive / FOLDER / name)
+    return _versions_in(archive / BASELINES_FOLDER / name)
 
 
 def _versions_in(home: Path) -> list[int]:
@@ -81,7 +80,7 @@ def _versions_in(home: Path) -> list[int]:
 
 def names(archive: Path) -> list[str]:
     """All baselines, by name, also those that this user may not read."""
-    return sorted(name for name in _names_in(archive / FOLDER) if _has_versions(archive, name))
+    return sorted(name for name in _names_in(archive / BASELINES_FOLDER) if _has_versions(archive, name))
 
 
 def _has_versions(archive: Path, name: str) -> bool:
@@ -107,7 +106,7 @@ def folder_of(archive: Path, name: str, version: int | None = None) -> Path:
     if not numbers or (version is not None and version not in numbers):
         what = f"version {version} of the baseline {name!r}" if numbers else f"baseline {name!r}"
         raise UsageError(f"There is no {what} in {archive}.", "seatrial baseline list shows those there are.")
-    return archive / FOLDER / name / f"{version or numbers[-1]:04d}"
+    return archive / BASELINES_FOLDER / name / f"{version or numbers[-1]:04d}"
 
 
 def read_baseline(folder: Path) -> Baseline:
@@ -160,7 +159,7 @@ def write_baseline(
         made=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"), runs=tuple(runs),
     )  # fmt: skip
     try:
-        with shared_folder(archive / FOLDER) as place:
+        with shared_folder(archive / BASELINES_FOLDER) as place:
             _write_in(place, baseline, files, facts, replaces)
     except Foreign as error:
         raise _not_yours(archive, name) from error
@@ -210,7 +209,8 @@ def _write_version(new: OwnFolder, baseline: Baseline, files: Sequence[ValuesFil
 
 
 def _not_yours(archive: Path, name: str) -> SeatrialError:
-    what = f"The baseline {name!r} cannot be changed: it belongs to {owner_of(archive / FOLDER / name, follow=False)}."
+    owner = owner_of(archive / BASELINES_FOLDER / name, follow=False)
+    what = f"The baseline {name!r} cannot be changed: it belongs to {owner}."
     return SeatrialError(what, "Only its owner changes a baseline; set one under another name.")
 
 
@@ -219,7 +219,7 @@ def drop_baseline(archive: Path, name: str) -> int:
     numbers = versions(archive, name)
     folder_of(archive, name)
     try:
-        with shared_folder(archive / FOLDER) as place:
+        with shared_folder(archive / BASELINES_FOLDER) as place:
             home, gone = place / name, place / f".{name}.{secrets.token_hex(4)}.dropped"
             with own_folder(home) as own:
                 rename_folder(home, gone.name)

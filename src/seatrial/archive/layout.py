@@ -91,8 +91,16 @@ LOGS_FOLDER = "logs"
 FABRIC_FILE = "fabric.json"
 LEASE_FILE = "lease.json"
 FILES_FILE = "files.sha256"
+RUN_NAME = re.compile(r"\w[\w-]*", re.ASCII)
+BASELINES_FOLDER = "baselines"
+SWAPS_FOLDER = "swaps"
 BEFORE = "before"
 AFTER = "after"
+
+
+def is_run_name(text: str) -> bool:
+    """Whether a run may have this name: other folders of an archive have theirs, and options begin with a dash."""
+    return bool(RUN_NAME.fullmatch(text)) and text not in (BASELINES_FOLDER, SWAPS_FOLDER)
 
 
 def file_name(node: str) -> str:

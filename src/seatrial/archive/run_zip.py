@@ -23,8 +23,9 @@ from seatrial.model.run import RunInfo
 
 OF_A_RUN = (layout.RUN_FILE, layout.JOURNAL_FILE, layout.FILES_FILE, layout.FABRIC_FILE)
 FACTS = re.compile(rf"{layout.FACTS_FOLDER}/[\w~%-]{{1,240}}\.(?:{layout.BEFORE}|{layout.AFTER})\.txt", re.ASCII)
-RUN_NAME = re.compile(r"[\w-]{1,200}", re.ASCII)
 LONGEST_NAME = 200
+PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""How files may be packed; others need much memory to unpack, and their libraries have errors of their own."""
 MOST_FILES = 200_000
 MOST_BYTES = 16 * GIB + ALL_FACTS_BYTES
 """Bytes of all files together, unpacked."""
@@ -65,27 +66,35 @@ def read_zip(archive: Path, path: Path) -> Path:
     Raises UsageError for a file that is not a whole run, and for a run that is there already.
     """
     try:
-        with open_regular(path, ANY_SIZE) as stream, zipfile.ZipFile(stream) as packed:
+        with open_regular(path, ANY_SIZE) as stream, _opened(stream, path) as packed:
             members = _members(packed, path)
-            content = _content(packed, members[layout.RUN_FILE], Allowance(CHUNK * 64, path))
+            content = _content(packed, path, members[layout.RUN_FILE], Allowance(CHUNK * 64, path))
             info = decoded(b"".join(content), RunInfo, path)
-            if not RUN_NAME.fullmatch(info.run):
+            if len(info.run) > LONGEST_NAME or not layout.is_run_name(info.run):
                 raise _refused(path, f"the run's name is {info.run[:LONGEST_NAME]!r}")
             place = archive / info.run
             partial = place.with_name(f"{info.run}{layout.PARTIAL}")
             if place.exists() or place.is_symlink() or partial.exists():
                 raise UsageError(f"There is a run {info.run} in {archive}.", "Name another folder with --archive.")
             with tentative_folder(partial) as own:
-                _unpack(packed, members, own, Allowance(MOST_BYTES, path))
+                _unpack(packed, path, members, own)
                 closed = own.for_libraries  # by its name the folder is that of an open run, which has no checksums yet
                 if damage := damage_of(closed, read_info(closed)):
                     raise _refused(path, "; ".join(damage))
                 rename_folder(partial, info.run)
     except DamagedRun as error:
         raise _refused(path, error.what.rstrip(".")) from error
+    except OSError as error:
+        reason = f"{path} cannot be unpacked into {archive}: {error.strerror}."
+        raise UsageError(reason, "Name another folder with --archive.") from error
+    return place
+
+
+def _opened(stream: IO[bytes], path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(stream)
     except DAMAGE as error:
         raise _refused(path, f"it cannot be unpacked ({error})") from error
-    return place
 
 
 def _refused(path: Path, why: str) -> UsageError:
@@ -103,6 +112,8 @@ def _members(packed: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
             raise _refused(path, f"no run has a file {name[:LONGEST_NAME]!r}")
         if name in members or stat.S_ISLNK(member.external_attr >> 16) or member.flag_bits & 1:
             raise _refused(path, f"{name} is there twice, a link, or encrypted")
+        if member.compress_type not in PACKINGS:
+            raise _refused(path, f"{name} is packed in a way that no export uses")
         members[name] = member
     for name in (layout.RUN_FILE, layout.JOURNAL_FILE):
         if name not in members:
@@ -110,16 +121,21 @@ def _members(packed: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
     return members
 
 
-def _content(packed: zipfile.ZipFile, member: zipfile.ZipInfo, together: Allowance) -> Iterator[bytes]:
+def _content(packed: zipfile.ZipFile, path: Path, member: zipfile.ZipInfo, together: Allowance) -> Iterator[bytes]:
     """The content piece by piece; `together`: what it and others may have, whatever sizes the file declares."""
-    with packed.open(member) as stream:
-        yield from map(together.take, iter(lambda: stream.read(CHUNK), b""))
+    try:
+        with packed.open(member) as stream:
+            while piece := stream.read(CHUNK):
+                yield together.take(piece)
+    except DAMAGE as error:
+        raise _refused(path, f"it cannot be unpacked ({error})") from error
 
 
-def _unpack(packed: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], own: OwnFolder, together: Allowance) -> None:
+def _unpack(packed: zipfile.ZipFile, path: Path, members: dict[str, zipfile.ZipInfo], own: OwnFolder) -> None:
+    together = Allowance(MOST_BYTES, path)
     own.make_folder(layout.FACTS_FOLDER)
     for name, member in members.items():
         to: IO[bytes]
         with own.new_file(name) as to:
-            for piece in _content(packed, member, together):
+            for piece in _content(packed, path, member, together):
                 to.write(piece)

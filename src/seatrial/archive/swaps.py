@@ -5,21 +5,20 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.layout import DamagedRun, read_record
+from seatrial.archive.layout import SWAPS_FOLDER, DamagedRun, read_record
 from seatrial.files.inputs import DESCRIPTION_BYTES
 from seatrial.files.writing import Foreign, replace_own_file, shared_folder
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.part_swap import SwapHistory
 
-FOLDER = "swaps"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 def _path(archive: Path, name: str) -> Path:
     if not NAME.fullmatch(name):
         raise UsageError(f"{name!r} is not a valid name of a search.", "Use letters, digits, - and _, at most 100.")
-    return archive / FOLDER / f"{name}.json"
+    return archive / SWAPS_FOLDER / f"{name}.json"
 
 
 def exists(archive: Path, name: str) -> bool:

@@ -110,10 +110,10 @@ def _cells(reading: Reading, run: NcclRun, row: NcclRow, cells: NcclCells, of_ru
         (BUS, cells.bus, expected * (1.0 if factor is None else factor)),
         (ALGORITHM, cells.algorithm, expected),
     ):
-        alone = metric == BUS and len(run.ranks) == 1
-        small = rate < 2 * ROUNDING or not row.size_bytes or alone
+        alone = metric == BUS and len(run.ranks) == 1  # a copy within one device, of which sendrecv prints a rate
+        small = rate < 2 * ROUNDING or not row.size_bytes
         lost = is_number(printed) and number_of(printed) == 0 and small
-        if not lost:
+        if not (lost or alone):
             reading.result(metric, printed, line, GIGABYTE, labels=labels)
     if run.counts_wrong and is_number(cells.wrong) and number_of(cells.wrong) != 0:
         reading.breach(FindingKind.DATA_CORRUPT, f"{cells.wrong} of the received values are wrong", line)

@@ -47,6 +47,7 @@ from seatrial.model.settings import DEFAULTS, OWN_JOB_ANSWER_S, CheckSettings, S
 @nodes_option
 @option(
     "--pair-program",
+    default=None,
     help="Start this program on pairs in place of the probe: 'osu_bw -m 4194304:4194304', or a FILE.toml.",
     metavar="PROGRAM",
 )
@@ -119,7 +120,7 @@ def check(
     dry_run: bool,
     no_loaded: bool,
     no_nodes: bool,
-    pair_program: str,
+    pair_program: str | None,
     baseline: str,
     settings_file: Path | None,
     output: OutputForms,
@@ -135,12 +136,12 @@ def check(
             "check NODES chooses their partners and answers at once; --detach, --sample and --one-per-leaf do not.",
             "Leave them out.",
         )
-    if pair_program and given["returning"]:
+    if pair_program is not None and given["returning"]:
         raise UsageError("check NODES compares nodes by the probe alone.", "Leave out --pair-program.")
     settings = CheckSettings(
         **{**asdict(site), **given},
-        answer_s=None if detach or given["returning"] else answer_time(program=bool(pair_program)),
-        pair_program=driver_pair_program.pair_program(pair_program) if pair_program else None,
+        answer_s=None if detach or given["returning"] else answer_time(program=pair_program is not None),
+        pair_program=driver_pair_program.pair_program(pair_program) if pair_program is not None else None,
         loaded=not no_loaded,
         node_trials=not no_nodes,
         baseline=known_baseline(site, baseline, RunKind.CHECK),

@@ -65,6 +65,7 @@ def soak_time(text: str, what: str) -> float:
 )
 @option(
     "--program",
+    default=None,
     help="Start this program on each node in place of the trials: 'nvbandwidth -t 0', or a FILE.toml.",
     metavar="PROGRAM",
     modes=(NodesMode.PROGRAM, NodesMode.PROGRAM_FOR_LONG),
@@ -93,7 +94,7 @@ def nodes(
     site: SiteSettings,
     names: tuple[str, ...],
     soak_s: float,
-    program: str,
+    program: str | None,
     trials: tuple[Trial, ...],
     baseline: str,
     output: OutputForms,
@@ -103,7 +104,7 @@ def nodes(
     refuse_options_of_other_modes(_mode(program, soak_s))
     processors = max(len(os.sched_getaffinity(0)), 1)
     site = replace(site, nodes=() if site.replay else names, ranks=processors)
-    if program:
+    if program is not None:
         site = replace(site, budget_s=soak_s or site.budget_s)
         return _by_program(
             NodesSettings(site=site, program=program_run.node_program(program), length_s=soak_s, **given), output
@@ -118,8 +119,8 @@ def nodes(
     return output.show(report, outcome.folder)
 
 
-def _mode(program: str, soak_s: float) -> NodesMode:
-    if program:
+def _mode(program: str | None, soak_s: float) -> NodesMode:
+    if program is not None:
         return NodesMode.PROGRAM_FOR_LONG if soak_s else NodesMode.PROGRAM
     return NodesMode.SOAK if soak_s else NodesMode.ONCE
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from seatrial.archive.layout import is_run_name
 from seatrial.cli.parameters import (
     PathType,
     Text,
@@ -62,8 +63,9 @@ def share_of(text: str, what: str) -> float:
 
 def run_name(text: str, what: str) -> str:
     """The name of a run as given. Raises UsageError for an invalid one."""
-    if text and (not text.replace("-", "").replace("_", "").isalnum() or not text.isascii()):
-        raise UsageError(f"{what} {text!r} is not a valid name for a run.", "Use letters, digits, - and _.")
+    if text and not is_run_name(text):
+        remedy = "Use letters, digits, - and _; the first is no -."
+        raise UsageError(f"{what} {text!r} is not a valid name for a run.", remedy)
     if len(text) > LONGEST_RUN:
         raise UsageError(f"{what} {text!r} is too long.", f"Use at most {LONGEST_RUN} characters.")
     return text

@@ -133,6 +133,9 @@ class PairStarts:
         result = benchmark.main_result(output)
         if result is None or result.value <= 0:
             raise BadOutput(f"its output has no {benchmark.main_metric}")
+        ran_on = result.labels.get("nodes", PAIR)
+        if isinstance(ran_on, int) and ran_on != PAIR:
+            raise BadOutput(f"its ranks were on {count(ran_on, 'node')}, not on the {PAIR} of the pair")
         _refuse_one_way(str(result.labels.get("test", "")))
         summed = gates.adds_both_ways(result, benchmark.main)
         figure = PairFigure(

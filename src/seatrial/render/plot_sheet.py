@@ -5,13 +5,12 @@ after `plot_style.require_library`.
 """
 
 import io
-import logging
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from matplotlib import rc_context
+from matplotlib import rc_context, rcParamsDefault
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
@@ -41,12 +40,12 @@ SIDES: dict[str, Literal["left", "center", "right"]] = {"start": "left", "middle
 def drawing() -> Iterator[None]:
     """The library with our settings, in which sheets are made and written.
 
-    It prints no words on folders for its own files, nor on letters that its font lacks.
+    No matplotlibrc, which may be anybody's in the current folder, changes them. The library prints no words on letters
+    that its font lacks.
     """
-    logging.getLogger("matplotlib").setLevel(logging.CRITICAL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with rc_context(SETTINGS):
+        with rc_context({**rcParamsDefault, **SETTINGS}):
             yield
 
 

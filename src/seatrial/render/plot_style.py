@@ -1,8 +1,10 @@
 """The style of pictures in files: forms, colours and patterns, without the library that draws."""
 
+import logging
 import re
 import sys
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import PurePath
 
@@ -67,7 +69,17 @@ def form_of(path: PurePath) -> str:
 
 
 def require_library() -> None:
-    """Raises UsageError if matplotlib, an optional part of an installation, is not there."""
+    """Load matplotlib, an optional part of an installation, before anything is measured.
+
+    Raises UsageError if it is not there, or fails: by a broken installation, or by a variable or file that it reads.
+    """
     if find_spec("matplotlib") is None:
         install = f"Install it: {sys.executable} -m pip install matplotlib"
         raise UsageError("--plot needs matplotlib, which is not installed.", install)
+    logging.getLogger("matplotlib").setLevel(logging.CRITICAL)  # it would print what it does not know in a matplotlibrc
+    try:
+        import_module("matplotlib.figure")
+    except Exception as error:
+        raise UsageError(
+            f"--plot needs matplotlib, which fails ({error}).", "Mend that, or leave --plot out."
+        ) from error

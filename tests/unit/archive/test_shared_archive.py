@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.archive import layout, swaps
+from seatrial.archive import layout
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.benchmark.scratch import own_scratch
 from seatrial.files import owners
@@ -145,7 +145,7 @@ def test_a_second_name_of_a_private_file_is_not_opened(tmp_path: Path) -> None:
 def test_scratch_and_shared_folders_of_others_are_refused(public: Path, plant: str) -> None:
     archive = public / "archive"
     archive.mkdir()
-    for name in (f".scratch-{os.geteuid()}", swaps.FOLDER):
+    for name in (f".scratch-{os.geteuid()}", layout.SWAPS_FOLDER):
         if plant == "link":
             (archive / name).symlink_to(public)
         else:
@@ -154,7 +154,7 @@ def test_scratch_and_shared_folders_of_others_are_refused(public: Path, plant: s
     with pytest.raises(SeatrialError, match="cannot be used"):
         own_scratch(archive)
     if plant == "link":
-        with pytest.raises(NotADirectoryError, match="is a link"), shared_folder(archive / swaps.FOLDER):
+        with pytest.raises(NotADirectoryError, match="is a link"), shared_folder(archive / layout.SWAPS_FOLDER):
             pass
 
 

@@ -198,8 +198,9 @@ class TestNccl:
         )
         assert judged(halved).breaches == ()
 
-    def test_one_rank_has_no_bus_bandwidth(self) -> None:
-        text = outputs.nccl("all_reduce", ("n1",), 1)
+    @pytest.mark.parametrize("collective", ["all_reduce", "sendrecv"])
+    def test_one_rank_has_no_bus_bandwidth(self, collective: str) -> None:
+        text = outputs.nccl(collective, ("n1",), 1)
         output = judged(text)
         assert word_of_output(output) == "MEASURED"
         assert not output.values("bus_bandwidth_bytes_per_s")

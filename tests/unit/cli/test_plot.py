@@ -1,6 +1,8 @@
 """Pictures from the command line: which commands draw, what a picture shows, and what is refused."""
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -145,6 +147,44 @@ def test_without_matplotlib_nothing_is_measured(
     assert "--plot needs matplotlib, which is not installed." in refused.err
     assert "pip install matplotlib" in refused.err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("broken", ["library", "backend"])
+def test_with_a_matplotlib_that_fails_nothing_is_measured(broken: str, tmp_path: Path) -> None:
+    package = tmp_path / "broken" / "matplotlib"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise ImportError('numpy fails')\n")
+    change = {"PYTHONPATH": str(package.parent)} if broken == "library" else {"MPLBACKEND": "nonsense"}
+    archive = tmp_path / "runs"
+    words = ["check", "--launcher", "local", "--archive", str(archive), "--plot", str(tmp_path / "map.svg")]
+    refused = subprocess.run(
+        [sys.executable, "-m", "seatrial", *words],
+        env={**os.environ, **change},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert refused.returncode == 64
+    assert "seatrial: --plot needs matplotlib, which fails (" in refused.stderr
+    assert {"library": "numpy fails", "backend": "'nonsense'"}[broken] in refused.stderr
+    assert not archive.exists()
+
+
+def test_settings_in_the_current_folder_change_nothing(tmp_path: Path) -> None:
+    settings = "figure.facecolor: red\nsavefig.bbox: tight\ntext.usetex: True\nlines.linewidth: 40\nnonsense\n"
+    made = []
+    for name in ("plain", "changed"):
+        folder = tmp_path / name
+        folder.mkdir()
+        if name == "changed":
+            (folder / "matplotlibrc").write_text(settings)
+        words = ["judge", str(CASES / "weak.csv"), "--weak", "--plot", "p.svg"]
+        ran = subprocess.run(
+            [sys.executable, "-m", "seatrial", *words], cwd=folder, capture_output=True, text=True, check=True
+        )
+        assert ran.stderr == ""
+        made.append((folder / "p.svg").read_bytes())
+    assert made[0] == made[1]
 
 
 def test_a_result_without_a_picture_is_printed_and_the_file_is_not_written(tmp_path: Path, seatrial: Seatrial) -> None:

@@ -152,6 +152,16 @@ def test_pairs_whose_gpus_share_a_fabric_between_nodes_have_no_limit(tmp_path: P
     assert judge(msgspec.structs.replace(recorded, facts=facts)).findings == ()
 
 
+@pytest.mark.parametrize(
+    ("ranks", "why"),
+    [(1, "its output has no bus_bandwidth_bytes_per_s"), (2, "its ranks were on 1 node, not on the 2 of the pair")],
+)
+def test_what_a_program_did_within_one_node_is_no_figure_of_a_pair(tmp_path: Path, ranks: int, why: str) -> None:
+    says = partial(nccl_test, nodes=1, ranks_per_node=ranks)
+    with pytest.raises(LaunchError, match=f"no figure on any of 3 pairs: {why}"):
+        checked(tmp_path, PairProgramLauncher(Cluster(nodes=names(6)), says), SENDRECV)
+
+
 @pytest.mark.parametrize("collective", ["broadcast", "gather"])
 def test_a_collective_of_one_direction_is_refused(tmp_path: Path, collective: str) -> None:
     launcher = PairProgramLauncher(Cluster(nodes=names(6)), partial(nccl_test, collective=collective))
