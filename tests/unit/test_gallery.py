@@ -21,7 +21,7 @@ SHOWN = {
     "plateau.svg": {"limit 6.81 GB/s", "message size"},
     "clocks.svg": {"hardware's most 3.00 GHz", "n1", "n2", "processor, n = 8"},
     "hpl.svg": {"after over before", "20.1 % lower (95 % CI -20.4 to -19.9 %)"},
-    "openfoam.svg": {"whole", "lost", "100 %: as many times the rate of 1 nodes", "50 %"},
+    "openfoam.svg": {"whole", "lost", "100 %: in proportion to nodes, from 1 on", "50 %"},
     "weak.svg": {"128", "efficiency, weak scaling; n = 1 run"},
     "gateways.svg": {"one", "two", "four", "2.00 GB/s", "write; n = 3 runs, bars: range"},
     "fabric.svg": {"leaf2 M", "spine1 M", "leaf1", "M MISCONFIGURED: 2", "PASS: 36"},

@@ -208,7 +208,7 @@ def efficiency_plot(judged: Sequence[JudgedCurve]) -> Plot | None:
         ends_text=lambda value: f"{share(value.low)} to {share(value.high)}",
         over=over,
         quantities=(over, f"efficiency, {'weak' if drawn[0].weak else 'strong'} scaling"),
-        levels=((1.0, f"100 %: as many times the rate of {drawn[0].points[0].size:g} {over}"),),
+        levels=((1.0, f"100 %: in proportion to {over}, from {drawn[0].points[0].size:g} on"),),
         from_zero=True,
     )
 
