@@ -19,7 +19,7 @@ from seatrial.archive.reader import damage_of, read_info
 from seatrial.files.inputs import ALL_FACTS_BYTES, ANY_SIZE, GIB, Allowance, decoded, open_regular
 from seatrial.files.writing import OwnFolder, open_named, rename_folder, tentative_folder
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.run import RunInfo
+from seatrial.model.run import Ending, RunInfo
 
 OF_A_RUN = (layout.RUN_FILE, layout.JOURNAL_FILE, layout.FILES_FILE, layout.FABRIC_FILE)
 FACTS = re.compile(rf"{layout.FACTS_FOLDER}/[\w~%-]{{1,240}}\.(?:{layout.BEFORE}|{layout.AFTER})\.txt", re.ASCII)
@@ -38,7 +38,13 @@ DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Runtime
 
 
 def write_zip(folder: Path, path: Path) -> int:
-    """Write the description, the journal, facts and wiring of a closed run; how many files. Raises SeatrialError."""
+    """Write the description, the journal, facts and wiring of a closed run; how many files.
+
+    Raises UsageError for an open run, SeatrialError.
+    """
+    if layout.is_open(folder):
+        run = layout.run_of(folder)
+        raise UsageError(f"{run} is not closed.", f"If it was cut off, close it: seatrial runs recover {run}")
     names = [name for name in OF_A_RUN if (folder / name).is_file()]
     facts = sorted(folder.glob(f"{layout.FACTS_FOLDER}/*.txt"))
     names += [name for each in facts if FACTS.fullmatch(name := each.relative_to(folder).as_posix())]
@@ -72,6 +78,8 @@ def read_zip(archive: Path, path: Path) -> Path:
             info = decoded(b"".join(content), RunInfo, path)
             if len(info.run) > LONGEST_NAME or not layout.is_run_name(info.run):
                 raise _refused(path, f"the run's name is {info.run[:LONGEST_NAME]!r}")
+            if info.ending is Ending.RUNNING:
+                raise _refused(path, "the run was never closed")
             place = archive / info.run
             partial = place.with_name(f"{info.run}{layout.PARTIAL}")
             if place.exists() or place.is_symlink() or partial.exists():

@@ -62,6 +62,14 @@ def test_the_same_run_gives_the_same_bytes_and_only_what_a_run_has(tmp_path: Pat
         assert "facts/..evil" not in file.namelist()
 
 
+def test_an_open_run_is_not_packed(tmp_path: Path) -> None:
+    folder = slow_run(tmp_path / "runs", 1)
+    folder = folder.rename(folder.with_name("s1.partial"))
+    with pytest.raises(UsageError, match="s1 is not closed"):
+        run_zip.write_zip(folder, tmp_path / "s1.zip")
+    assert not (tmp_path / "s1.zip").exists()
+
+
 NAMES = ("../evil", "/etc/evil", "facts/../../evil", "facts/a/b.before.txt", "logs/x", "evil", "facts\\x.before.txt",
          "facts/n1.before.txt/", "facts/", "run.json\n")  # fmt: skip
 
@@ -91,6 +99,10 @@ CHANGES: dict[str, tuple[Callable[[Members], Members], str]] = {
     "journal cut": (
         lambda members: {**members, "journal.jsonl": members["journal.jsonl"][: len(members["journal.jsonl"]) // 2]},
         "journal.jsonl has",
+    ),
+    "never closed": (
+        lambda members: {**members, "run.json": members["run.json"].replace(b'"complete"', b'"running"')},
+        "the run was never closed",
     ),
     "description of something else": (lambda members: {**members, "run.json": b"[]"}, ""),
 }

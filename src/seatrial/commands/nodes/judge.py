@@ -20,7 +20,7 @@ from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import NodesSettings, Trial
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
-from seatrial.model.words import count, some
+from seatrial.model.words import count, natural_sorted, some
 from seatrial.pairs.node_rounds import MAY_LACK, ONCE_KERNELS, TRIAL_KERNELS
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_notes, findings_during
@@ -75,7 +75,7 @@ def judge_nodes(recorded: RecordedRun) -> NodesResult:
     past = judge_past(recorded, (), trials, findings)
     findings += past.findings
     measured = {each.node for each in trials.figures}
-    missing = sorted({node_of(name) for name in recorded.info.nodes} - measured)
+    missing = natural_sorted({node_of(name) for name in recorded.info.nodes} - measured)
     ended = recorded.info.ending is Ending.COMPLETE
     complete = ended and not missing and not _without_storage(trials) and _all_measured(recorded)
     reason = _reason(recorded, trials, missing, past.ratios, complete=complete)

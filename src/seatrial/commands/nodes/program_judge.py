@@ -23,7 +23,7 @@ from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import NodesSettings
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
-from seatrial.model.words import count, some
+from seatrial.model.words import count, natural_sorted, some
 from seatrial.rules.catalogue import findings_during
 from seatrial.statistics.fleets import FEWEST_NODES
 
@@ -107,7 +107,7 @@ def judge_program(recorded: RecordedRun) -> ProgramResult:
         fleet = judged if judged.subjects >= FEWEST_NODES else None
     findings = [*_of_gates(outputs), *(_of_fleet(fleet, benchmark, facts) if fleet and benchmark else ())]
     findings += findings_during(recorded.facts, recorded.facts_after)
-    missing = sorted({node_of(name) for name in recorded.info.nodes} - {item.node for item in outputs})
+    missing = natural_sorted({node_of(name) for name in recorded.info.nodes} - {item.node for item in outputs})
     reason = _reason(missing, starts)
     return ProgramResult(
         words=words,

@@ -108,6 +108,7 @@ def test_a_program_that_fails_everywhere_is_started_once_and_not_run(tmp_path: P
     outcome, launcher = tried(tmp_path, lambda *_: NO_DEVICE)
     assert set(launcher.begun.values()) == {1}
     assert (outcome.result.word, outcome.result.exit_code) == ("NOT_RUN", ExitCode.INCOMPLETE)
+    assert outcome.result.reason.startswith("n1, n2, n3, n4 and 8 more not measured: ")
     assert "no CUDA-capable device" in outcome.result.reason
 
 
