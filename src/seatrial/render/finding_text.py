@@ -217,13 +217,13 @@ def _name(finding: Finding) -> str:
     return " or ".join(part_name(subject) for subject in subjects)
 
 
-def fitting_sentence(verdict: Verdict, sentences: Sequence[str], gaps: Sequence[str] = (), *, needed: bool) -> str:
-    """The first of the sentences for which a line has room behind the verdict, with the first of the `gaps` at its end.
+def fitting_sentence(word: str, sentences: Sequence[str], gaps: Sequence[str] = (), *, needed: bool) -> str:
+    """The first of the sentences for which a line has room behind its word, with the first of the `gaps` at its end.
 
     `sentences`, and `gaps` in the measurements: longer ones first; an empty gap is none. `needed`: whether the sentence
     says too much without its gaps; else they are left out where there is no room.
     """
-    room = LINE - len(verdict.value) - 2
+    room = LINE - len(word) - 2
     if needed and gaps:
         sentences = [f"{text}{gap and '; '}{gap}" for gap in gaps for text in sentences]
     chosen = next((text for text in sentences if len(text) <= room), sentences[-1])

@@ -13,17 +13,18 @@ from seatrial.judgement.benchmark_findings import breach_finding
 from seatrial.judgement.fleet.outputs import NodeOutput, table_of_nodes
 from seatrial.judgement.fleet.strata import Named, StrataJudgement, judge_strata
 from seatrial.judgement.peer_suspects import with_suspects
-from seatrial.judgement.program_output import BadOutput, read_start
+from seatrial.judgement.program_output import BadOutput, StartOutput, read_start
 from seatrial.judgement.rank_deaths import run_notes
 from seatrial.model import subject
+from seatrial.model.benchmark import Label, StepResult
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import node_of
 from seatrial.model.run import Ending, RecordedRun
-from seatrial.model.settings import NodesSettings
+from seatrial.model.settings import NodesSettings, SiteProgram
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
-from seatrial.model.words import count, natural_sorted, some
+from seatrial.model.words import by_text, count, natural_sorted, some
 from seatrial.rules.catalogue import findings_during
 from seatrial.statistics.fleets import FEWEST_NODES
 
@@ -53,7 +54,7 @@ class ProgramResult(msgspec.Struct, frozen=True, kw_only=True):
 
     words: tuple[str, ...]
     benchmark: str
-    """The benchmark that the first output is of; empty: no start had one."""
+    """The benchmark that the outputs of most nodes are of; empty: no start had one."""
     unit: str
     """The base unit of its main figure."""
     starts: tuple[NodeStart, ...]
@@ -125,28 +126,50 @@ def judge_program(recorded: RecordedRun) -> ProgramResult:
 
 
 def _read(recorded: RecordedRun, facts: dict[str, NodeFacts]) -> _Outputs:
-    """All starts with their outputs; one of another benchmark than the first output is of has failed."""
+    """All starts with their outputs. One of another benchmark, or of another number of ranks, than those of most nodes
+    has failed: its figure is another figure."""
     program = recorded.info.program
-    first: Benchmark | None = None
+    steps = [step for step in recorded.steps if not step.interrupted] if program else []
+    read = [_attempt(program, step, facts) for step in steps if program]
+    nodes_of = by_text((_node(step), _kind(made)) for step, made in zip(steps, read, strict=True)
+                       if not isinstance(made, str))  # fmt: skip
+    usual = max(nodes_of, key=lambda kind: len(set(nodes_of[kind])), default=None)
+    benchmark: Benchmark | None = None
     outputs: list[NodeOutput] = []
     starts: list[NodeStart] = []
-    for step in recorded.steps if program else ():
-        if step.interrupted or program is None:
-            continue
+    for step, made in zip(steps, read, strict=True):
         node, _, number = step.name.rpartition(" ")
         failure, value = "", None
-        try:
-            benchmark, output = read_start(program, step, [node], {node: facts[node]} if node in facts else {})
-            first = first or benchmark
-            if benchmark.name != first.name:
-                raise BadOutput(f"it printed what {benchmark.title} prints")
+        if isinstance(made, str):
+            failure = made
+        elif usual is not None and (kind := _kind(made)) != usual:
+            ranks = f"it ran on {kind[1]} ranks, and on most nodes on {usual[1]}"
+            failure = ranks if kind[0] == usual[0] else f"it printed what {made.benchmark.title} prints"
+        else:
+            benchmark, output = made
             outputs.append(NodeOutput(step.name, node, int(number), output))
             main = benchmark.main_result(output) if output.valid and not benchmark.main.of_result else None
             value = main.value if main else None
-        except BadOutput as error:
-            failure = error.what
         starts.append(NodeStart(node=node, run=int(number), seconds=step.seconds, failure=failure, value=value))
-    return _Outputs(first, outputs, starts)
+    return _Outputs(benchmark, outputs, starts)
+
+
+def _attempt(program: SiteProgram, step: StepResult, facts: dict[str, NodeFacts]) -> StartOutput | str:
+    """The output of a start, or why it has none that can be used."""
+    node = _node(step)
+    try:
+        return read_start(program, step, [node], {node: facts[node]} if node in facts else {})
+    except BadOutput as error:
+        return error.what
+
+
+def _node(step: StepResult) -> str:
+    return step.name.rpartition(" ")[0]
+
+
+def _kind(made: StartOutput) -> tuple[str, Label]:
+    """The benchmark of an output and its number of ranks, empty where it does not say."""
+    return made.benchmark.name, next((item.value for item in made.output.evidence if item.name == "ranks"), "")
 
 
 def _of_gates(outputs: Sequence[NodeOutput]) -> list[Finding]:

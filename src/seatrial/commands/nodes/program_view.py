@@ -12,7 +12,7 @@ from seatrial.model.run import RunInfo
 from seatrial.model.units import duration, in_unit
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
-from seatrial.render.finding_text import out_of_service, sentence_of
+from seatrial.render.finding_text import fitting_sentence, out_of_service, sentence_of
 from seatrial.render.fleet.strata_view import strata_report
 from seatrial.render.fleet.view import FleetFields
 from seatrial.render.json import filled
@@ -86,7 +86,10 @@ def _sentence(result: ProgramResult, fleet: Report | None) -> str:
     alone = f"{result.benchmark} on {count(_measured(result), 'node')}{number}"
     alone += ", compared with nothing" if result.verdict is Verdict.MEASURED else ""
     compared = fleet.sentence if fleet else alone
-    return "; ".join(filter(None, (result.reason, compared if result.benchmark else "")))
+    if not result.benchmark or not result.reason:
+        return result.reason or compared
+    left = result.reason.partition(": ")[0]  # the causes are below, beside each node
+    return fitting_sentence(result.word, (f"{result.reason}; {compared}", f"{left}; {compared}", left), needed=True)
 
 
 def _measured(result: ProgramResult) -> int:

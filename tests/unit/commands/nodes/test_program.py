@@ -18,6 +18,7 @@ from seatrial.model.run import Ending
 from seatrial.model.settings import NODES_REPETITIONS, NodesSettings, SiteSettings
 from seatrial.model.subject import node
 from seatrial.model.verdict import FindingKind, Verdict
+from seatrial.render.finding_text import LINE
 from tests.support.builders import Cluster, names
 from tests.support.gpu_outputs import cuda_bandwidth, diagnostic, gpu_burn, nccl, nvbandwidth
 from tests.support.launchers import use_launcher
@@ -102,6 +103,23 @@ def test_a_start_that_fails_is_not_run_with_its_cause(tmp_path: Path) -> None:
     (case,) = [case for case in report.cases if case.name == "node:n3"]
     assert case.verdict is Verdict.NOT_RUN
     assert "no CUDA-capable device is detected" in case.reason
+
+
+@pytest.mark.parametrize(
+    ("odd", "why"),
+    [(nccl(gpus=4, hosts=("n1",)), "it ran on 4 ranks, and on most nodes on 8"), (gpu_burn(1.0, gpus=8), "gpu-burn")],
+)
+def test_a_node_whose_figure_is_another_figure_is_not_run(tmp_path: Path, odd: str, why: str) -> None:
+    """A bus bandwidth of 4 ranks beside others of 8 was called slow, and the benchmark of the first output counted."""
+    usual = nccl(gpus=8, hosts=("n1",))
+    outcome, _ = tried(tmp_path, lambda name, _number: prints(odd if name == "n1" else usual))
+    result = outcome.result
+    report = program_report(outcome.recorded.info, result, {})
+    assert (result.findings, report.exit_code, result.benchmark) == ((), ExitCode.INCOMPLETE, "nccl-tests")
+    assert {each.node for each in result.starts if each.failure} == {"n1"}
+    assert all(why in each.failure for each in result.starts if each.failure)
+    assert len(report.headline) <= LINE
+    assert report.headline.startswith("INCOMPLETE  n1 not measured")
 
 
 def test_a_program_that_fails_everywhere_is_started_once_and_not_run(tmp_path: Path) -> None:
