@@ -81,7 +81,7 @@ class Assessor:
         if explained := behind_slow_uplinks(located, evidence, growing.fabric):
             references = growing.baselines.without(explained, references)
         growing.survey.update(evidence, fresh, references)
-        suspicion = suspect_all(growing.survey, references)
+        suspicion = suspect_all(growing.survey, references, by_program=recorded.info.program is not None)
         self._last = Assessment(growing.survey.evidence, references, suspicion)
         self._unfinished = False
         return self._last

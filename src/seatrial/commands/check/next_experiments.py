@@ -156,10 +156,7 @@ def contended(
 
 
 def cables_seen_once(evidence: Mapping[Pair, MeasuredPair], suspicion: Suspicion) -> list[PartSuspect]:
-    """Slow cables that one retest confirmed.
-
-    Traffic of other jobs may have filled one retest; a fault is there in the next one as well.
-    """
+    """Slow cables that one retest confirmed: traffic of jobs may have filled it, and a fault is in the next one too."""
     return [
         suspect
         for suspect in suspicion.slow

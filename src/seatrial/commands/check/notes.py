@@ -46,8 +46,9 @@ def make_notes(
     notes += references.fabric.notes
     notes += _missing_limits(recorded, evidence, references)
     if suspicion.restless:
+        which = "Starts of the program" if recorded.info.program else "Most nodes"
         notes.append(
-            "Most nodes were unstable: something disturbed the measurement itself (load on the nodes, a shared "
+            f"{which} were unstable: something disturbed the measurement itself (load on the nodes, a shared "
             "machine), so no part is reported. Measure again when the machine is quiet."
         )
     if suspicion.late_everywhere:

@@ -242,8 +242,7 @@ class _Proofs:
         if group.is_own or (shared and group.is_wide and verified.outcome is RetestOutcome.CONFIRMED):
             return verified.outcome
         outcome = verified.if_shared
-        once = verified.runs < LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS
-        doubtful = once or not verified.one_level
+        doubtful = verified.runs < LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS or not verified.one_level
         if outcome is RetestOutcome.CONFIRMED and doubtful and not group.components:
             return RetestOutcome.OPEN
         return outcome

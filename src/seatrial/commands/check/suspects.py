@@ -65,7 +65,7 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     excused: frozenset[Pair] = frozenset()
     """Pairs that are slow because packets are lost on their way."""
     restless: bool = False
-    """Most nodes were unstable, so that no part is reported: the measurement itself was disturbed."""
+    """Most nodes were unstable, or by a program any: no part is reported, since the measurement may be disturbed."""
     late_everywhere: bool = False
     """Good pairs were late too when they were measured beside the late ones: no part is reported for latency."""
 
@@ -113,10 +113,11 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
         return sorted(self.without_stalls.pairs) if any(one.ambiguous_with for one in self.lossy) else []
 
 
-def suspect_all(survey: Survey, references: References) -> Suspicion:
+def suspect_all(survey: Survey, references: References, *, by_program: bool = False) -> Suspicion:
     """Locate what the bad pairs of a survey have in common, and let the retest decide.
 
-    Pairs across a lossy part are slow and late for that reason and are blamed on nothing else.
+    Pairs across a lossy part are slow and late for that reason and are blamed on nothing else. `by_program`: runs are
+    starts of a program, which hides waits for a processor: that some are bad convicts no part.
     """
     evidence, rates, speeds = survey.evidence, survey.verdicts(BANDWIDTH), survey.verdicts(LATENCY)
     lossy = lossy_suspects(survey)
@@ -129,7 +130,7 @@ def suspect_all(survey: Survey, references: References) -> Suspicion:
         groups = _slow_groups(survey, references, excused, turned=proved.turned)
         proved = prove_bandwidth(groups, rates.judged, evidence, retested, references)
     unstable = suspects_of(proved.unstable)
-    restless = _most_nodes(unstable, survey.nodes)
+    restless = _most_nodes(unstable, survey.nodes) or (by_program and bool(unstable))
     late = _late(survey, references, excused)
     return Suspicion(
         bandwidth={**rates.judged, **proved.changed},

@@ -63,6 +63,24 @@ def test_a_fault_is_named_with_a_quarter_of_all_starts(
     assert len(launcher.pairs) <= QUARTER
 
 
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_a_part_that_varies_is_not_decided_by_a_program(tmp_path: Path, seed: int) -> None:
+    """On a machine whose cores others used, a healthy node was called unstable: 87 to 116 MB/s in six starts."""
+
+    draw = random.Random(seed)
+    starts: list[tuple[str, str]] = []
+
+    def mood(_phase: Phase, _repetition: int, ends: tuple[str, str]) -> float:
+        if "n3" not in ends:
+            return 1.0
+        starts.append(ends)
+        return 0.7 if len(starts) <= 4 or draw.random() < 0.5 else 1.0
+
+    judgement = checked(tmp_path, PairProgramLauncher(Cluster(nodes=SIXTEEN, mood=mood))).judgement
+    assert (judgement.findings, judgement.verdict) == ((), Verdict.INCONCLUSIVE)
+    assert any(note.startswith("Starts of the program were unstable") for note in judgement.notes)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_a_healthy_cluster_is_silent_and_says_what_it_would_have_seen(tmp_path: Path, seed: int) -> None:
     launcher = PairProgramLauncher(Cluster(nodes=SIXTEEN, leaf_of=leaves(16, 4), seed=seed))
