@@ -111,7 +111,7 @@ class SiteProgram(msgspec.Struct, frozen=True, kw_only=True):
     """A program of the site that is started in place of the probe's kernels: on pairs of nodes, or on each node."""
 
     words: tuple[str, ...]
-    """Its command, the same for every start."""
+    """The command, the same for every start."""
     declared: str = ""
     """The file that declares it; empty: its output shows which known benchmark it is."""
     definition: str = ""

@@ -41,7 +41,7 @@ class NodeStart(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     run: int
-    """Its number among the starts of the node, from 1."""
+    """The number of the start among those of the node, from 1."""
     seconds: float
     failure: str
     """Why it has no output that can be used; empty: it has one."""

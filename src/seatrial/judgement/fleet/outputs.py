@@ -26,10 +26,10 @@ class NodeOutput(NamedTuple):
     """One run of a benchmark on one node."""
 
     name: str
-    """Its file, or how a list of what was left out calls it."""
+    """The file of the output, or how a list of what was left out calls it."""
     node: str
     run: int
-    """Its number among the runs of the node."""
+    """The number of the run among those of the node."""
     output: Output
     """What it printed, with the breaches of all gates."""
 
