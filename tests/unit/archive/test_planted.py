@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.archive import changed_settings, contents, layout, listing
+from seatrial.archive import changed_settings, contents, layout, lease, listing
 from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile
 from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import read_info
@@ -168,7 +168,8 @@ def test_a_run_with_the_name_of_a_leftover_is_not_removed(tmp_path: Path) -> Non
     assert read_info(folder).run == "run"
 
 
-def test_an_imported_run_with_another_name_is_not_replaced(tmp_path: Path) -> None:
+def test_an_imported_run_with_another_name_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "BEAT_S", 0.05)
     table = tmp_path / "stream.csv"
     table.write_text("node,triad\n" + "".join(f"n{number},{100 + number}\n" for number in range(1, 6)))
     words = ["import", str(table), "--column", "triad", "--archive", str(tmp_path / "archive"), "--name"]

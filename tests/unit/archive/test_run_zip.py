@@ -104,7 +104,7 @@ CHANGES: dict[str, tuple[Callable[[Members], Members], str]] = {
         lambda members: {**members, "run.json": members["run.json"].replace(b'"complete"', b'"running"')},
         "the run was never closed",
     ),
-    "description of something else": (lambda members: {**members, "run.json": b"[]"}, ""),
+    "description of something else": (lambda members: {**members, "run.json": b"[]"}, "cannot be read: Expected"),
 }
 
 

@@ -159,7 +159,7 @@ def test_another_view_of_the_fabric_is_counted_again() -> None:
 def test_after_an_interrupt_in_mid_judgement_all_is_judged_again(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C may come while evidence is half taken: the report must be that of everything that was measured."""
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     recorded = run("one slow node")
