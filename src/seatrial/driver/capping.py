@@ -197,7 +197,7 @@ def _s_per_byte(one: Measurement, window_s: float) -> float:
 
 
 def _stalls(one: Measurement) -> int:
-    return stalls_of(one, (*one.warmup_times_s, *one.times_s))
+    return stalls_of(one, (*one.warmup_times_s, *one.times_s))[0]
 
 
 LEAST_PAIRS = 3

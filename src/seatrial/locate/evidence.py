@@ -36,6 +36,8 @@ class RunSeries(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     runs: tuple[float, ...] = ()
     stalls: int = 0
+    excused_stalls: int = 0
+    """Round trips that took as long, while their ranks waited for a processor."""
     round_trips: int = 0
     slowest_window_bytes_per_s: float | None = None
     """The slowest window of all runs; None for latency."""
@@ -113,6 +115,11 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return median_estimate(runs) if runs else None
 
     @property
+    def excused_stalls(self) -> int:
+        """Round trips that took as long while their ranks waited for a processor, in all phases."""
+        return sum(series.excused_stalls for series in self.latency.values())
+
+    @property
     def lost_at_last(self) -> bool:
         """Whether round trips stalled in the last look, and none did in the survey or when measured again."""
         before = [self.latency[phase] for phase in (*AVERAGED, Phase.RETEST) if phase in self.latency]
@@ -177,14 +184,15 @@ def waits_of(measurement: Measurement) -> tuple[float, float]:
     return source_s / whole_s, target_s / whole_s
 
 
-def stalls_of(measurement: Measurement, times_s: Sequence[float]) -> int:
-    """Round trips among these, of this measurement, that waited for a retransmission.
+def stalls_of(measurement: Measurement, times_s: Sequence[float]) -> tuple[int, int]:
+    """Round trips among these, of this measurement, that waited for a retransmission, and those that may not have.
 
-    A rank that waits for a processor delays a round trip as long. Such waits explain as many stalls as there is room
+    A rank that waits for a processor delays a round trip as long. Such waits excuse as many stalls as there is room
     for in them: each takes `EXPLAINED` of the timer's time at least.
     """
     stalled = sum(time_s >= STALL_S for time_s in times_s) if max(times_s) >= STALL_S else 0
-    return max(stalled - int(sum(measurement.waited_s) / (EXPLAINED * STALL_S)), 0) if stalled else 0
+    excused = min(int(sum(measurement.waited_s) / (EXPLAINED * STALL_S)), stalled) if stalled else 0
+    return stalled - excused, excused
 
 
 def _rate(measurement: Measurement, window_s: float) -> float:
@@ -193,7 +201,7 @@ def _rate(measurement: Measurement, window_s: float) -> float:
 
 class _PairRun(msgspec.Struct, frozen=True, gc=False):
     value: float
-    stalls: int
+    stalls: tuple[int, int]
     round_trips: int
     pairs_at_once: int
     slowest_window_bytes_per_s: float | None
@@ -325,7 +333,8 @@ def _series(runs: list[_PairRun]) -> RunSeries:
     slowest = [run.slowest_window_bytes_per_s for run in runs if run.slowest_window_bytes_per_s is not None]
     return RunSeries(
         runs=tuple([run.value for run in runs]),
-        stalls=sum([run.stalls for run in runs]),
+        stalls=sum([run.stalls[0] for run in runs]),
+        excused_stalls=sum([run.stalls[1] for run in runs]),
         round_trips=sum([run.round_trips for run in runs]),
         slowest_window_bytes_per_s=min(slowest, default=None),
         waited=tuple([run.waited for run in runs]),

@@ -187,6 +187,8 @@ class Doubt(enum.StrEnum):
     NODES_OUT_OF_LINE = "nodes-out-of-line"
     """A trial showed nodes that are worse than their peers, and they were not tried often enough to decide."""
     UPLINKS_UNDECIDED = "uplinks-undecided"
+    STALLS_IN_WAITS = "stalls-in-waits"
+    """Round trips took as long as with a lost packet while their ranks waited for a processor: either may be why."""
     NOISE_OF_LINKS = "noise-of-links"
     """A node whose link lacks a tenth would not have been named."""
     NOISE_OF_TRIALS = "noise-of-trials"
@@ -198,7 +200,7 @@ class Withheld(msgspec.Struct, frozen=True, kw_only=True):
 
     doubt: Doubt
     subjects: tuple[str, ...] = ()
-    """Nodes, leaves or trials; empty where the doubt is about the whole run."""
+    """Nodes, leaves, pairs or trials; empty where the doubt is about the whole run."""
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -230,6 +232,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     thresholds: tuple[Threshold, ...] = ()
     populations: tuple[Population, ...] = ()
     """Both paces of the nodes if they have two, the slower first; else empty."""
+    late_pairs: tuple[str, ...] = ()
+    """Pairs with round trips as late as after a lost packet, while their ranks waited for a processor."""
     before: tuple[Before, ...] = ()
     """The nodes of a user's own job, compared with earlier runs."""
     past: tuple[PastRatio, ...] = ()
@@ -271,6 +275,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
             Doubt.SPEED_GROUPS: groups,
             Doubt.NODES_OUT_OF_LINE: trials.out_of_line if trials else (),
             Doubt.UPLINKS_UNDECIDED: self.loaded.undecided if self.loaded else (),
+            Doubt.STALLS_IN_WAITS: self.late_pairs,
             Doubt.NOISE_OF_LINKS: [power.metric for power in self.powers if not power.enough],
             Doubt.NOISE_OF_TRIALS: trials.undecided if trials else (),
         }

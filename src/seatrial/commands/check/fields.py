@@ -79,6 +79,7 @@ class CheckFields(msgspec.Struct, frozen=True, kw_only=True):
     powers: tuple[Power, ...]
     thresholds: tuple[Threshold, ...]
     populations: tuple[Population, ...]
+    late_pairs: tuple[str, ...]
     withheld: tuple[Withheld, ...]
     compared: VerdictBasis | None
     loaded: Loaded | None

@@ -104,6 +104,8 @@ def doubt_text(withheld: Withheld) -> str:
             return f"{named} {'were' if several else 'was'} out of line in a trial, which is not decided"
         case Doubt.UPLINKS_UNDECIDED:
             return f"the {'uplinks' if several else 'uplink'} of {named} may be slow under load"
+        case Doubt.STALLS_IN_WAITS:
+            return "busy processors would hide lost packets"
         case Doubt.NOISE_OF_LINKS:
             return "noise would hide a node that is 10 % slow"
         case Doubt.NOISE_OF_TRIALS:

@@ -18,7 +18,7 @@ from seatrial.commands.check.findings import (
     waits_for_processor,
 )
 from seatrial.commands.check.leaf_comparison import EFFECT
-from seatrial.commands.check.notes import make_notes, powers, unsure_notes
+from seatrial.commands.check.notes import late_pairs, make_notes, powers, unsure_notes
 from seatrial.commands.check.own_job import job_findings
 from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reason
 from seatrial.commands.check.rail_suspects import told_by_rail
@@ -113,6 +113,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         powers=powers(references, suspicion),
         thresholds=tuple(_thresholds(references)),
         populations=_populations(suspicion),
+        late_pairs=late_pairs(evidence),
         before=before,
         past=past.ratios,
         compared=comparisons(recorded, pairs, references, before, past.ratios),

@@ -71,10 +71,21 @@ def make_notes(
         )
     notes += _inferred_leaves(recorded, evidence, references)
     notes += _in_each_others_way(evidence, references, suspicion)
+    if late := late_pairs(evidence):
+        notes.append(
+            f"Round trips between {some(late, MOST_NAMED)} took as long as after a lost packet while their ranks "
+            "waited for a processor: either may be why. Measure again when the nodes are idle."
+        )
     notes += wandering_notes(recorded.facts, first_ranks(recorded))
     notes += _not_again(evidence, references, suspicion)
     notes += _undecided(evidence, references, suspicion)
     return tuple(notes)
+
+
+def late_pairs(evidence: Mapping[Pair, MeasuredPair]) -> tuple[str, ...]:
+    """Pairs with round trips as late as after a lost packet, while their ranks waited for a processor."""
+    late = (pair for pair, known in evidence.items() if pair[0] < pair[1] and known.excused_stalls)
+    return tuple(f"{source}-{target}" for source, target in late)
 
 
 def _inferred_leaves(recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair], references: References) -> list[str]:
@@ -198,6 +209,8 @@ def _not_again(evidence: Mapping[Pair, MeasuredPair], references: References, su
 
 def _late_once(pair: Pair, known: MeasuredPair, references: References) -> bool:
     first, again = _both(known.latency)
+    if again and known.latency[Phase.RETEST].stalls < known.stalls:
+        return not known.latency[Phase.RETEST].stalls
     line = references.speed.get(references.crosses(pair))
     if not (line and first and again):
         return False
