@@ -107,7 +107,9 @@ def sampled(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> tupl
         leaves.setdefault(hosts.fabric.leaf_of.get(node, ""), []).append(node)
     known = {leaf: members for leaf, members in leaves.items() if leaf}
     if settings.one_per_leaf and not known:
-        raise UsageError("--one-per-leaf: no leaf switches are known.", "Take --sample N; docs/check.md says why.")
+        raise UsageError(
+            "--one-per-leaf: no leaf switches are known.", "Take --sample N; docs/check-details.md says why."
+        )
     draw = random.Random(settings.seed)
     groups = [draw.sample(members, len(members)) for members in (known if settings.one_per_leaf else leaves).values()]
     rounds = islice(zip_longest(*draw.sample(groups, len(groups))), 1 if settings.one_per_leaf else None)

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from seatrial.judgement.outcome import remarks_of
+from seatrial.locate.evidence import waits_of
 from seatrial.model.facts import NodeFacts
 from seatrial.model.loss import LossCause, Moment, RankDeath, SessionLoss
 from seatrial.model.run import RecordedRun
 from seatrial.model.subject import CLUSTER, node
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count, natural_sorted, some
+from seatrial.statistics.estimates import median
 
 REPEATED = 2
 SMALL_SHARE = 0.1
@@ -19,7 +21,8 @@ SMALL_SHARE = 0.1
 START_CRASHES = 4
 START_CRASHES_SHARE = 0.25
 """Open MPI 4.1's TCP transport crashes when it is started, on healthy nodes, too: once in 180 starts where nothing else
-runs, once in a dozen where ranks share cores, and mostly in rank 0. So crashes at the start need to be this many."""
+runs, once in a dozen where ranks share cores, and mostly in rank 0. So crashes at the start need to be this many, and a
+larger share of the starts than the share of their time for which ranks waited for a processor."""
 ENDED = (LossCause.TIME_LIMIT, LossCause.CANCELLED)
 MOST_NOTES = 6
 MOST_SUSPECTS = 4
@@ -87,7 +90,8 @@ def judge_deaths(recorded: RecordedRun) -> Deaths:
     if len(rest) >= REPEATED and len(rest) > SMALL_SHARE * sessions:
         findings.append(_anywhere(rest, sessions))
         rest = []
-    if len(at_start) >= START_CRASHES and len(at_start) > START_CRASHES_SHARE * sessions:
+    waited = median([max(waits_of(one)) for one in recorded.measurements]) if recorded.measurements else 0.0
+    if len(at_start) >= START_CRASHES and len(at_start) > max(START_CRASHES_SHARE, waited) * sessions:
         findings.append(_at_start(at_start, sessions))
         at_start = []
     rest += at_start

@@ -15,6 +15,8 @@ from seatrial.statistics.estimates import median, median_estimate
 Pair = tuple[str, str]
 T = TypeVar("T")
 
+LONGEST_WAIT = 0.99
+"""Share of the time: ranks that waited longer hardly ran at all."""
 SHORTEST_S = 1e-12
 """Shorter than any clock resolves; a coarse clock may report that no time passed."""
 
@@ -115,9 +117,19 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return median_estimate(runs) if runs else None
 
     @property
-    def excused_stalls(self) -> int:
-        """Round trips that took as long while their ranks waited for a processor, in all phases."""
-        return sum(series.excused_stalls for series in self.latency.values())
+    def late_trips(self) -> int:
+        """Round trips that took as long, whether or not their ranks waited for a processor, in all phases."""
+        return sum(series.stalls + series.excused_stalls for series in self.latency.values())
+
+    @property
+    def delay(self) -> float:
+        """How late its round trips may be for want of a processor, beside that of other pairs: for each round trip the
+        time that its ranks waited as a multiple of the time that they ran, added up."""
+        waits = 0.0
+        for series in self.latency.values():
+            longest = [min(max(ends), LONGEST_WAIT) for ends in series.waited]
+            waits += series.round_trips * sum(wait / (1 - wait) for wait in longest) / max(len(longest), 1)
+        return waits
 
     @property
     def lost_at_last(self) -> bool:

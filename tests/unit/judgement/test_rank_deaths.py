@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from seatrial.judgement.rank_deaths import Deaths, judge_deaths
@@ -9,7 +10,7 @@ from seatrial.model.loss import Loss, LossCause, Moment, RankDeath, SessionLoss
 from seatrial.model.measurement import Phase
 from seatrial.model.run import NodeState, RecordedRun
 from seatrial.model.subject import CLUSTER, node
-from tests.support.builders import Cluster, info_of, names
+from tests.support.builders import Cluster, info_of, names, sail
 
 
 def lost(
@@ -89,6 +90,16 @@ def test_the_death_of_a_node_that_is_down_is_noted_beside_its_own_finding() -> N
 def test_crashes_at_the_start_need_to_be_many(crashes: int, sessions: int, findings: int) -> None:
     deaths = judged([lost("n1", number=11, moment=Moment.START)] * crashes, sessions)
     assert len(deaths.findings) == findings
+
+
+@pytest.mark.parametrize(("waits", "findings"), [(0.1, 1), (0.84, 0)])
+def test_crashes_at_the_start_of_ranks_that_wait_for_a_processor_are_noted(waits: float, findings: int) -> None:
+    """As recorded beside eight programs: four of seven starts crashed, two on each of two nodes."""
+    crashes = [lost(name, number=11, moment=Moment.START) for name in ("n1", "n5", "n5", "n1")]
+    recorded = sail(Cluster(nodes=names(6), waits=dict.fromkeys(names(6), waits)))
+    deaths = judge_deaths(msgspec.structs.replace(recorded, losses=tuple(crashes), sessions=3))
+    assert len(deaths.findings) == findings
+    assert len(deaths.notes) == (0 if findings else 4)
 
 
 def test_a_crash_at_the_start_does_not_make_a_finding_of_a_single_death() -> None:

@@ -80,7 +80,7 @@ def program_starts(settings: CheckSettings, nodes: Sequence[str], fabric: Fabric
 
 
 class CheckRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check would ask for, inside a job nothing; docs/check.md describes each field."""
+    """What a check would ask for, inside a job nothing; docs/commands.md describes each field."""
 
     nodes: tuple[str, ...]
     left_out: tuple[NodeState, ...]

@@ -161,7 +161,7 @@ def unstable_link(suspect: PartSuspect, scene: FindingInputs) -> Finding:
 def packet_loss(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     """Small round trips that waited for TCP's retransmission timer."""
     known = [scene.evidence[pair] for pair in suspect.pairs]
-    stalls, trips = sum(one.stalls for one in known), sum(one.round_trips for one in known)
+    stalls, trips = sum(one.late_trips for one in known), sum(one.round_trips for one in known)
     return Finding(
         kind=FindingKind.PACKET_LOSS,
         subject=suspect.subject,

@@ -84,7 +84,7 @@ def make_notes(
 
 def late_pairs(evidence: Mapping[Pair, MeasuredPair]) -> tuple[str, ...]:
     """Pairs with round trips as late as after a lost packet, while their ranks waited for a processor."""
-    late = (pair for pair, known in evidence.items() if pair[0] < pair[1] and known.excused_stalls)
+    late = (pair for pair, known in evidence.items() if pair[0] < pair[1] and known.late_trips > known.stalls)
     return tuple(f"{source}-{target}" for source, target in late)
 
 

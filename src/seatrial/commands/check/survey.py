@@ -150,7 +150,7 @@ class Survey:
                 self._again[metric].add(pair)
             if Phase.LAST in by_phase:
                 self._latest[metric].add(pair)
-        if known.stalls:
+        if known.late_trips:
             self.stalled.add(pair)
             self._without_stalls.change((), [pair])
         elif known.latency:
