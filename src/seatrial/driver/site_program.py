@@ -10,6 +10,7 @@ from seatrial.driver.benchmark.definition import SUFFIX, benchmark_and_text
 from seatrial.driver.benchmark.scratch import MOST_BYTES, own_scratch
 from seatrial.files.inputs import read_beginning, read_end
 from seatrial.launch.contract import Launcher, StartsPrograms
+from seatrial.launch.probe_text import RUN_OPTION
 from seatrial.model.benchmark import BenchmarkRequest, StepResult
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import SiteProgram
@@ -58,6 +59,8 @@ class ProgramLaunches:
     def __init__(self, program: SiteProgram, launcher: StartsPrograms, writer: RunWriter) -> None:
         """Raises SeatrialError where no scratch folder can be made."""
         self.program = program
+        self.by_probe = False
+        """Whether the probe, which the nodes have then, starts the ranks and reports how long they waited."""
         self._launcher = launcher
         self._writer = writer
         self._seconds: list[float] = []
@@ -81,9 +84,10 @@ class ProgramLaunches:
         their ranks. `ranks_per_node`: 0 without MPI, once.
         """
         commands = []
+        words = (self._launcher.program, RUN_OPTION, *self.program.words) if self.by_probe else self.program.words
         for place, (_, nodes) in enumerate(starts):
             command = self._launcher.program_command(
-                nodes, self.program.words, ranks_per_node, self._scratch.path, in_order=ranks_per_node > 0
+                nodes, words, ranks_per_node, self._scratch.path, in_order=ranks_per_node > 0
             )
             commands.append(
                 Command(
