@@ -66,7 +66,7 @@ class _Seen(NamedTuple):
 
     bytes_per_s: float
     waits: tuple[float, ...]
-    """Of source and target; empty: not known."""
+    """Shares of source and target; empty: not known."""
 
     def measurement(self, wanted: Round, pair: Pair) -> Measurement:
         """The figure as the time in which a window of the round's shape crosses the pair, with waits in proportion."""

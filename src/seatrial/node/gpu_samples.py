@@ -6,13 +6,13 @@ Bits of the reasons for a lower clock: nvml.h, nvmlClocksEventReasons.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from statistics import median
 from typing import NamedTuple
 
 from seatrial.model.facts import NodeFacts
 from seatrial.model.system import LoadedGpu
 from seatrial.model.words import natural_key
 from seatrial.node.gpus import MEGAHERTZ, pci_address
-from seatrial.statistics.estimates import median
 
 QUERY = "pci.bus_id,temperature.gpu,clocks.sm,power.draw"
 """What is asked for with --query-gpu, as CSV without a head and units; REASONS follows as the last column."""

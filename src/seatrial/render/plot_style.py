@@ -1,15 +1,12 @@
 """The style of pictures in files: forms, colours and patterns, without the library that draws."""
 
 import logging
-import os
 import re
-import stat
 import sys
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 import msgspec
 
@@ -20,8 +17,6 @@ FORMS = ("svg", "png", "pdf")
 """Endings of names of files for pictures."""
 HATCHES = {"lines": "////", "dots": "...", "cross": "xxx", "dashes": "---"}
 """The patterns of verdicts, as matplotlib names them."""
-SETTINGS = "matplotlibrc"
-MOST_SETTINGS_BYTES = 1 << 20
 WHITE, INK = "#ffffff", "#16202a"
 DARK = 0.45
 """Luminance below which words on a colour are white."""
@@ -81,10 +76,6 @@ def require_library() -> None:
     if find_spec("matplotlib") is None:
         install = f"Install it: {sys.executable} -m pip install matplotlib"
         raise UsageError("--plot needs matplotlib, which is not installed.", install)
-    for path in _settings_files():
-        if _is_endless(path):
-            what = f"--plot needs matplotlib, which reads its settings from {path}: that is not a file of settings."
-            raise UsageError(what, "Remove it, unset MATPLOTLIBRC, or leave --plot out.")
     logging.getLogger("matplotlib").setLevel(logging.CRITICAL)  # it would print what it does not know in a matplotlibrc
     try:
         import_module("matplotlib.figure")
@@ -92,22 +83,3 @@ def require_library() -> None:
         raise UsageError(
             f"--plot needs matplotlib, which fails ({error}).", "Mend that, or leave --plot out."
         ) from error
-
-
-def _settings_files() -> Iterator[Path]:
-    """Files from which matplotlib may read its settings as it is loaded, in its order (matplotlib_fname)."""
-    yield Path(SETTINGS)
-    for variable in ("MATPLOTLIBRC", "MPLCONFIGDIR"):
-        if named := os.environ.get(variable):
-            yield from (Path(named), Path(named) / SETTINGS)
-
-
-def _is_endless(path: Path) -> bool:
-    """Whether something is there that is no folder and no file of a size that settings have, as a device is."""
-    try:
-        status = path.stat()
-    except (OSError, ValueError):
-        return False
-    if stat.S_ISDIR(status.st_mode):
-        return False
-    return not stat.S_ISREG(status.st_mode) or status.st_size > MOST_SETTINGS_BYTES

@@ -9,12 +9,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+from seatrial.cli.parameters import refuse_endless_settings
 from seatrial.commands.check.view import check_report
 from seatrial.model.errors import UsageError
 from seatrial.render import matrix, node_map, plots
 from seatrial.render.forest import Forest
 from seatrial.render.plot_file import DRAWN, as_plot
-from seatrial.render.plot_style import FORMS, HATCHES, colours, require_library, words_on
+from seatrial.render.plot_style import FORMS, HATCHES, colours, words_on
 from seatrial.render.report import Block
 from tests.support.command_line import Seatrial, commands
 from tests.support.paths import ROOT
@@ -199,7 +200,7 @@ def test_settings_without_end_are_refused(named: str, tmp_path: Path, monkeypatc
         os.mkfifo(path)
     monkeypatch.setenv("MATPLOTLIBRC", str(path))
     with pytest.raises(UsageError, match=f"reads its settings from {path}"):
-        require_library()
+        refuse_endless_settings()
 
 
 def test_a_result_without_a_picture_is_printed_and_the_file_is_not_written(tmp_path: Path, seatrial: Seatrial) -> None:

@@ -86,11 +86,10 @@ def test_the_folders_of_the_probe_are_layers() -> None:
 BUSY = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
 
 
-def ran(probe: Path, words: str, *, rank: str = "1", **options: object) -> subprocess.CompletedProcess[str]:
+def ran(probe: Path, words: str, rank: str = "1") -> subprocess.CompletedProcess[str]:
     environment = {"PATH": os.environ["PATH"], "PMI_RANK": rank}
-    return subprocess.run(
-        [probe, RUN_OPTION, "sh", "-c", words], capture_output=True, text=True, check=False, env=environment, **options
-    )  # type: ignore[call-overload,no-any-return]
+    argv = [probe, RUN_OPTION, "sh", "-c", words]
+    return subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
 
 
 def test_a_program_that_it_runs_prints_as_ever_and_its_waits_follow_on_standard_error(probe: Path) -> None:
@@ -123,7 +122,7 @@ def test_a_program_that_it_runs_ends_it_likewise_without_waits(probe: Path, word
 
 
 def test_a_program_without_a_rank_has_no_waits(probe: Path) -> None:
-    assert (ran(probe, BUSY, rank="x").returncode, ran(probe, BUSY, rank="x").stderr) == (0, "")
+    assert (ran(probe, BUSY, "x").returncode, ran(probe, BUSY, "x").stderr) == (0, "")
 
 
 def test_a_program_that_is_not_there_is_reported_as_slurm_does(probe: Path) -> None:
