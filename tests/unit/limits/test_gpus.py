@@ -86,7 +86,7 @@ def switched(name: str, uplink: int = 16, own: int = 16, **changes: object) -> N
 def test_what_a_gpu_sends_passes_its_link_and_the_adapter_and_nothing_above_their_switch(
     node: dict[str, int], binding: str, bytes_per_s: float
 ) -> None:
-    facts = {"n1": switched("n1", **node), "n2": switched("n2")}  # type: ignore[arg-type]
+    facts = {"n1": switched("n1", **node), "n2": switched("n2")}
     limit = path_limits([("n1", "n2")], facts, of_gpus=True)["n1", "n2"]
     assert isinstance(limit, Limit)
     assert binding in limit.binding

@@ -88,7 +88,7 @@ BUSY = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
 
 def ran(probe: Path, words: str, rank: str = "1") -> subprocess.CompletedProcess[str]:
     environment = {"PATH": os.environ["PATH"], "PMI_RANK": rank}
-    argv = [probe, RUN_OPTION, "sh", "-c", words]
+    argv = [str(probe), RUN_OPTION, "sh", "-c", words]
     return subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
 
 
