@@ -14,7 +14,7 @@
 #include "rounds/player.h"
 
 /* What the command line asks for. */
-enum option { OPTION_SERVE, OPTION_LIST, OPTION_VERSION, OPTION_UNKNOWN };
+enum option { OPTION_SERVE, OPTION_LIST, OPTION_VERSION, OPTION_RUN, OPTION_UNKNOWN };
 
 /* On OPTION_UNKNOWN, *unknown is the argument at fault. */
 static enum option options_read(int count, char **arguments, const char **unknown)
@@ -22,6 +22,8 @@ static enum option options_read(int count, char **arguments, const char **unknow
     *unknown = NULL;
     if (count <= 1)
         return OPTION_SERVE;
+    if (count > 2 && strcmp(arguments[1], "--run") == 0)
+        return OPTION_RUN;
     if (count > 2)
         *unknown = arguments[2];
     else if (strcmp(arguments[1], "--list") == 0)
@@ -58,6 +60,19 @@ static int print_version(struct record *record)
     return print_alone(record);
 }
 
+/* Runs a program in place of a rank and ends as it did. If it ended well, its waits follow on standard error, since
+ * what else it prints there belongs to its failure. */
+static int run(char **words, struct record *record)
+{
+    const struct program_end end = program_run(words);
+    const int rank = rank_given();
+    if (end.error == 0 && end.status == 0 && end.waited_ns != UNKNOWN && rank >= 0) {
+        compose_ran(record, rank, &end);
+        record_print(record, stderr);
+    }
+    end_like(&end);
+}
+
 static int serve(int *count, char ***arguments, struct record *record)
 {
     MPI_Init(count, arguments);
@@ -88,8 +103,13 @@ int main(int count, char **arguments)
     case OPTION_VERSION:
         exit_code = print_version(&record);
         break;
+    case OPTION_RUN:
+        exit_code = run(arguments + 2, &record);
+        break;
     case OPTION_UNKNOWN:
-        fprintf(stderr, "seatrial-probe: unknown argument '%s'; it takes --list, --version or nothing\n", unknown);
+        fprintf(stderr,
+                "seatrial-probe: unknown argument '%s'; it takes --list, --version, --run PROGRAM or nothing\n",
+                unknown);
         break;
     }
     record_free(&record);

@@ -38,6 +38,7 @@ void compose_header(struct record *record, const struct header *header)
     record_string(record, "mpi_standard", standard);
     record_string(record, "mpi_library", library);
     record_integer(record, "ranks", header->ranks);
+    record_integer(record, "runs_programs", 1);
     record_end(record);
 }
 
@@ -179,5 +180,14 @@ void compose_error(struct record *record, const struct refusal *refusal)
 void compose_stopped(struct record *record)
 {
     record_begin(record, "stopped");
+    record_end(record);
+}
+
+void compose_ran(struct record *record, int rank, const struct program_end *end)
+{
+    record_begin(record, "ran");
+    record_integer(record, "rank", rank);
+    record_seconds(record, "ran_s", (double)end->ran_ns * 1e-9);
+    record_seconds(record, "waited_s", (double)end->waited_ns * 1e-9);
     record_end(record);
 }

@@ -3,6 +3,7 @@
 
 #include "host/arrival.h"
 #include "host/conditions.h"
+#include "host/program.h"
 #include "host/rank_facts.h"
 #include "kernels/kernel.h"
 #include "kernels/pattern.h"
@@ -15,7 +16,7 @@
  * 1  first: version, kernel, header, rank, ready, start, sample, end, error, stopped;
  *    added later, and optional for a reader: cpus, cpu and own_cpu in rank, needs in kernel,
  *    samples of groups, with ranks in place of source and target, and what happened meanwhile;
- *    arrivals of the ranks of a group, waited_s of pairs
+ *    arrivals of the ranks of a group, waited_s of pairs, runs_programs in header, ran
  * 2  verified counts iterations where it was true or false; errors_by_rank and first_errors;
  *    the commands' verify is a word */
 #define PROBE_FORMAT 2
@@ -56,5 +57,6 @@ void compose_sample(struct record *record, const struct sample *sample);
 void compose_end(struct record *record, int64_t id, int64_t samples);
 void compose_error(struct record *record, const struct refusal *refusal);
 void compose_stopped(struct record *record);
+void compose_ran(struct record *record, int rank, const struct program_end *end);
 
 #endif

@@ -117,7 +117,7 @@ void test_records(void)
     check_kernel(&record, 4, "copy", "single");
     compose_header(&record, &(struct header){3, 1, "Some \"MPI\"\nsecond line", 4});
     check_record(&record, "{\"record\":\"header\",\"format\":2,\"probe\":\"1\",\"mpi_standard\":\"3.1\","
-                          "\"mpi_library\":\"Some \\\"MPI\\\"\",\"ranks\":4}\n");
+                          "\"mpi_library\":\"Some \\\"MPI\\\"\",\"ranks\":4,\"runs_programs\":1}\n");
     compose_rank(&record, 3, &facts, 8);
     check_record(&record, "{\"record\":\"rank\",\"rank\":3,\"host\":\"n1\",\"pid\":123,\"cpus\":\"0-3,8\",\"cpu\":2,"
                           "\"own_cpu\":8,\"clock\":\"CLOCK_MONOTONIC\","
@@ -126,6 +126,8 @@ void test_records(void)
     check_record(&record, "{\"record\":\"ready\",\"ranks\":4}\n");
     compose_start(&record, 7);
     check_record(&record, "{\"record\":\"start\",\"id\":7}\n");
+    compose_ran(&record, 1, &(struct program_end){0, 0, 1500000000, 250});
+    check_record(&record, "{\"record\":\"ran\",\"rank\":1,\"ran_s\":1.5,\"waited_s\":2.5e-07}\n");
     test_sample(&record);
     test_group_sample(&record);
     test_arrivals(&record);

@@ -8,14 +8,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from seatrial.archive.reader import read_run
+from seatrial.commands.check.processor_waits import LEAST_EXCESS
 from seatrial.lab.cluster import planting
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.start import needed_folders
 from seatrial.lab.trial.scenario import ExpectSpec, Scenario, ScenarioFault
-from seatrial.lab.trial.trial import ScenarioResult, complaints, real_stage, run_scenario
+from seatrial.lab.trial.trial import ScenarioResult, archive_of, complaints, real_stage, run_scenario
+from seatrial.locate.evidence import waits_of
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Verdict
 from seatrial.process.process import run
+from seatrial.statistics.estimates import median
 from tests.lab.waiting import decided
 from tests.support.paths import ROOT
 
@@ -91,6 +95,23 @@ def test_a_slow_link_is_named(lab4: LabPlan, folder: Path, tmp_path: Path) -> No
     scenario = Scenario(name="pairs", nodes=4, faults=(SLOW,), expect=(NAMED,), arguments=arguments)
     result = decided(partial(run_scenario, scenario, 1, stage), undecided)
     assert result.right, [complaints(one) for one in result.runs]
+
+
+def test_starts_on_busy_cores_name_nobody_and_say_how_long_ranks_waited(
+    lab4: LabPlan, folder: Path, tmp_path: Path
+) -> None:
+    """Programs that use the cores of all nodes slow healthy pairs down: none of their links may be named."""
+    stage = msgspec.structs.replace(
+        real_stage(tmp_path), plan=lambda _: lab4, raise_lab=lambda _: None, raze=planting.clear
+    )
+    faults = tuple(ScenarioFault(kind="core-hog", subject=name) for name in lab4.node_names)
+    arguments = asked(folder, "osu_bw")
+    scenario = Scenario(name="busy", nodes=4, faults=faults, verdicts=SILENT, arguments=arguments)
+    result = run_scenario(scenario, 1, stage)
+    assert result.right, [complaints(one) for one in result.runs]
+    (own,) = archive_of(lab4, "busy-1").glob("*/run.json")
+    waits = [max(waits_of(one)) for one in read_run(own.parent).measurements]
+    assert median(waits) > LEAST_EXCESS, waits
 
 
 @pytest.mark.series

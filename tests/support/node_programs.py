@@ -25,7 +25,8 @@ class NodeProgramLauncher(ScriptedLauncher):
     ) -> ProgramCommand:
         assert (ranks_per_node, in_order, len(nodes)) == (0, False, 1)
         self.begun[nodes[0]] += 1
-        return ProgramCommand(argv=("sh", "-c", self.does(nodes[0], self.begun[nodes[0]])))
+        watching = argv[: argv.index("sh", 1) + 4] if argv[0] == "sh" else ()
+        return ProgramCommand(argv=(*watching, "sh", "-c", self.does(nodes[0], self.begun[nodes[0]])))
 
 
 def prints(text: str, code: int = 0) -> str:

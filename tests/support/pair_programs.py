@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from seatrial.launch.contract import ProgramCommand
+from seatrial.launch.probe_text import RUN_OPTION
 from seatrial.limits.collectives import bus_factor
 from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Phase, Round
@@ -44,16 +45,30 @@ def nccl_test(bytes_per_s: float, collective: str = "sendrecv", ranks_per_node: 
     )
 
 
+def ran(rank: int, waited: float) -> str:
+    """What the probe reports of a rank that it ran for two seconds."""
+    return f'{{"record":"ran","rank":{rank},"ran_s":{2 - 2 * waited},"waited_s":{2 * waited}}}\n'
+
+
 class PairProgramLauncher(ScriptedLauncher):
     """Starts no program but a shell that prints what one would.
 
-    `fails`: nodes on which it ends with exit code 3; `says`: what it prints for a rate in bytes per second.
+    `fails`: nodes on which it ends with exit code 3; `says`: what it prints for a rate in bytes per second; `waits`:
+    share of its time that the rank of each node waits for a processor, of which the probe reports; None: an old one.
     """
 
     def __init__(
-        self, cluster: Cluster, says: Callable[[float], str] = osu_bw, *, fails: Collection[str] = (), bad: str = ""
+        self,
+        cluster: Cluster,
+        says: Callable[[float], str] = osu_bw,
+        *,
+        fails: Collection[str] = (),
+        bad: str = "",
+        waits: Callable[[str], float] | None = None,
     ) -> None:
         super().__init__(cluster)
+        self.waits = waits
+        self.header = {"runs_programs": 1} if waits else {}
         self.says = says
         self.fails = set(fails)
         self.bad = bad
@@ -63,10 +78,14 @@ class PairProgramLauncher(ScriptedLauncher):
         self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path, *, in_order: bool = False
     ) -> ProgramCommand:
         assert (ranks_per_node, in_order) == (1, True)
+        assert (tuple(argv[:2]) == (self.program, RUN_OPTION)) is (self.waits is not None)
         source, target = nodes
         self.pairs.append((source, target))
         if self.fails & set(nodes):
             return ProgramCommand(argv=("sh", "-c", self.bad or NO_DEVICE))
         asked = Round(phase=Phase.SURVEY, repetition=0, shape=PROGRAM, pairs=((source, target),))
         (measured,) = self.cluster.measure(asked, random.Random(f"{self.cluster.seed} {len(self.pairs)}"))
-        return ProgramCommand(argv=("printf", "%s", self.says(run_value(measured))))
+        errors = "".join(ran(rank, self.waits(node)) for rank, node in enumerate(nodes)) if self.waits else ""
+        return ProgramCommand(
+            argv=("sh", "-c", 'printf %s "$1"; printf %s "$2" >&2', "sh", self.says(run_value(measured)), errors)
+        )

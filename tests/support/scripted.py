@@ -26,6 +26,7 @@ class ScriptedLauncher:
 
     name = "scripted"
     job = "4711"
+    program = "seatrial-probe"
 
     def __init__(
         self,
@@ -58,6 +59,8 @@ class ScriptedLauncher:
         self.rounds: list[Round] = []
         self.starts: list[tuple[str, ...]] = []
         self.manners: list[StartManner] = []
+        self.header: dict[str, Any] = {}
+        """More fields of the header of each session."""
         self.killed = 0
         self.closed = False
 
@@ -97,7 +100,7 @@ class ScriptedSession:
 
     def __init__(self, launcher: ScriptedLauncher, nodes: Sequence[str]) -> None:
         self.nodes = tuple(nodes)
-        self.header: dict[str, Any] = {**HEADER, "ranks": len(nodes)}
+        self.header: dict[str, Any] = {**HEADER, **launcher.header, "ranks": len(nodes)}
         self.ranks: tuple[dict[str, Any], ...] = ()
         self._launcher = launcher
         self._lost = False

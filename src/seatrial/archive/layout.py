@@ -20,7 +20,7 @@ from urllib.parse import quote, unquote
 from seatrial.files.inputs import BadInput, decoded, open_regular, read_up_to
 from seatrial.files.owners import cache_folder, is_ours, is_own, make_trusted, user_name
 from seatrial.files.writing import own_folder
-from seatrial.model.errors import LaunchError, SeatrialError
+from seatrial.model.errors import LaunchError, SeatrialError, UsageError
 from seatrial.model.units import size
 
 SMALL_BYTES = 256 << 10
@@ -147,6 +147,15 @@ FOLDER = Path("seatrial", "runs")
 MOST_FILES = 20_000
 MOST_BYTES = 4 << 30
 """Samples of a large run have about 100 MB."""
+
+
+def refuse_kept_file(archive: Path, path: Path, option: str) -> None:
+    """Raises UsageError for a file to be written that is inside a run, or that an archive has already."""
+    real = path.resolve()
+    inside = [folder for folder in real.parents if (folder / RUN_FILE).exists() or (folder / JOURNAL_FILE).exists()]
+    if inside or (archive.resolve() in real.parents and real.exists()):
+        what = f"is inside the run {run_of(inside[0])}" if inside else f"is a file of the archive {archive}"
+        raise UsageError(f"{option} {path} {what}.", "Name a file outside the archive.")
 
 
 def kept_file(folder: Path, name: str) -> Path | None:

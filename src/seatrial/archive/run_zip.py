@@ -7,6 +7,7 @@ links, encryption and second names are refused, and no more is unpacked than a r
 import os
 import re
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -29,6 +30,15 @@ PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MOST_FILES = 200_000
 MOST_BYTES = 16 * GIB + ALL_FACTS_BYTES
 """Bytes of all files together, unpacked."""
+MOST_DIRECTORY_BYTES = 32 << 20
+"""Bytes of the directory at the end of a zip file; `MOST_FILES` with usual names take half of it."""
+DIRECTORY_END = struct.Struct("<4s4H2LH")
+"""End of central directory record (APPNOTE.TXT 4.3.16): the fifth and the sixth field are files and bytes."""
+LARGE_END = struct.Struct("<4sQ2H2L4Q")
+LOCATOR = struct.Struct("<4sLQL")
+"""Record of zip64 with the same fields, and what leads to it (4.3.14, 4.3.15); both are in front of the first one."""
+END_MARK, LARGE_MARK, LOCATOR_MARK = b"PK\5\6", b"PK\6\6", b"PK\6\7"
+LONGEST_COMMENT = (1 << 16) - 1
 CHUNK = 1 << 20
 SINCE_1980 = (1980, 1, 1, 0, 0, 0)
 """The time of all files in a zip file: the same run gives the same bytes."""
@@ -82,8 +92,13 @@ def read_zip(archive: Path, path: Path) -> Path:
                 raise _refused(path, "the run was never closed")
             place = archive / info.run
             partial = place.with_name(f"{info.run}{layout.PARTIAL}")
-            if place.exists() or place.is_symlink() or partial.exists():
+            if place.exists() or place.is_symlink():
                 raise UsageError(f"There is a run {info.run} in {archive}.", "Name another folder with --archive.")
+            if partial.exists() or partial.is_symlink():
+                raise UsageError(
+                    f"{partial} is there: a run that goes on, or what an import or a run left that was cut off.",
+                    f"Remove it if an import left it; else close it: seatrial runs recover {info.run}",
+                )
             with tentative_folder(partial) as own:
                 _unpack(packed, path, members, own)
                 closed = own.for_libraries  # by its name the folder is that of an open run, which has no checksums yet
@@ -99,10 +114,35 @@ def read_zip(archive: Path, path: Path) -> Path:
 
 
 def _opened(stream: IO[bytes], path: Path) -> zipfile.ZipFile:
+    _refuse_large_directory(stream, path)
     try:
         return zipfile.ZipFile(stream)
     except DAMAGE as error:
         raise _refused(path, f"it cannot be unpacked ({error})") from error
+
+
+def _refuse_large_directory(stream: IO[bytes], path: Path) -> None:
+    """Raises UsageError for more files than a run has, before the library makes an object of each.
+
+    The records are those that the library reads: the one at the very end, else the last one before a comment.
+    """
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(size - LONGEST_COMMENT - DIRECTORY_END.size - LOCATOR.size - LARGE_END.size, 0))
+    text = stream.read()
+    stream.seek(0)
+    at = len(text) - DIRECTORY_END.size
+    if not (text.startswith(END_MARK, max(at, 0)) and text.endswith(b"\0\0")):
+        at = text.rfind(END_MARK)
+    if at < 0 or at + DIRECTORY_END.size > len(text):
+        return
+    files, directory_bytes = DIRECTORY_END.unpack_from(text, at)[4:6]
+    large = at - LOCATOR.size - LARGE_END.size
+    if large >= 0 and text.startswith(LOCATOR_MARK, at - LOCATOR.size) and text.startswith(LARGE_MARK, large):
+        files, directory_bytes = LARGE_END.unpack_from(text, large)[7:9]
+    if files > MOST_FILES:
+        raise _refused(path, f"it has more than {MOST_FILES} files")
+    if directory_bytes > MOST_DIRECTORY_BYTES:
+        raise _refused(path, f"it has a directory of {directory_bytes} bytes")
 
 
 def _refused(path: Path, why: str) -> UsageError:

@@ -79,6 +79,7 @@ def _read(reading: Reading, run: NcclRun) -> None:
     cells = [(row, each) for row in run.rows for each in row.cells]
     if cells and not any(is_number(each.wrong) for _, each in cells):
         reading.note("The received data were not compared (-c 0, or #wrong is N/A): nothing shows that they are right.")
+        reading.unchecked = True
     if len(run.ranks) == 1:
         reading.note("One rank has nobody to talk to: its bus bandwidth says nothing.")
     if len(run.groups) > 1:

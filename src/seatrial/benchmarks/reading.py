@@ -109,6 +109,8 @@ class Reading:
         self._breaches: list[Breach] = []
         self._missing: list[str] = []
         self._notes: list[str] = []
+        self.unchecked = False
+        """Whether the program did not check its data although it can."""
 
     @property
     def whole_lines(self) -> OutputLines:
@@ -231,6 +233,7 @@ class Reading:
             breaches=tuple(self._breaches),
             missing=tuple(self._missing),
             notes=tuple(self._notes),
+            unchecked=self.unchecked,
         )
 
 

@@ -8,8 +8,9 @@ import importlib
 import math
 import os
 import re
+import stat
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ from seatrial.model.words import natural_sorted
 from seatrial.process import process
 from seatrial.render import plot_style
 from seatrial.slurm import argv
+
+SETTINGS = "matplotlibrc"
+MOST_SETTINGS_BYTES = 1 << 20
 
 
 class CommandGroup(click.Group):
@@ -296,8 +300,36 @@ class PlotFile(ReportFile):
         if plot_style.form_of(path) not in plot_style.FORMS:
             endings = ", ".join(f".{form}" for form in plot_style.FORMS)
             raise UsageError(f"{called(param)} {str(path)!r} has none of the endings {endings}.", "Name another file.")
+        refuse_endless_settings()
         plot_style.require_library()
         return path
+
+
+def refuse_endless_settings() -> None:
+    """Raises UsageError for settings of matplotlib in a device, a pipe or a huge file: it would read them for ever."""
+    for path in _settings_files():
+        if _is_endless(path):
+            what = f"--plot needs matplotlib, which reads its settings from {path}: that is not a file of settings."
+            raise UsageError(what, "Remove it, unset MATPLOTLIBRC, or leave --plot out.")
+
+
+def _settings_files() -> Iterator[Path]:
+    """Files from which matplotlib may read its settings as it is loaded, in its order (matplotlib_fname)."""
+    yield Path(SETTINGS)
+    for variable in ("MATPLOTLIBRC", "MPLCONFIGDIR"):
+        if named := os.environ.get(variable):
+            yield from (Path(named), Path(named) / SETTINGS)
+
+
+def _is_endless(path: Path) -> bool:
+    """Whether something is there that is no folder and no file of a size that settings have, as a device is."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return False
+    if stat.S_ISDIR(status.st_mode):
+        return False
+    return not stat.S_ISREG(status.st_mode) or status.st_size > MOST_SETTINGS_BYTES
 
 
 def archive_folder() -> Path:

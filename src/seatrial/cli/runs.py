@@ -82,11 +82,11 @@ def export_run(run: str, output: Path | None, form: ExportFormat, packed: bool, 
     """Write a run's raw samples, one row each, for other programs; or the run itself."""
     folder = reader.find_run(archive, run)
     damage = reader.damage_of(folder, reader.read_info(folder))
+    output = output or Path(f"{layout.run_of(folder)}.zip" if packed else "samples.csv")
+    layout.refuse_kept_file(archive, output, "--output")
     if packed:
-        output = output or Path(f"{layout.run_of(folder)}.zip")
         print(clean(f"{count(run_zip.write_zip(folder, output), 'file')} of {layout.run_of(folder)} in {output}"))
     else:
-        output = output or Path("samples.csv")
         print(f"{archive_export.export([folder], output, form)} samples in {output}")
     if damage:
         print(f"seatrial: INVALID: the run is damaged: {clean('; '.join(damage))}.", file=sys.stderr)

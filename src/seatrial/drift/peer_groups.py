@@ -63,6 +63,25 @@ def hardware_groups(facts: Mapping[str, NodeFacts]) -> tuple[tuple[str, ...], ..
     return tuple(group.nodes for group in groups(facts))
 
 
+def gpu_models(facts: Mapping[str, NodeFacts]) -> dict[str, str]:
+    """Node -> its model as far as it differs from that of other nodes: the group of `groups`, and its GPUs' names.
+
+    A node whose GPUs are not known is taken for one of its group if that has one model of GPU. Empty texts: all nodes
+    are alike.
+    """
+    models: dict[str, tuple[str, str]] = {}
+    for group in groups(facts):
+        own = {node: " and ".join(sorted({gpu.name for gpu in facts[node].gpus})) for node in group.nodes}
+        named = set(own.values()) - {""}
+        only = named.pop() if len(named) == 1 else ""
+        models |= {node: (group.name, gpus or only) for node, gpus in own.items()}
+    varied = [len(set(column)) > 1 for column in zip(*models.values(), strict=True)]
+    return {
+        node: ", ".join(text for text, varies in zip(model, varied, strict=True) if varies and text)
+        for node, model in models.items()
+    }
+
+
 DESIGN_NODES, DESIGN_SHARE = 2, 0.25
 """Nodes of one model, at least and as a share of them, whose links have another rate than the others': that is taken
 for a design. Where fewer have it, their links are worse than they should be."""

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,6 +14,7 @@ from seatrial.driver.site_program import ProgramLaunches, site_program, starting
 from seatrial.failures.rank_deaths import Ranks, read_loss
 from seatrial.judgement.program_output import BadOutput, declared_by, read_start
 from seatrial.launch.contract import Launcher, Session
+from seatrial.launch.probe_text import rank_waits
 from seatrial.limits.collectives import is_rooted
 from seatrial.model.benchmark import Better, StepResult
 from seatrial.model.errors import LaunchError, ProbeLost, UsageError
@@ -60,6 +61,30 @@ def _refuse_one_way(test: str) -> None:
         )
 
 
+class _Seen(NamedTuple):
+    """The figure of a start, and the shares of time for which its ranks waited for a processor."""
+
+    bytes_per_s: float
+    waits: tuple[float, ...]
+    """Shares of source and target; empty: not known."""
+
+    def measurement(self, wanted: Round, pair: Pair) -> Measurement:
+        """The figure as the time in which a window of the round's shape crosses the pair, with waits in proportion."""
+        shape = wanted.shape
+        window_s = shape.message_bytes * shape.window / self.bytes_per_s
+        return Measurement(
+            phase=wanted.phase,
+            repetition=wanted.repetition,
+            shape=shape,
+            source=pair[0],
+            target=pair[1],
+            times_s=(window_s,),
+            pairs_at_once=len(wanted.pairs),
+            variant=wanted.variant,
+            waited_s=tuple(share * window_s for share in self.waits),
+        )
+
+
 class PairStarts:
     """All starts of one check's program, with the figure of each pair."""
 
@@ -70,7 +95,7 @@ class PairStarts:
         self._starts = ProgramLaunches(program, starting(launcher, OPTION), writer)
         self._moment: tuple[object, ...] = ()
         """Phase, repetition and variant of the latest round."""
-        self._other_way: dict[Pair, float] = {}
+        self._other_way: dict[Pair, _Seen] = {}
         """What starts of that moment showed of the opposite direction."""
         self.close = self._starts.close
         self.remove = self._starts.remove
@@ -83,6 +108,7 @@ class PairStarts:
     def session(self, probe: Session) -> "ProgramSession":
         """A session on the nodes of the probe's, which has shown that ranks start there and is ended."""
         probe.close()
+        self._starts.by_probe = bool(probe.header.get("runs_programs"))
         return ProgramSession(self, probe)
 
     def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
@@ -97,7 +123,7 @@ class PairStarts:
         started = [pair for pair in wanted.pairs if pair not in self._other_way]
         for pair in wanted.pairs:
             if pair in self._other_way:
-                yield _measurement(wanted, pair, self._other_way.pop(pair))
+                yield self._other_way.pop(pair).measurement(wanted, pair)
         lost: ProbeLost | None = None
         interrupted = False
         patience_s = max(timeout_s, SLOWEST_START * self.start_s or FIRST_START_S)
@@ -113,9 +139,10 @@ class PairStarts:
                 lost = lost or _lost(pair, step, error.what)
                 continue
             self.figure = self.figure or figure
+            seen = _Seen(bytes_per_s, rank_waits(step.errors, PAIR))
             if figure.both_ways:
-                self._other_way[pair[::-1]] = bytes_per_s
-            yield _measurement(wanted, pair, bytes_per_s)
+                self._other_way[pair[::-1]] = _Seen(bytes_per_s, seen.waits[::-1])
+            yield seen.measurement(wanted, pair)
         if interrupted:
             raise KeyboardInterrupt
         if lost is not None:
@@ -179,21 +206,6 @@ def first_figure(measurer: Measurer, pairs: Sequence[Pair]) -> None:
     raise LaunchError(
         f"The program gave no figure on any of {count(len(pairs), 'pair')}: {why}.",
         "Start it on two nodes yourself, and give its output to `seatrial judge`.",
-    )
-
-
-def _measurement(wanted: Round, pair: Pair, bytes_per_s: float) -> Measurement:
-    """The figure as the time in which a window of the round's shape crosses the pair."""
-    shape = wanted.shape
-    return Measurement(
-        phase=wanted.phase,
-        repetition=wanted.repetition,
-        shape=shape,
-        source=pair[0],
-        target=pair[1],
-        times_s=(shape.message_bytes * shape.window / bytes_per_s,),
-        pairs_at_once=len(wanted.pairs),
-        variant=wanted.variant,
     )
 
 

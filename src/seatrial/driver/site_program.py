@@ -10,9 +10,11 @@ from seatrial.driver.benchmark.definition import SUFFIX, benchmark_and_text
 from seatrial.driver.benchmark.scratch import MOST_BYTES, own_scratch
 from seatrial.files.inputs import read_beginning, read_end
 from seatrial.launch.contract import Launcher, StartsPrograms
+from seatrial.launch.probe_text import RUN_OPTION
 from seatrial.model.benchmark import BenchmarkRequest, StepResult
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import SiteProgram
+from seatrial.node.gpu_samples import QUERY, REASONS
 from seatrial.process.file_output import Command, Ended, run_beside
 from seatrial.statistics.estimates import median
 
@@ -52,12 +54,48 @@ def starting(launcher: Launcher, option: str) -> StartsPrograms:
     return launcher
 
 
+SAMPLES = ".gpus"
+"""End of the name of the file with the samples of a start."""
+SAMPLED = f"""into=$1 start=$2 every=$3
+shift 3
+command -v nvidia-smi >/dev/null 2>&1 || exec "$@"
+for reasons in {" ".join(REASONS)}; do
+  nvidia-smi --query-gpu="$reasons" --format=csv,noheader >/dev/null 2>&1 </dev/null && break
+done
+(
+  trap 'kill "$nap" 2>/dev/null; exit 0' TERM
+  printf '%s\\n' "$start"
+  sleep 1 & nap=$!
+  while wait "$nap"; do
+    sleep "$every" & nap=$!
+    nvidia-smi --query-gpu={QUERY},"$reasons" --format=csv,noheader,nounits
+  done
+) >"$into" 2>/dev/null </dev/null &
+sampler=$!
+"$@"
+ended=$?
+kill "$sampler" 2>/dev/null
+wait "$sampler" 2>/dev/null
+exit "$ended"
+"""
+"""Runs a program and asks nvidia-smi for the GPUs meanwhile, if it is there. The first line of the file says of which
+start the samples are: a file may be left from an earlier one."""
+
+
 class ProgramLaunches:
     """All starts of one run's program: each is archived with what it printed."""
 
-    def __init__(self, program: SiteProgram, launcher: StartsPrograms, writer: RunWriter) -> None:
-        """Raises SeatrialError where no scratch folder can be made."""
+    def __init__(
+        self, program: SiteProgram, launcher: StartsPrograms, writer: RunWriter, *, sample_every_s: float = 0.0
+    ) -> None:
+        """`sample_every_s`: how often GPUs are sampled while it runs; 0: never.
+
+        Raises SeatrialError where no scratch folder can be made.
+        """
         self.program = program
+        self._sample_every_s = sample_every_s
+        self.by_probe = False
+        """Whether the probe, which the nodes have then, starts the ranks and reports how long they waited."""
         self._launcher = launcher
         self._writer = writer
         self._seconds: list[float] = []
@@ -81,9 +119,9 @@ class ProgramLaunches:
         their ranks. `ranks_per_node`: 0 without MPI, once.
         """
         commands = []
-        for place, (_, nodes) in enumerate(starts):
+        for place, (name, nodes) in enumerate(starts):
             command = self._launcher.program_command(
-                nodes, self.program.words, ranks_per_node, self._scratch.path, in_order=ranks_per_node > 0
+                nodes, self._words(place, name), ranks_per_node, self._scratch.path, in_order=ranks_per_node > 0
             )
             commands.append(
                 Command(
@@ -106,9 +144,26 @@ class ProgramLaunches:
                 interrupted=ended.interrupted,
                 output=read_beginning(commands[place].output, MOST_BYTES),
                 errors=read_end(commands[place].errors),
+                samples=self._samples(place, starts[place][0]),
             )
             self._writer.append(StepEnded(step=step))
             yield place, step
+
+    def _words(self, place: int, name: str) -> tuple[str, ...]:
+        """The program's own words, behind those of what watches it."""
+        words = self.program.words
+        if self.by_probe:
+            return (self._launcher.program, RUN_OPTION, *words)
+        if self._sample_every_s:
+            return ("sh", "-c", SAMPLED, "sh", f"{place}{SAMPLES}", name, f"{self._sample_every_s:.0f}", *words)
+        return words
+
+    def _samples(self, place: int, name: str) -> str:
+        """What was sampled while that start ran."""
+        if not self._sample_every_s:
+            return ""
+        first, _, samples = read_beginning(self._scratch.place / f"{place}{SAMPLES}", MOST_BYTES).partition("\n")
+        return samples if first == name else ""
 
     def close(self) -> None:
         """End what still runs, as after an error in the middle of a round."""

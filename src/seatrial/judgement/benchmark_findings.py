@@ -57,13 +57,13 @@ REMEDIES = {
 
 def word_of_output(output: Output) -> str:
     """INCOMPLETE before INVALID, since a number may be missing because the end is; MEASURED where the output passes all
-    gates and was compared with nothing.
+    gates and was compared with nothing, or its program did not check its data.
     """
     if not output.complete:
         return INCOMPLETE
     if output.breaches:
         return worst([breach.kind.verdict for breach in output.breaches]).value
-    return (Verdict.PASS if output.references else Verdict.MEASURED).value
+    return (Verdict.PASS if output.references and not output.unchecked else Verdict.MEASURED).value
 
 
 def breach_finding(breach: Breach, subject: Subject) -> Finding:

@@ -17,7 +17,7 @@ from seatrial.judgement.job import Job, job_of, with_carrying_ports
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.past import past_of_figure, slower_benchmark
 from seatrial.judgement.rank_notes import first_ranks
-from seatrial.limits.node import host_term, peer_term
+from seatrial.limits.gpus import host_term, peer_term
 from seatrial.limits.path import path_limit
 from seatrial.limits.peak import compute_peaks
 from seatrial.model import subject

@@ -133,6 +133,10 @@ class ProgramCommand(msgspec.Struct, frozen=True, kw_only=True):
 class StartsPrograms(Protocol):
     """A launcher that can start any program in a folder that the nodes share."""
 
+    @property
+    def program(self) -> str:
+        """The path of the probe on the nodes, which have it as soon as a session was started."""
+
     def program_command(
         self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path, *, in_order: bool = False
     ) -> ProgramCommand:

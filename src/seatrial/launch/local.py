@@ -91,6 +91,11 @@ class LocalLauncher:
         alone = without_schedulers(self.environment.around_launcher(argv), os.environ)
         return look(default_line(self._mpi, len(nodes)), alone, nodes, log, {}, one_host=True)
 
+    @property
+    def program(self) -> str:
+        """See launch.contract.StartsPrograms."""
+        return str(self.probe)
+
     def program_command(
         self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path, *, in_order: bool = False
     ) -> ProgramCommand:

@@ -1,5 +1,6 @@
 """The probe's language: commands out, records in; pure."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ from seatrial.model.measurement import (
 from seatrial.model.words import count, verb
 
 FORMAT = 2
+RUN_OPTION = "--run"
+"""The probe runs the program that follows in place of a rank; a header with `runs_programs` says that it can."""
 
 
 class TimedSample(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +101,33 @@ def _measure(number: int, wanted: Round | GroupRound, ranks: Mapping[str, list[i
 
 
 STOP = b'{"command":"stop"}\n'
+
+
+class RankWait(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="ran"):
+    """What the rank of a program had of a processor, as the probe that started it reports it."""
+
+    rank: Count
+    ran_s: Seconds
+    waited_s: Seconds
+
+    @property
+    def share(self) -> float:
+        """Share of the time for which the rank was ready to run that it waited for a processor."""
+        return self.waited_s / (self.ran_s + self.waited_s) if self.waited_s else 0.0
+
+
+def rank_waits(text: str, ranks: int) -> tuple[float, ...]:
+    """The share of time that each rank of a program waited, in their order; empty where one is missing in its errors.
+
+    A program sleeps while it starts and ends. What it could not use of a processor is therefore compared with the time
+    for which it wanted one, which is all the time in which ranks wait for messages as MPI does.
+    """
+    shares: dict[int, float] = {}
+    for line in text.splitlines():
+        with contextlib.suppress(msgspec.DecodeError):
+            reported = msgspec.json.decode(line, type=RankWait)
+            shares[reported.rank] = reported.share
+    return tuple(shares[rank] for rank in range(ranks)) if shares.keys() == set(range(ranks)) else ()
 
 
 def parse_record(line: bytes) -> dict[str, Any] | None:

@@ -1,73 +1,14 @@
 """Every limit inside one node: memory, sockets, PCIe links and ports of each device, GPUs, all rails together."""
 
-import re
-from collections.abc import Iterator
-
+from seatrial.limits.gpus import gpu_limits
 from seatrial.limits.memory import memory_limits, socket_limits
 from seatrial.limits.path import Rail, RailFlow, together
 from seatrial.limits.pcie_path import MemoryAccess, link_rates, pcie_terms
 from seatrial.limits.peak import compute_peaks
 from seatrial.limits.ports import NodePort, node_ports, tcp_payload_term
-from seatrial.model.facts import Gpu, NetworkInterface, NodeFacts, PciDevice, PciKind
+from seatrial.model.facts import NetworkInterface, NodeFacts, PciDevice, PciKind
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit, Terms, least
-from seatrial.model.pcie import ENCODINGS, link_bytes_per_s
 from seatrial.model.words import count
-
-TRANSFERS = dict(enumerate(sorted(ENCODINGS), start=1))
-"""PCIe generation -> transfers per second and lane."""
-FORMULA = "transfers_per_s * encoding * width / 8"
-COHERENT = re.compile(r"\bG[HB]\d{2,3}\b|\bMI300A\b")
-"""Models whose host memory is not behind PCIe but behind links of the package, which are faster."""
-
-
-def gpu_limits(facts: NodeFacts) -> Iterator[Limit]:
-    """The path of each GPU to the host and the one to all other GPUs, as far as its links are known."""
-    for gpu in facts.gpus:
-        for term in (host_term(gpu, facts.hostname), peer_term(gpu, facts.hostname)):
-            if term is not None:
-                target = "host" if "PCIe" in term.name else "other GPUs"
-                yield Limit(
-                    path=f"{facts.hostname} {gpu.label} > {target}",
-                    limit_bytes_per_s=term.bytes_per_s,
-                    binding=term.name,
-                    terms=(term,),
-                    gate_bytes_per_s=term.bytes_per_s,
-                    unknown=("the overhead of packets on PCIe is not counted",) if target == "host" else (),
-                )
-
-
-def host_term(gpu: Gpu, node: str) -> LimitTerm | None:
-    """PCIe as GPU and slot can train it; an idle GPU lowers what it uses. None where that is not known.
-
-    Without the overhead of packets, so the limit is never too low. PCI Express Base Specification 4.2 (encodings).
-    """
-    transfers, width = TRANSFERS.get(gpu.link_generation_max or 0), gpu.link_width_max
-    rate = link_bytes_per_s(transfers, width) if transfers and width else None
-    if transfers is None or width is None or rate is None or COHERENT.search(gpu.name):
-        return None
-    return LimitTerm(
-        name=f"{node} {gpu.label}: PCIe generation {gpu.link_generation_max} x{width}",
-        bytes_per_s=rate,
-        inputs={"transfers_per_s": transfers, "encoding": ENCODINGS[transfers], "width": float(width)},
-        source="max_link_gen and max_link_width of nvidia-smi, or the bus of amd-smi",
-        formula=FORMULA,
-    )
-
-
-def peer_term(gpu: Gpu, node: str) -> LimitTerm | None:
-    """All active NVLinks together: their number times their rate. None for a GPU without any."""
-    active = [rate for rate in gpu.nvlinks if rate]
-    if not active:
-        return None
-    inputs = {f"link_{number}": rate for number, rate in enumerate(active, start=1)}
-    return LimitTerm(
-        name=f"{node} {gpu.label}: {len(active)} NVLinks at {active[0] / 1e9:g} GB/s",
-        bytes_per_s=sum(active),
-        inputs=inputs,
-        source="nvidia-smi nvlink -s",
-        formula=" + ".join(inputs),
-    )
-
 
 IDLE_GPU = "a GPU lowers the speed of its link while it is idle; read under load, the limit may be higher"
 

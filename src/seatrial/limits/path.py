@@ -7,6 +7,7 @@ from functools import cached_property
 
 import msgspec
 
+from seatrial.limits.gpus import adapter_terms
 from seatrial.limits.pcie_path import MemoryAccess, ceilings, pcie_terms
 from seatrial.limits.ports import NodePort, node_ports, tcp_payload_term, unreadable
 from seatrial.model.facts import NetworkInterface, NodeFacts, PciDevice
@@ -191,19 +192,24 @@ def path_limit(source: NodeFacts, target: NodeFacts) -> Limit | NoLimit:
 
 
 def path_limits(
-    pairs: Iterable[tuple[str, str]], facts: Mapping[str, NodeFacts]
+    pairs: Iterable[tuple[str, str]], facts: Mapping[str, NodeFacts], *, of_gpus: bool = False
 ) -> dict[tuple[str, str], Limit | NoLimit]:
-    """`path_limit` of every ordered pair both of whose nodes have facts; each node is evaluated once."""
+    """`path_limit` of every ordered pair both of whose nodes have facts; each node is evaluated once.
+
+    `of_gpus`: from and to the memory of a GPU of each node, whose way to the adapter counts in place of the root's.
+    """
     wanted = [pair for pair in pairs if pair[0] in facts and pair[1] in facts]
-    ends = {node: _PathEnd(facts[node]) for pair in wanted for node in pair}
+    ends = {node: _PathEnd(facts[node], of_gpus=of_gpus) for pair in wanted for node in pair}
     return {(source, target): _limit(ends[source], ends[target]) for source, target in wanted}
 
 
 class _PathEnd:
     """What a node brings to any path from it or to it, computed when first asked for."""
 
-    def __init__(self, facts: NodeFacts) -> None:
+    def __init__(self, facts: NodeFacts, *, of_gpus: bool = False) -> None:
+        """`of_gpus`: data are in the memory of a GPU; of a node whose GPUs are not known, in main memory."""
         self.facts = facts
+        self.of_gpu = of_gpus and bool(facts.gpus)
         self._terms: dict[tuple[str, int | None], Terms] = {}
         self._ways: dict[tuple[str, int | None, MemoryAccess], Terms] = {}
 
@@ -233,9 +239,17 @@ class _PathEnd:
         """The port with its PCIe links, in the order in which data passes them."""
         key = port.label, mtu, direction
         if key not in self._ways:
-            bus, own = _bus(port.device, port.node, port.hca.name, direction), self.terms(port, mtu)
+            bus, own = self.bus(port.device, port.hca.name, direction), self.terms(port, mtu)
             self._ways[key] = bus + own if direction is MemoryAccess.READ else own + bus
         return self._ways[key]
+
+    def bus(self, device: PciDevice | None, label: str, direction: MemoryAccess) -> Terms:
+        """The links between an adapter and the memory from which it reads, or to which it writes."""
+        if self.of_gpu:
+            return adapter_terms(self.facts, device, label, direction)
+        if device is None:
+            return Terms(unknown=(f"{self.facts.hostname} {label}: its PCIe path is not known",))
+        return pcie_terms(device, self.facts.hostname, label, direction)
 
 
 def _limit(source: _PathEnd, target: _PathEnd) -> Limit | NoLimit:
@@ -244,7 +258,9 @@ def _limit(source: _PathEnd, target: _PathEnd) -> Limit | NoLimit:
     if not path_terms.terms:
         return NoLimit(path=path, reason="; ".join(path_terms.unknown))
     gate = min((source.gate, target.gate), key=lambda each: each.bytes_per_s)
-    return least(path, path_terms + Terms(unknown=gate.unknown) if gate.unknown else path_terms, gate.bytes_per_s)
+    narrowest = min(term.bytes_per_s for term in path_terms.terms)  # a switch may carry more than its way to the root
+    most = max(gate.bytes_per_s, narrowest) if source.of_gpu and target.of_gpu else gate.bytes_per_s
+    return least(path, path_terms + Terms(unknown=gate.unknown) if gate.unknown else path_terms, most)
 
 
 def _terms(source: _PathEnd, target: _PathEnd) -> Terms:
@@ -262,7 +278,7 @@ def _terms(source: _PathEnd, target: _PathEnd) -> Terms:
     for facts in (source.facts, target.facts):
         if obstacle := _obstacle(facts):
             return Terms(unknown=(f"{facts.hostname} {obstacle}",))
-    return _over_tcp(source.facts, target.facts)
+    return _over_tcp(source, target)
 
 
 def _over_ports(source: tuple[_PathEnd, NodePort], target: tuple[_PathEnd, NodePort]) -> Terms:
@@ -276,31 +292,28 @@ def _over_ports(source: tuple[_PathEnd, NodePort], target: tuple[_PathEnd, NodeP
     return here.way(out, mtu, MemoryAccess.READ) + there.way(into, mtu, MemoryAccess.WRITE)
 
 
-def _over_tcp(source: NodeFacts, target: NodeFacts) -> Terms:
+def _over_tcp(source: _PathEnd, target: _PathEnd) -> Terms:
     """Terms over the fabric interfaces; none if the MTU of an end leaves no room."""
     no_room = Terms(unknown=("the MTU of one end leaves no room for payload",))
-    ends = [(facts, facts.fabric_interface) for facts in (source, target)]
-    mtus = [(end.mtu_bytes, facts.hostname) for facts, end in ends if end is not None and end.mtu_bytes is not None]
-    unshared = Terms(unknown=_unshared(source, target))
-    for (facts, interface), direction in zip(ends, (MemoryAccess.READ, MemoryAccess.WRITE), strict=True):
+    ends = [(end, end.facts.fabric_interface) for end in (source, target)]
+    mtus = [
+        (used.mtu_bytes, end.facts.hostname) for end, used in ends if used is not None and used.mtu_bytes is not None
+    ]
+    unshared = Terms(unknown=_unshared(source.facts, target.facts))
+    for (end, interface), direction in zip(ends, (MemoryAccess.READ, MemoryAccess.WRITE), strict=True):
         if interface is None:
             return no_room
+        facts = end.facts
         node = facts.hostname
         smallest, where = min(mtus, key=lambda each: (each[0], each[1] != node))
         term = tcp_payload_term(interface, node, mtu_bytes=smallest, mtu_node=where)
         if term is None:
             return no_room
         device = next((each for each in facts.pci if each.address == interface.pci_address), None)
-        bus = _bus(device, node, interface.name, direction)
+        bus = end.bus(device, interface.name, direction)
         own = Terms(terms=(term,))
         unshared += bus + own if direction is MemoryAccess.READ else own + bus
     return unshared
-
-
-def _bus(device: PciDevice | None, node: str, label: str, direction: MemoryAccess) -> Terms:
-    if device is None:
-        return Terms(unknown=(f"{node} {label}: its PCIe path is not known",))
-    return pcie_terms(device, node, label, direction)
 
 
 def _perhaps(source: _PathEnd, target: _PathEnd) -> str:

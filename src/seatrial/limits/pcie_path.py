@@ -69,7 +69,7 @@ def ceilings(device: PciDevice) -> tuple[tuple[str, float], ...]:
     for link in link_pairs(device.path):
         rates = [_payload_rate(state_of(end), payload, READ_OVERHEAD_BYTES) for end in link.ends]
         known_rates = [rate for rate in rates if rate is not None]
-        limits += [(_identity(link), max(known_rates))] if known_rates else []
+        limits += [(identity(link), max(known_rates))] if known_rates else []
     return tuple(limits)
 
 
@@ -77,7 +77,7 @@ def link_rates(device: PciDevice, direction: MemoryAccess) -> tuple[tuple[str, f
     """Name of each link and what its term in `pcie_terms` comes to, from the root down: for rails."""
     payload, _ = packet(device, direction)
     rates = (
-        (_identity(link), _payload_rate(current(link), payload, OVERHEADS[direction]))
+        (identity(link), _payload_rate(current(link), payload, OVERHEADS[direction]))
         for link in link_pairs(device.path)
     )
     return tuple((name, rate) for name, rate in rates if rate is not None)
@@ -90,7 +90,7 @@ def _payload_rate(state: LinkState, payload: int | None, overhead: int) -> float
     return raw * payload_share(payload, overhead)
 
 
-def _identity(link: PciLink) -> str:
+def identity(link: PciLink) -> str:
     """One for the link itself: functions of one card share it."""
     return link.upper.address if link.upper is not None else link.lower.address.rpartition(".")[0]
 

@@ -87,6 +87,8 @@ class StepResult(msgspec.Struct, frozen=True, kw_only=True):
     output: str = ""
     errors: str = ""
     """The end of standard error."""
+    samples: str = ""
+    """What nvidia-smi printed of the node's GPUs meanwhile; empty: it was not asked, or is not there."""
     judged: bool = True
 
     @property
@@ -203,6 +205,8 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     """What the numbers and the work were compared with, as `limit` and `requested work`; empty: nothing."""
+    unchecked: bool = False
+    """The program's own check of its data was off: nothing shows that they are right, so that it does not pass."""
 
     @property
     def valid(self) -> bool:

@@ -130,6 +130,11 @@ class PairFigure(msgspec.Struct, frozen=True, kw_only=True):
     both_ways: bool
     """Whether one start measures both directions of its pair."""
 
+    @property
+    def of_gpus(self) -> bool:
+        """Whether data are sent from the memory of a GPU to that of another: a rank of nccl-tests has one."""
+        return self.benchmark == "nccl-tests"
+
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True):
     """What a run held when it was closed; docs/archive.md describes each field."""

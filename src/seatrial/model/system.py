@@ -92,6 +92,24 @@ class Sensor(msgspec.Struct, frozen=True, kw_only=True):
     critical: float | None = None
 
 
+class LoadedGpu(msgspec.Struct, frozen=True, kw_only=True):
+    """What samples show of one GPU while programs ran on it; None: not reported."""
+
+    node: str
+    gpu: str
+    samples: int
+    """Samples in which it was not idle."""
+    celsius: float | None
+    """The hottest of them."""
+    hertz: float | None
+    """Median of the clock of its multiprocessors."""
+    least_hz: float | None
+    watts: float | None
+    """Median of the power that it draws."""
+    slowdowns: dict[str, float] = {}
+    """Reason for a lower clock, in nvidia-smi's words -> share of the samples in which it was active."""
+
+
 class SystemFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Firmware, limits, clock, mounts, sensors, and when the kernel was started."""
 

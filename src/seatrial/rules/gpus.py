@@ -211,6 +211,15 @@ def has_gpus(facts: NodeFacts) -> bool:
     return bool(facts.gpus)
 
 
+GPU_SLOWED = Rule(
+    kind=FindingKind.GPU_SLOWED,
+    order=141,
+    look=on_each_node(slowdowns),
+    knows=has_gpus,
+    remedy="Look at its temperature and power (nvidia-smi -q -d TEMPERATURE,POWER,PERFORMANCE), at fans, air flow "
+    "and dust, and at the cables and the redundancy of the power supplies.",
+)
+
 GPUS = (
     Rule(
         kind=FindingKind.GPU_FAULT,
@@ -227,14 +236,7 @@ GPUS = (
         remedy="Search the kernel's log for the reason (dmesg: NVRM, Xid 79, fallen off the bus, amdgpu) and restart "
         "the node; if the GPU stays away, reseat it, then try another slot (`seatrial swap start`).",
     ),
-    Rule(
-        kind=FindingKind.GPU_SLOWED,
-        order=141,
-        look=on_each_node(slowdowns),
-        knows=has_gpus,
-        remedy="Look at its temperature and power (nvidia-smi -q -d TEMPERATURE,POWER,PERFORMANCE), at fans, air flow "
-        "and dust, and at the cables and the redundancy of the power supplies.",
-    ),
+    GPU_SLOWED,
     Rule(
         kind=FindingKind.GPU_LINK_DEGRADED,
         order=11,

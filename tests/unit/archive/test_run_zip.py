@@ -134,6 +134,50 @@ def test_links_and_second_names_are_refused(packed: Path, tmp_path: Path) -> Non
         refused_and_nothing_left(file, tmp_path / "archive", "twice, a link, or encrypted")
 
 
+@pytest.mark.parametrize("large", [False, True], ids=["zip", "zip64"])
+def test_a_directory_of_too_many_files_is_refused_before_it_is_read(
+    large: bool, packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A zip file of some megabytes may list millions of files, and the library made an object of each."""
+    content = bytearray(packed.read_bytes())
+    end = len(content) - 22
+    assert content[end : end + 4] == b"PK\5\6"
+    if large:
+        record = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 5_000_000, 5_000_000, 235 << 20, 0)
+        content[end:end] = record + struct.pack("<4sLQL", b"PK\6\7", 0, end, 1)
+    else:
+        content[end + 8 : end + 12] = struct.pack("<2H", 65_000, 65_000)
+        content[end + 12 : end + 16] = struct.pack("<L", 235 << 20)
+    file = tmp_path / "bad.zip"
+    file.write_bytes(content)
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    why = "more than 200000 files" if large else f"a directory of {235 << 20} bytes"
+    refused_and_nothing_left(file, tmp_path / "archive", why)
+
+
+def test_what_a_killed_import_left_is_named_with_what_to_do(packed: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    (archive / "s1.partial").mkdir(parents=True)
+    with pytest.raises(UsageError, match=r"s1\.partial is there: .* an import or a run left") as refused:
+        run_zip.read_zip(archive, packed)
+    assert "seatrial runs recover s1" in refused.value.remedy
+
+
+@pytest.mark.parametrize("form", ["--zip", "--format=csv"])
+def test_an_export_overwrites_nothing_of_an_archive(form: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    """`--output` on the journal of the run replaced what is irreplaceable."""
+    folder = slow_run(tmp_path / "runs", 1)
+    (tmp_path / "runs" / "kept.toml").write_text("kept")
+    (tmp_path / "link.csv").symlink_to(folder / "run.json")
+    before = {path: path.read_bytes() for path in (tmp_path / "runs").rglob("*") if path.is_file()}
+    words = ("runs", "export", "s1", form, "--archive", str(tmp_path / "runs"), "--output")
+    for output in (folder / "journal.jsonl", folder / "facts" / "new.csv", tmp_path / "link.csv"):
+        assert "is inside the run s1" in seatrial(*words, str(output), code=64).err
+    assert "is a file of the archive" in seatrial(*words, str(tmp_path / "runs" / "kept.toml"), code=64).err
+    assert {path: path.read_bytes() for path in (tmp_path / "runs").rglob("*") if path.is_file()} == before
+    seatrial(*words, str(tmp_path / "runs" / "new"))
+
+
 @pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_only_the_packing_of_an_export_is_unpacked(packing: int, packed: Path, tmp_path: Path) -> None:
     file = tmp_path / "other.zip"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from seatrial.benchmarks import gates
@@ -99,6 +100,9 @@ class TestNccl:
         unchecked = judged(outputs.nccl(wrong="N/A"))
         assert unchecked.breaches == ()
         assert any("not compared" in note for note in unchecked.notes)
+        for wrong, word in (("0", "PASS"), ("N/A", "MEASURED")):
+            compared = msgspec.structs.replace(judged(outputs.nccl(wrong=wrong)), references=("limit",))
+            assert word_of_output(compared) == word
 
     def test_the_largest_error_of_earlier_versions_is_no_count(self) -> None:
         text = outputs.nccl(wrong="2e-07").replace("#wrong", " error")

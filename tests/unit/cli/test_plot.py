@@ -9,7 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from seatrial.cli.parameters import refuse_endless_settings
 from seatrial.commands.check.view import check_report
+from seatrial.model.errors import UsageError
 from seatrial.render import matrix, node_map, plots
 from seatrial.render.forest import Forest
 from seatrial.render.plot_file import DRAWN, as_plot
@@ -185,6 +187,20 @@ def test_settings_in_the_current_folder_change_nothing(tmp_path: Path) -> None:
         assert ran.stderr == ""
         made.append((folder / "p.svg").read_bytes())
     assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("named", ["/dev/zero", "large", "pipe"])
+def test_settings_without_end_are_refused(named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process read /dev/zero for ever."""
+    path = Path(named) if named.startswith("/") else tmp_path / named
+    if named == "large":
+        with path.open("wb") as file:
+            file.truncate(1 << 30)
+    elif named == "pipe":
+        os.mkfifo(path)
+    monkeypatch.setenv("MATPLOTLIBRC", str(path))
+    with pytest.raises(UsageError, match=f"reads its settings from {path}"):
+        refuse_endless_settings()
 
 
 def test_a_result_without_a_picture_is_printed_and_the_file_is_not_written(tmp_path: Path, seatrial: Seatrial) -> None:

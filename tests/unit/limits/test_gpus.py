@@ -6,8 +6,11 @@ from seatrial.benchmarks.catalogue import BENCHMARKS
 from seatrial.benchmarks.gpu_rates import HOST, PEER, most_of_link
 from seatrial.benchmarks.nccl_tests import BUS
 from seatrial.judgement.benchmark_result import limits_of_nodes
-from seatrial.limits.node import gpu_limits, host_term
-from tests.support.facts_examples import server
+from seatrial.limits.gpus import gpu_limits, host_term
+from seatrial.limits.path import path_limits
+from seatrial.model.facts import NodeFacts, PciKind
+from seatrial.model.limit import Limit
+from tests.support.facts_examples import CARD, device, hop, server
 from tests.support.gpu_machines import gpu, gpus
 
 
@@ -58,3 +61,43 @@ def test_both_ways_have_twice_the_limit_and_copies_of_all_have_none(
     labels: dict[str, str | int | float], limit: float | None
 ) -> None:
     assert most_of_link(labels, 50.0) == limit
+
+
+def switched(name: str, uplink: int = 16, own: int = 16, **changes: object) -> NodeFacts:
+    """A node whose GPU 0 is below one switch with its adapter, and whose GPU 1 is not."""
+    above = (hop("0000:40:01.0", width=uplink), hop("0000:41:00.0", width=uplink))
+    adapter = device(CARD, *above, hop("0000:42:00.0", width=own), own=hop(CARD, width=own))
+    near = device(gpu(0).address, *above, hop("0000:42:01.0"), kind=PciKind.GPU)
+    far = device(gpu(1).address, hop("0000:60:01.0"), kind=PciKind.GPU)
+    return server(name, pci=(adapter, near, far), gpus=(gpu(0, **changes), gpu(1)))
+
+
+@pytest.mark.parametrize(
+    ("node", "binding", "bytes_per_s"),
+    [
+        ({"link_generation_max": 3}, "GPU 0: PCIe generation 3 x16", 15.75e9),
+        ({"link_generation_max": 1, "link_width_max": 8}, "GPU 0: PCIe generation 1 x8", 2e9),
+        ({"own": 4}, "mlx5_0: PCIe link 0000:42:00.0 to 0000:41:00.0 at 16.0 GT/s x4", 7.2e9),
+        ({"uplink": 2}, "mlx5_0", 24.5e9),
+        ({"link_generation_max": None}, "mlx5_0", 24.5e9),
+    ],
+    ids=["GPU", "narrow GPU", "adapter", "above the switch", "not known"],
+)
+def test_what_a_gpu_sends_passes_its_link_and_the_adapter_and_nothing_above_their_switch(
+    node: dict[str, int], binding: str, bytes_per_s: float
+) -> None:
+    facts = {"n1": switched("n1", **node), "n2": switched("n2")}
+    limit = path_limits([("n1", "n2")], facts, of_gpus=True)["n1", "n2"]
+    assert isinstance(limit, Limit)
+    assert binding in limit.binding
+    assert limit.limit_bytes_per_s == pytest.approx(bytes_per_s, rel=0.03)
+    assert limit.gate_bytes_per_s >= limit.limit_bytes_per_s
+    of_host = path_limits([("n1", "n2")], facts)["n1", "n2"]
+    assert isinstance(of_host, Limit)
+    assert not any("GPU" in term.name for term in of_host.terms)
+    assert ("uplink" in node) is (of_host.limit_bytes_per_s < 5e9)
+
+
+def test_nodes_without_known_gpus_have_the_limit_of_main_memory() -> None:
+    facts = {name: server(name) for name in ("n1", "n2")}
+    assert path_limits([("n1", "n2")], facts, of_gpus=True) == path_limits([("n1", "n2")], facts)

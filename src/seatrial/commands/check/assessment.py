@@ -63,7 +63,8 @@ class Assessor:
         evidence = dict(self._pairs.by_pair)
         growing = self._growing = self._growing or _Growing(recorded)
         if fresh.has_new_pairs and has_path_limits(recorded):
-            self._paths |= limits_of((pair for pair in fresh.pairs if pair not in self._paths), recorded.facts)
+            fresh_pairs, figure = fresh.pairs - self._paths.keys(), recorded.info.figure
+            self._paths |= limits_of(fresh_pairs, recorded.facts, of_gpus=figure is not None and figure.of_gpus)
         wider = self._limits_of_rails(evidence, recorded.facts)
         if wider.keys() != self._wider.keys() and self._last is not None:  # what was judged before has other limits
             self._forget()
@@ -134,6 +135,7 @@ def on_one_machine(facts: Mapping[str, NodeFacts]) -> bool:
     return len(facts) > 1 and len({known.hostname for known in facts.values()}) == 1
 
 
-def limits_of(pairs: Iterable[Pair], facts: Mapping[str, NodeFacts]) -> dict[Pair, Limit]:
+def limits_of(pairs: Iterable[Pair], facts: Mapping[str, NodeFacts], *, of_gpus: bool = False) -> dict[Pair, Limit]:
     """Limits of those pairs that have one."""
-    return {pair: limit for pair, limit in path_limits(pairs, facts).items() if isinstance(limit, Limit)}
+    limits = path_limits(pairs, facts, of_gpus=of_gpus)
+    return {pair: limit for pair, limit in limits.items() if isinstance(limit, Limit)}

@@ -117,7 +117,7 @@ def suspect_all(survey: Survey, references: References, *, by_program: bool = Fa
     """Locate what the bad pairs of a survey have in common, and let the retest decide.
 
     Pairs across a lossy part are slow and late for that reason and are blamed on nothing else. `by_program`: runs are
-    starts of a program, which hides waits for a processor: that some are bad convicts no part.
+    starts of a program, whose waits are those of the whole start: that some are bad convicts no part.
     """
     evidence, rates, speeds = survey.evidence, survey.verdicts(BANDWIDTH), survey.verdicts(LATENCY)
     lossy = lossy_suspects(survey)

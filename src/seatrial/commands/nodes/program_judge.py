@@ -8,6 +8,7 @@ import msgspec
 
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.declaration import Benchmark
+from seatrial.drift.peer_groups import gpu_models
 from seatrial.importers.fleets import FleetTable
 from seatrial.judgement.benchmark_findings import breach_finding
 from seatrial.judgement.fleet.outputs import NodeOutput, table_of_nodes
@@ -18,14 +19,19 @@ from seatrial.judgement.rank_deaths import run_notes
 from seatrial.model import subject
 from seatrial.model.benchmark import Label, StepResult
 from seatrial.model.errors import ExitCode
-from seatrial.model.facts import NodeFacts
+from seatrial.model.facts import Gpu, NodeFacts
 from seatrial.model.measurement import node_of
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import NodesSettings, SiteProgram
+from seatrial.model.system import LoadedGpu
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
 from seatrial.model.words import by_text, count, natural_sorted, some
+from seatrial.node.gpu_samples import loaded_gpus
+from seatrial.node.gpus import facts_of_gpus
+from seatrial.rules.base import Readings, findings_of
 from seatrial.rules.catalogue import findings_during
+from seatrial.rules.gpus import GPU_SLOWED
 from seatrial.statistics.fleets import FEWEST_NODES
 
 NO_FACT = "No fact that is known to matter differs from its peers'."
@@ -67,6 +73,8 @@ class ProgramResult(msgspec.Struct, frozen=True, kw_only=True):
     """What was not measured, and why; empty: nothing."""
     complete: bool
     findings: tuple[Finding, ...]
+    gpus: tuple[LoadedGpu, ...]
+    """What samples show of each GPU while the program ran; only with --for."""
     notes: tuple[str, ...]
 
     @property
@@ -102,12 +110,16 @@ def judge_program(recorded: RecordedRun) -> ProgramResult:
     benchmark, outputs, starts = _read(recorded, facts)
     words = recorded.info.program.words if recorded.info.program else ()
     tables, fleet = {}, None
+    lone: list[str] = []
     if benchmark is not None and not benchmark.main.of_result:
-        tables = {shlex.join(words): table_of_nodes(benchmark, outputs)}
+        table, lone = _by_model(benchmark, outputs, gpu_models(facts))
+        tables = {shlex.join(words): table}
         judged = judge_strata(tables)
         fleet = judged if judged.subjects >= FEWEST_NODES else None
     findings = [*_of_gates(outputs), *(_of_fleet(fleet, benchmark, facts) if fleet and benchmark else ())]
     findings += findings_during(recorded.facts, recorded.facts_after)
+    gpus = loaded_gpus([(_node(step), step.samples) for step in recorded.steps], facts)
+    findings += findings_of(GPU_SLOWED, Readings(facts=_as_facts(gpus)))
     missing = natural_sorted({node_of(name) for name in recorded.info.nodes} - {item.node for item in outputs})
     reason = _reason(missing, starts)
     return ProgramResult(
@@ -121,7 +133,43 @@ def judge_program(recorded: RecordedRun) -> ProgramResult:
         reason=reason,
         complete=recorded.info.ending is Ending.COMPLETE and not missing and _all_started(recorded, starts),
         findings=tuple(findings),
-        notes=tuple(dict.fromkeys((*run_notes(recorded, reason, findings), *_notes(outputs, starts, missing)))),
+        gpus=gpus,
+        notes=tuple(dict.fromkeys((*run_notes(recorded, reason, findings), *lone, *_notes(outputs, starts, missing)))),
+    )
+
+
+def _by_model(
+    benchmark: Benchmark, outputs: Sequence[NodeOutput], models: dict[str, str]
+) -> tuple[FleetTable, list[str]]:
+    """The values, with a condition for each model of nodes if there are several, and notes on nodes without peers."""
+    by_model: dict[str, list[NodeOutput]] = {}
+    for item in outputs:
+        by_model.setdefault(models.get(item.node, ""), []).append(item)
+    if len(by_model) < 2:
+        return table_of_nodes(benchmark, outputs), []
+    tables: list[FleetTable] = []
+    notes: list[str] = []
+    for model, own in by_model.items():
+        table, label = table_of_nodes(benchmark, own), model or "not known"
+        if len({subject for stratum in table.strata for subject in stratum.with_gaps}) < FEWEST_NODES:
+            nodes = natural_sorted({item.node for item in own})
+            notes.append(
+                f"{some(nodes, MOST_NAMED)}: compared with no other node, since few are of this model: {label}."
+            )
+            continue
+        strata = [
+            msgspec.structs.replace(stratum, conditions=(("model", label), *stratum.conditions))
+            for stratum in table.strata
+        ]
+        tables.append(msgspec.structs.replace(table, strata=tuple(strata)))
+    return (
+        FleetTable(
+            strata=tuple(stratum for table in tables for stratum in table.strata),
+            parts={subject: part for table in tables for subject, part in table.parts.items()},
+            without_value=tuple(name for table in tables for name in table.without_value),
+            left_out=tuple(name for table in tables for name in table.left_out),
+        ),
+        notes,
     )
 
 
@@ -183,6 +231,17 @@ def _of_gates(outputs: Sequence[NodeOutput]) -> list[Finding]:
     return list(shown.values())
 
 
+def _as_facts(gpus: Sequence[LoadedGpu]) -> dict[str, NodeFacts]:
+    """What samples show, as facts of each node: rules judge them as a single reading."""
+    by_node: dict[str, list[Gpu]] = {}
+    for gpu in gpus:
+        shown = Gpu(
+            address=gpu.gpu.removeprefix("GPU "), slowdowns=tuple(gpu.slowdowns), temperature_celsius=gpu.celsius
+        )
+        by_node.setdefault(gpu.node, []).append(shown)
+    return {node: facts_of_gpus(tuple(own), node) for node, own in by_node.items()}
+
+
 def _of_fleet(fleet: StrataJudgement, benchmark: Benchmark, facts: dict[str, NodeFacts]) -> Sequence[Finding]:
     """Nodes and parts that are slow, or were at times."""
     named = [part for part in fleet.named if part.verdict in (Verdict.SLOW, Verdict.UNSTABLE)]
@@ -206,15 +265,18 @@ def _of_part(named: Named, benchmark: Benchmark) -> Finding:
 
 
 def _verdict(findings: Sequence[Finding], outputs: Sequence[NodeOutput], fleet: StrataJudgement | None) -> Verdict:
-    """The gravest finding; else what the comparison shows; else whether outputs were compared with a limit."""
+    """The gravest finding; else what the comparison shows; else whether outputs were compared with a limit.
+
+    MEASURED in place of PASS if a program did not check its data.
+    """
     if findings:
         return worst([finding.verdict for finding in findings])
     if not outputs:
         return Verdict.NOT_RUN
-    if fleet is not None:
+    if fleet is not None and fleet.verdict is not Verdict.PASS:
         return fleet.verdict
-    compared = all({gates.LIMIT, gates.OWN_LIMITS} & set(item.output.references) for item in outputs)
-    return Verdict.PASS if compared else Verdict.MEASURED
+    alone = fleet is None and not all({gates.LIMIT, gates.OWN_LIMITS} & set(item.output.references) for item in outputs)
+    return Verdict.MEASURED if alone or any(item.output.unchecked for item in outputs) else Verdict.PASS
 
 
 def _reason(missing: Sequence[str], starts: Sequence[NodeStart]) -> str:

@@ -25,6 +25,10 @@ from seatrial.model.settings import NodesSettings, SiteProgram
 from seatrial.model.words import count
 
 OPTION = "--program"
+SAMPLES = 360
+"""Samples of each GPU over the time of --for."""
+LEAST_SAMPLING_S = 2.0
+"""Seconds between two samples, at least."""
 SLOWEST_START = 5.0
 """Later starts may take this many times as long as usual: what is a fifth as fast as its peers delivers in time."""
 
@@ -69,7 +73,8 @@ class ProgramRun:
         self.steps: list[StepResult] = []
         self._settings = settings
         self._frame = frame
-        self._starts = ProgramLaunches(settings.program, starting(launcher, OPTION), writer)
+        every_s = max(LEAST_SAMPLING_S, settings.length_s / SAMPLES) if settings.length_s else 0.0
+        self._starts = ProgramLaunches(settings.program, starting(launcher, OPTION), writer, sample_every_s=every_s)
         frame.afterwards.append(self._starts.remove)
 
     def recorded(self) -> RecordedRun:

@@ -9,7 +9,8 @@ import msgspec
 from seatrial.commands.nodes.program_judge import NodeStart, ProgramResult
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run import RunInfo
-from seatrial.model.units import duration, in_unit
+from seatrial.model.system import LoadedGpu
+from seatrial.model.units import duration, in_unit, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.finding_text import fitting_sentence, out_of_service, sentence_of
@@ -17,8 +18,11 @@ from seatrial.render.fleet.strata_view import strata_report
 from seatrial.render.fleet.view import FleetFields
 from seatrial.render.json import filled
 from seatrial.render.pair_view import design_note, run_line
-from seatrial.render.report import Block, Case, Findings, Lines, Report
+from seatrial.render.report import Block, Case, Findings, Lines, Report, columns, first_rows
+from seatrial.rules.gpus import HARDWARE_SLOWDOWNS
 from seatrial.statistics.estimates import median
+
+GPU_HEAD = columns("GPU", "#samples", "#hottest, °C", "#clock, GHz", "#power, W", "~clock lowered by")
 
 
 class NodeProgramFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +35,7 @@ class NodeProgramFields(msgspec.Struct, frozen=True, kw_only=True):
     complete: bool
     starts: tuple[NodeStart, ...]
     fleet: FleetFields | None
+    gpus: tuple[LoadedGpu, ...]
     notes: tuple[str, ...]
 
 
@@ -102,7 +107,25 @@ def _blocks(run: RunInfo, result: ProgramResult, fleet: Report | None, width: in
         yield from out_of_service(run, result.findings)
     if fleet:
         yield from fleet.terminal(width)
+    yield from first_rows(GPU_HEAD, [_gpu(gpu) for gpu in sorted(result.gpus, key=_gravity)])
     yield Lines(rows=tuple(_lines(result)))
+
+
+def _gravity(gpu: LoadedGpu) -> tuple[bool, float]:
+    """Order of the rows: slowed ones first, then the hottest."""
+    return not HARDWARE_SLOWDOWNS.keys() & gpu.slowdowns.keys(), -(gpu.celsius or 0.0)
+
+
+def _gpu(gpu: LoadedGpu) -> tuple[str, ...]:
+    hertz = [each for each in (gpu.hertz, gpu.least_hz) if each is not None]
+    return (
+        f"{gpu.node} {gpu.gpu}",
+        str(gpu.samples),
+        "—" if gpu.celsius is None else f"{gpu.celsius:.0f}",
+        " to ".join(dict.fromkeys(f"{each / 1e9:.2f}" for each in sorted(hertz))) or "—",
+        "—" if gpu.watts is None else f"{gpu.watts:.0f}",
+        ", ".join(f"{name} {share(part)}" for name, part in gpu.slowdowns.items()) or "nothing",
+    )
 
 
 def _page(run: RunInfo, result: ProgramResult, fleet: Report | None) -> Iterator[Block]:

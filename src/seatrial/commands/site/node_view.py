@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.site.addresses import node_page
+from seatrial.commands.site.device_tree import device_tree
 from seatrial.commands.site.lists import run_cell, time_cell
 from seatrial.commands.site.pair_samples import PairSamples, samples_plot
 from seatrial.commands.site.past import MOST_LOOKS, Look
@@ -111,8 +112,16 @@ def _blocks(fields: SiteNodeFields, pages: Mapping[str, str], nodes: Mapping[str
             ),
             left_out="The JSON has the others." if len(fields.changed_facts) > MOST_FACTS else "",
         )
+    if fields.facts is not None and (tree := device_tree(fields.facts, _best(fields))) is not None:
+        yield tree
     if rows := tuple(_condition(standing)):
         yield Lines(title="Clocks and heat before the last run", rows=rows)
+
+
+def _best(fields: SiteNodeFields) -> float | None:
+    """What the best pair that begins at the node carried."""
+    own = [pair.bandwidth_bytes_per_s for pair in fields.pairs if pair.source == fields.node.node]
+    return max((each.value for each in own if each is not None), default=None)
 
 
 def _look(look: Look, pages: Mapping[str, str]) -> tuple[str, ...]:

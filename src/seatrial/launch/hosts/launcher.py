@@ -183,6 +183,11 @@ class HostsLauncher:
         line = default_line(self._mpi, len(nodes))
         return look(line, argv, nodes, log, mpirun_variables(), one_host=False, names=self._names)
 
+    @property
+    def program(self) -> str:
+        """See launch.contract.StartsPrograms."""
+        return str(self.probe)
+
     def program_command(
         self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path, *, in_order: bool = False
     ) -> ProgramCommand:

@@ -3,6 +3,7 @@ slow nor good."""
 
 import random
 import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from seatrial.commands.check.view import check_report
 from seatrial.driver.benchmark.definition import parsed
 from seatrial.driver.pair_program import pair_program
 from seatrial.judgement.pair_limit import has_path_limits
+from seatrial.locate.evidence import waits_of
 from seatrial.model.errors import ExitCode, LaunchError, UsageError
 from seatrial.model.fabric import Component
 from seatrial.model.facts import Gpu
@@ -33,6 +35,7 @@ from tests.support.pair_programs import DECLARED, OSU_BW, SENDRECV, PairProgramL
 from tests.support.scripted import ScriptedLauncher
 
 SIXTEEN = names(16)
+N3_SLOW = slow_part("node", "n3", 0.68)
 QUARTER = 16 * 15 // 4
 """A quarter of the starts that all ordered pairs take."""
 
@@ -79,6 +82,43 @@ def test_a_part_that_varies_is_not_decided_by_a_program(tmp_path: Path, seed: in
     judgement = checked(tmp_path, PairProgramLauncher(Cluster(nodes=SIXTEEN, mood=mood))).judgement
     assert (judgement.findings, judgement.verdict) == ((), Verdict.INCONCLUSIVE)
     assert any(note.startswith("Starts of the program were unstable") for note in judgement.notes)
+
+
+@pytest.mark.parametrize(
+    ("everything", "slow", "waits", "kinds"),
+    [
+        (0.68, {}, lambda _node: 0.0, {FindingKind.SLOW_FABRIC}),
+        (0.68, {}, lambda _node: 0.35, set()),
+        (0.68, {}, lambda _node: 0.15, {FindingKind.SLOW_FABRIC}),
+        (1.0, N3_SLOW, lambda _node: 0.0, {FindingKind.SLOW_LINK}),
+        (1.0, N3_SLOW, lambda node: 0.35 * (node == "n3"), {FindingKind.WAITS_FOR_PROCESSOR}),
+        (1.0, N3_SLOW, lambda node: 0.35 * (node != "n3"), {FindingKind.SLOW_LINK}),
+    ],
+    ids=["quiet", "busy", "hardly busy", "slow", "busy node", "busy peers"],
+)
+def test_what_ranks_waited_for_a_processor_excuses_as_much_as_with_the_probe(
+    tmp_path: Path,
+    everything: float,
+    slow: dict[Component, float],
+    waits: Callable[[str], float],
+    kinds: set[FindingKind],
+) -> None:
+    """On a machine whose cores others used, healthy pairs carried 68 to 72 % of their limit: a false slow fabric."""
+    launcher = PairProgramLauncher(Cluster(nodes=names(8), everything=everything, parts=slow), waits=waits)
+    outcome = checked(tmp_path, launcher)
+    assert {finding.kind for finding in outcome.judgement.findings} == kinds
+    assert outcome.judgement.verdict is (Verdict.SLOW if kinds else Verdict.INCONCLUSIVE)
+    for one in outcome.recorded.measurements:
+        assert waits_of(one) == pytest.approx([waits(node) for node in one.pair])
+    assert judge(read_run(outcome.folder)) == outcome.judgement
+
+
+def test_waits_of_a_program_that_sends_both_ways_belong_to_the_same_nodes(tmp_path: Path) -> None:
+    launcher = PairProgramLauncher(Cluster(nodes=names(4)), nccl_test, waits=lambda node: int(node[1:]) / 10)
+    measured = checked(tmp_path, launcher, SENDRECV).recorded.measurements
+    assert {one.pair for one in measured} >= {("n1", "n2"), ("n2", "n1")}
+    for one in measured:
+        assert waits_of(one) == pytest.approx([int(node[1:]) / 10 for node in one.pair])
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -1,5 +1,7 @@
 """A program of the site on each node: nodes and GPUs are judged beside each other, a start that fails is not run."""
 
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,15 +12,19 @@ from seatrial.archive.reader import read_run
 from seatrial.commands.nodes.program_judge import judge_program
 from seatrial.commands.nodes.program_run import ProgramOutcome, node_program, run_program
 from seatrial.commands.nodes.program_view import program_report
+from seatrial.drift.peer_groups import gpu_models
 from seatrial.driver.node_trials import RETESTS
+from seatrial.driver.site_program import SAMPLED
 from seatrial.judgement.standings import looks_of
 from seatrial.model.errors import ExitCode, UsageError
-from seatrial.model.facts import Gpu
+from seatrial.model.facts import Gpu, NodeFacts
 from seatrial.model.run import Ending
 from seatrial.model.settings import NODES_REPETITIONS, NodesSettings, SiteSettings
 from seatrial.model.subject import node
 from seatrial.model.verdict import FindingKind, Verdict
+from seatrial.node.gpu_samples import gpu_samples, loaded_gpus
 from seatrial.render.finding_text import LINE
+from seatrial.render.report import Table
 from tests.support.builders import Cluster, names
 from tests.support.gpu_outputs import cuda_bandwidth, diagnostic, gpu_burn, nccl, nvbandwidth
 from tests.support.launchers import use_launcher
@@ -213,3 +219,121 @@ def test_a_launcher_that_starts_no_programs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot start programs"):
         run_program(settings)
     assert not list(tmp_path.iterdir())
+
+
+SMI = """#!/bin/sh
+case $1 in
+  --query-gpu=clocks_event*) exit 2 ;;
+  --query-gpu=pci*)
+    echo '00000000:11:00.0, 91, 1200, 655.10, 0x0000000000000040'
+    echo '00000000:11:00.0, 40, 345, 70.00, 0x0000000000000001'
+    echo '00000000:12:00.0, 60, 1980, [N/A], 0x0000000000000004' ;;
+esac
+"""
+
+
+def with_smi(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a stand-in for nvidia-smi in front of the path of programs."""
+    (folder / "nvidia-smi").write_text(SMI)
+    (folder / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize("has_smi", [True, False])
+def test_a_program_whose_node_is_sampled_ends_as_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_smi: bool
+) -> None:
+    if has_smi:
+        with_smi(tmp_path, monkeypatch)
+    file = tmp_path / "samples"
+    words = ["sh", "-c", SAMPLED, "sh", str(file), "n1 1", "1", "sh", "-c", "sleep 1.2; echo out; echo err >&2; exit 3"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")
+    first, *samples = file.read_text().splitlines() if has_smi else ["n1 1"]
+    assert first == "n1 1"
+    assert bool(samples) is has_smi
+
+
+def test_gpus_are_sampled_while_a_program_is_repeated_and_a_hot_one_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_smi(tmp_path, monkeypatch)
+    text = gpu_burn(1.0, gpus=8)
+
+    def does(name: str, number: int) -> str:
+        return f"sleep 1.5; {prints(text)}"
+
+    outcome, _ = tried(tmp_path, does, names(3), 5.0, length_s=5.0)
+    (finding,) = outcome.result.findings
+    assert finding.kind is FindingKind.GPU_SLOWED
+    assert "GPU 0000:11:00.0: the hardware lowers its clock for its temperature" in finding.statement
+    assert {(each.node, each.gpu, each.celsius, each.hertz, each.watts) for each in outcome.result.gpus} == {
+        (name, gpu, *rest)
+        for name in names(3)
+        for gpu, *rest in (("GPU 0000:11:00.0", 91.0, 1.2e9, 655.1), ("GPU 0000:12:00.0", 60.0, 1.98e9, None))
+    }
+    assert outcome.result.gpus[1].slowdowns == {"sw_power_cap": 1.0}
+    (table,) = [
+        block for block in program_report(outcome.recorded.info, outcome.result, {}).terminal(100)
+        if isinstance(block, Table) and block.columns[0].title == "GPU"
+    ]  # fmt: skip
+    assert len(table.rows) == 6
+    assert table.rows[0][2:] == ("91", "1.20", "655", "hw_thermal_slowdown 100 %")
+
+
+def test_samples_of_another_form_are_left_out_and_those_of_idle_gpus_say_nothing() -> None:
+    text = "No devices were found\n00000000:11:00.0, 91, 12\n00000000:11:00.0, 40, 345, 70.00, 0x1\n"
+    assert [(sample.address, sample.celsius) for sample in gpu_samples(text)] == [("0000:11:00.0", 40.0)]
+    assert loaded_gpus([("n1", text)], {}) == ()
+
+
+def test_nodes_of_each_model_of_gpu_are_compared_with_each_other(tmp_path: Path) -> None:
+    """Four nodes of a fast model beside four of a slow one made two populations: no node could be judged."""
+    models = {name: "A100" if int(name[1:]) <= 4 else "H100" if int(name[1:]) <= 8 else "L40" for name in names(9)}
+
+    def does(name: str, number: int) -> str:
+        share = {"A100": 0.4, "H100": 1.0, "L40": 0.1}[models[name]] * (0.7 if name == "n2" else 1.0)
+        rate = 400.0 * share * (1 + 0.001 * number)
+        return prints(nccl(hosts=(name,), gpus=8, most=rate))
+
+    outcome, _ = tried(tmp_path, does, tuple(models), program=node_program("all_reduce_perf -g 8"))
+    recorded = outcome.recorded
+    facts = {
+        name: msgspec.structs.replace(known, gpus=(Gpu(address="0000:11:00.0", name=models[name]),))
+        for name, known in recorded.facts.items()
+    }
+    result = judge_program(msgspec.structs.replace(recorded, facts=facts, facts_after=facts))
+    (finding,) = result.findings
+    assert (finding.kind, finding.subject) == (FindingKind.PROGRAM_SLOW, node("n2"))
+    assert "30 % below its peers" in finding.statement
+    assert "n9: compared with no other node, since few are of this model: L40." in result.notes
+    (table,) = result.tables.values()
+    assert [stratum.conditions for stratum in table.strata] == [(("model", "A100"),), (("model", "H100"),)]
+    report = program_report(recorded.info, result, facts)
+    assert {case.name: case.verdict for case in report.cases}["node:n9"] is Verdict.NOTE
+    (lone,) = judge_program(recorded).findings
+    assert lone.subject == node("n9")
+
+
+@pytest.mark.parametrize(("wrong", "verdict"), [("0", Verdict.PASS), ("N/A", Verdict.MEASURED)])
+def test_data_that_were_not_checked_do_not_pass(tmp_path: Path, wrong: str, verdict: Verdict) -> None:
+    def does(name: str, number: int) -> str:
+        return prints(nccl(hosts=(name,), gpus=8, most=400 + 0.2 * number + 0.1 * int(name[1:]), wrong=wrong))
+
+    result = tried(tmp_path, does, names(6), program=node_program("all_reduce_perf -g 8"))[0].result
+    assert (result.verdict, result.findings, result.exit_code) == (verdict, (), ExitCode.PASS)
+
+
+@pytest.mark.parametrize(
+    ("of_nodes", "models"),
+    [
+        ({"n1": "H100", "n2": "H100", "n3": ""}, {"n1": "", "n2": "", "n3": ""}),
+        ({"n1": "H100", "n2": "A100", "n3": ""}, {"n1": "H100", "n2": "A100", "n3": ""}),
+    ],
+)
+def test_nodes_without_a_model_of_gpu_are_of_the_only_one(of_nodes: dict[str, str], models: dict[str, str]) -> None:
+    facts = {
+        name: NodeFacts(hostname=name, complete=True, gpus=(Gpu(address="0000:11:00.0", name=gpu),) if gpu else ())
+        for name, gpu in of_nodes.items()
+    }
+    assert gpu_models(facts) == models
