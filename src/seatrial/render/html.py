@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-SCRIPT = "tables.js"
-"""Sorts and filters the tables of a site's pages."""
+SCRIPT = "page.js"
+"""Sorts and filters the tables of a site's pages, and draws maps that are too large for SVG."""
+SITE_STYLE = "site.css"
+"""Style of what only pages of a site have: links to other pages, and what the script adds."""
 
 
 def as_html(report: Report, ways: Sequence[PageLink] = ()) -> str:
     """The whole page. Text from outside is cleaned and escaped, and no script of others can run.
 
-    `ways`: links to other pages of a site, below the headline. Such a page has our own script for tables.
+    `ways`: links to other pages of a site, below the headline. Such a page has our own script.
     """
     from markupsafe import Markup
 
@@ -38,7 +40,7 @@ def as_html(report: Report, ways: Sequence[PageLink] = ()) -> str:
         ways=ways,
         title=" - ".join((report.headline or report.title, *report.about[:1], "seatrial")),
         blocks=blocks,
-        style=_own_file(templates, "page.css"),
+        style=_own_file(templates, "page.css") + (_own_file(templates, SITE_STYLE) if ways else ""),
         script=_own_file(templates, SCRIPT) if ways else "",
         scripts=f"'sha256-{_digest(_own_file(templates, SCRIPT))}'" if ways else "'none'",
         newline=Markup("\n"),  # a plain one would be cleaned away

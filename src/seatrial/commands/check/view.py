@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from seatrial.commands.check import tables
 from seatrial.commands.check.comparisons import comparisons_text
@@ -19,6 +20,7 @@ from seatrial.model.judgement import Judgement, PairVerdict
 from seatrial.model.run import Design, RunInfo, run_kind
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
+from seatrial.render import pair_canvas
 from seatrial.render.escape import clean
 from seatrial.render.fact_text import differences
 from seatrial.render.finding_text import out_of_service
@@ -209,7 +211,11 @@ def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) ->
     if lost := judgement.lost or run.lost:
         yield tables.lost_table(lost)
     heat = heat_map(judgement, run.fabric)
-    drawings: list[Block] = [*(matrices(heat, judgement) if len(heat.labels) > 1 else ()), *distributions(judgement)]
+    drawings: list[Block] = [*(matrices(heat, judgement) if len(heat.labels) > 1 else ())]
+    if (heat.by_leaf or heat.left_out) and len(judgement.pairs) <= pair_canvas.MOST_PAIRS:
+        many = partial(heat_map, judgement, run.fabric, pair_canvas.MOST_ROWS)
+        drawings.append(pair_canvas.PairCanvas(maps=lambda: matrices(many(), judgement)))
+    drawings += distributions(judgement)
     if drawings:
         title = "Pairs at a glance"
         yield Panels(title=title, anchor="pairs-map", aside=_heat_map_note(heat, judgement), panels=tuple(drawings))
@@ -234,7 +240,7 @@ def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) ->
 def _heat_map_note(heat: HeatMap, judgement: Judgement) -> str:
     note = "Rows send, columns receive; point at a cell or a bar for its numbers."
     if heat.by_leaf:
-        note += " There are too many nodes to draw each: a cell is the worst of all pairs from one leaf to another."
+        note += " There are many nodes: in a map of leaves a cell is the worst of all pairs from one leaf to another."
         note += " The worst leaves come first."
     if heat.left_out:
         what = "leaves" if heat.by_leaf else "nodes"
