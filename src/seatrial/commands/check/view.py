@@ -25,7 +25,7 @@ from seatrial.render.escape import clean
 from seatrial.render.fact_text import differences
 from seatrial.render.finding_text import out_of_service
 from seatrial.render.matrix import Panels
-from seatrial.render.node_trials import resolution, trial_tables
+from seatrial.render.node_trials import main_figures, resolution, trial_tables
 from seatrial.render.report import (
     Block,
     Case,
@@ -49,7 +49,7 @@ MOST_NODES = 16
 def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Report:
     """The whole report."""
     first = headline(run, judgement)
-    shares = _best_shares(judgement.pairs)
+    shares, figures = _best_shares(judgement.pairs), main_figures(judgement.trials)
     undecided = {name: Verdict.INCONCLUSIVE for name in returning(run) if may_return(name, judgement) is None}
     cluster, job = f"cluster {run.cluster}" * bool(run.cluster), f"job {run.job}" * bool(run.job)
     return Report(
@@ -75,6 +75,7 @@ def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
                 verdict=undecided.get(node.node, node.verdict),
                 reason=node.reason,
                 of_limit=shares.get(node.node),
+                figures=figures.get(node.node, {}),
             )
             for node in judgement.nodes
         ),
