@@ -71,7 +71,9 @@ def test_runs_pages_and_pictures_are_written_where_asked_and_named(
     page, plot = tmp_path / "page.html", tmp_path / "maps.svg"
     simulate("fat-tree:24", faults=1, seed=4, routed=True, archive=tmp_path / "runs", run="sim", html=page, plot=plot)
     lines = capsys.readouterr().out.splitlines()
-    assert [lines.count(line) for line in (f"Page: {page}", f"Plot: {plot}", f"Archive: {tmp_path / 'runs'}")] == [1] * 3
+    assert [lines.count(line) for line in (f"Page: {page}", f"Plot: {plot}", f"Archive: {tmp_path / 'runs'}")] == [
+        1
+    ] * 3
     assert plot.read_bytes().startswith(b"<?xml")
     info = json.loads((tmp_path / "runs" / "sim" / "run.json").read_text())
     assert info["launcher"] == "simulated"
