@@ -17,7 +17,7 @@ from seatrial.render.report import Block, PageLink
 from seatrial.render.similarity import similarity_order
 
 MOST_ROWS = 1024
-"""Rows of a map. The order by similarity of so many takes some seconds."""
+"""Rows of a map. Its order by similarity takes some seconds."""
 MOST_PAIRS = 500_000
 """Pairs of a page with such a map, each of which takes 4 or 5 bytes."""
 
@@ -39,7 +39,7 @@ class CanvasMap(msgspec.Struct, frozen=True, kw_only=True):
     """Addresses of pages on pairs, by the numbers of row and column."""
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True):
+class CanvasFigure(msgspec.Struct, frozen=True, kw_only=True):
     """One map with its caption and key; `data`: a `CanvasMap` as JSON."""
 
     caption: str
@@ -57,12 +57,12 @@ class PairCanvas(Block, frozen=True, kw_only=True):
     """Links to pages on pairs, by `source>target`."""
 
     @property
-    def figures(self) -> Iterator[Figure]:
+    def figures(self) -> Iterator[CanvasFigure]:
         """Each map as the page has it."""
         for matrix in self.maps():
             data = msgspec.json.encode(canvas_map(matrix, self.links)).decode()
             rows = len(matrix.labels)
-            yield Figure(caption=f"{matrix.caption}, {rows} rows", rows=rows, key=matrix.key, data=data)
+            yield CanvasFigure(caption=f"{matrix.caption}, {rows} rows", rows=rows, key=matrix.key, data=data)
 
 
 def canvas_map(matrix: Matrix, links: Mapping[str, PageLink]) -> CanvasMap:
