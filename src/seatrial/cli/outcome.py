@@ -76,8 +76,7 @@ class OutputForms(msgspec.Struct, frozen=True, kw_only=True):
             print(render_text.as_text(shown, width=width, colour=colour), end="")
             if folder is not None:
                 print(clean(f"Archive: {folder}"))
-            for form, path in written:
-                print(clean(f"{form}: {path}"))
+            print_files(written)
         for error in failures:
             say(str(error))
         return failure.exit_code if failure else int(report.exit_code)
@@ -140,6 +139,12 @@ def width_and_colour() -> tuple[int, bool]:
     """Columns of the terminal, and whether it wants colour (NO_COLOR is heeded)."""
     terminal = sys.stdout.isatty()
     return shutil.get_terminal_size((100, 40)).columns, terminal and not os.environ.get("NO_COLOR")
+
+
+def print_files(written: Sequence[tuple[str, Path]]) -> None:
+    """Print a line `Form: path` for each file that was written."""
+    for form, path in written:
+        print(clean(f"{form}: {path}"))
 
 
 def say(text: str) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import DURATION, PATH, share_of, time_text
-from seatrial.cli.outcome import OutputForms, output_options, width_and_colour, write_files
+from seatrial.cli.outcome import OutputForms, output_options, print_files, width_and_colour, write_files
 from seatrial.cli.parameters import Text, Word, option
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SHARED
@@ -178,6 +178,8 @@ def _report(outcome: "CheckOutcome", output: OutputForms) -> None:
     if not output.as_json:
         width, colour = width_and_colour()
         print(render_text.as_text(report, width=width, colour=colour))
-    _, failures = write_files(report, output.files)
+    written, failures = write_files(report, output.files)
+    if not output.as_json:
+        print_files(written)
     if failures:
         raise failures[0]

@@ -1,11 +1,13 @@
 """What monitors get: how nodes are after the runs of an archive, whether Slurm is asked, and where the numbers go."""
 
 import enum
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from seatrial.model.errors import UsageError
+from seatrial.model.node_trials import Measure
 from seatrial.model.verdict import Verdict
 
 GRAPHITE_PORT = 2003
@@ -76,6 +78,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     condition: Condition | None = None
     faults: tuple[Fault, ...] = ()
     """The gravest first."""
+    figures: Mapping[Measure, float] = {}
+    """The main figures of its trials, in base units, as far as measured."""
 
 
 class OpenFault(msgspec.Struct, frozen=True, kw_only=True):

@@ -106,6 +106,14 @@ class RunMetric(msgspec.Struct, frozen=True, kw_only=True, order=True):
         return self.together if subject.kind is SubjectKind.FABRIC else subject.name
 
 
+class BaselineLevel(msgspec.Struct, frozen=True, kw_only=True):
+    """What one metric of one subject is in a baseline, on the scale of a history of the same pairs."""
+
+    name: str
+    value: float
+    """Seconds or bytes per second; the middle of the runs of the baseline."""
+
+
 class MetricTable(msgspec.Struct, frozen=True, kw_only=True):
     """The values of one metric: rows are runs, columns are pairs of nodes."""
 

@@ -10,26 +10,33 @@ from seatrial.model import units
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.render import finding_text
 from seatrial.render.escape import cleaned
-from seatrial.render.matrix import PATTERNS
+from seatrial.render.matrix import PATTERNS, Panels
 from seatrial.render.report import Card, Cards, Findings, PageLink, Report
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-SCRIPT = "tables.js"
-"""Sorts and filters the tables of a site's pages."""
+SCRIPT, MAP_SCRIPT = "page.js", "pair_map.js"
+"""The script of a site's pages, which sorts and filters tables; and what follows it on a page with a large map."""
+SITE_STYLE = "site.css"
+"""Style of what only pages of a site have: links to other pages, and what the script adds."""
 
 
 def as_html(report: Report, ways: Sequence[PageLink] = ()) -> str:
     """The whole page. Text from outside is cleaned and escaped, and no script of others can run.
 
-    `ways`: links to other pages of a site, below the headline. Such a page has our own script for tables.
+    `ways`: links to other pages of a site, below the headline. Such a page has our own script.
     """
     from markupsafe import Markup
 
     templates = _environment()
+    script = ""
     blocks = [_with_cards(block) if isinstance(block, Findings) else block for block in report.page()]
+    parts = [part for block in blocks if isinstance(block, Panels) for part in block.panels]
+    large = any(part.kind == "canvas" for part in parts)
+    if ways:
+        script = _own_file(templates, SCRIPT) + (_own_file(templates, MAP_SCRIPT) if large else "")
     return templates.get_template("page.html.j2").render(
         word=report.word,
         sentence=report.title,
@@ -38,9 +45,9 @@ def as_html(report: Report, ways: Sequence[PageLink] = ()) -> str:
         ways=ways,
         title=" - ".join((report.headline or report.title, *report.about[:1], "seatrial")),
         blocks=blocks,
-        style=_own_file(templates, "page.css"),
-        script=_own_file(templates, SCRIPT) if ways else "",
-        scripts=f"'sha256-{_digest(_own_file(templates, SCRIPT))}'" if ways else "'none'",
+        style=_own_file(templates, "page.css") + (_own_file(templates, SITE_STYLE) if ways else ""),
+        script=script,
+        scripts=f"'sha256-{_digest(script)}'" if script else "'none'",
         newline=Markup("\n"),  # a plain one would be cleaned away
     )
 
@@ -55,6 +62,7 @@ def _environment() -> "Environment":
         autoescape=True,
         undefined=StrictUndefined,
         finalize=cleaned,
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -67,6 +75,7 @@ def page_style() -> str:
     return str(_own_file(_environment(), "page.css"))
 
 
+@cache
 def _own_file(templates: "Environment", name: str) -> "Markup":
     """One of our own files beside the templates, as it is. Raises LookupError where there is none."""
     from markupsafe import Markup

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
@@ -22,6 +22,8 @@ SIDE, WIDE_SIDE, MOST_BESIDE = 480, 760, 20
 LEAST_CELL, MOST_CELL = 11, 60
 MOST_NAMED = 24
 """Groups (leaves) that are named beside the matrix."""
+MOST_NUMBERED = 20
+"""Rows of a matrix whose cells have room for numbers; those of a larger one have patterns."""
 MOST_UPRIGHT = 8
 """Columns whose labels may be horizontal."""
 GOOD = (0.98, 0.94)
@@ -65,7 +67,9 @@ class MatrixCell(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     shade: int
     gravity: int = 0
     texts: tuple[str, ...] = ()
-    """Lines in the cell; a matrix without any distinguishes verdicts by patterns."""
+    """A number and the letter of the verdict, where the cell has room for them."""
+    quality: float | None = None
+    """The value over that of the peers, by which rows are compared: 1 is as good, less is worse; None: no value."""
     hover: str = ""
     href: str = ""
     """The address of a page on the pair; empty: none."""
@@ -148,6 +152,18 @@ class Matrix(Block, frozen=True, kw_only=True):
         return places(self)
 
 
+def verdict_key(cells: Sequence[MatrixCell], rows: int, than: str) -> tuple[Key, ...]:
+    """How many cells have each verdict, the gravest last, and how many pairs have no cell; `than`: `its peers`."""
+    seen = Counter(Verdict(cell.style) for cell in cells)
+    shades = {Verdict.PASS: f", paler: less than {than}", Verdict.SLOW: ", paler: less slow"}
+    keys = []
+    for verdict in sorted(seen, key=lambda verdict: verdict.gravity):
+        letter = f"{LETTERS[verdict]} = " if rows <= MOST_NUMBERED and verdict is not Verdict.PASS else ""
+        keys.append(Key(style=verdict.value, text=f"{letter}{verdict.value}: {seen[verdict]}{shades.get(verdict, '')}"))
+    blank = rows * (rows - 1) - sum(cell.row != cell.column for cell in cells)
+    return (*keys, Key(style="absent", text=f"not measured: {blank}")) if blank else tuple(keys)
+
+
 def shade_of(verdict: Verdict, quality: float | None) -> int:
     """What passed is weaker where it is worse, what is slow where it is better; anything else has one colour."""
     if quality is None or verdict not in (Verdict.PASS, Verdict.SLOW):
@@ -176,7 +192,8 @@ def places(matrix: Matrix) -> MatrixPlaces:
         *_leaves(names, cell, left, top, side),
     ]
     numbers: dict[str, list[Words]] = defaultdict(list)
-    for square in matrix.cells:
+    numbered = count <= MOST_NUMBERED
+    for square in matrix.cells if numbered else ():
         numbers[f"{square.style} shade{square.shade}"] += _cell_words(square, cell, left, top)
     return MatrixPlaces(
         width=left + side + edge + 4,
@@ -185,7 +202,7 @@ def places(matrix: Matrix) -> MatrixPlaces:
         top=top,
         side=side,
         cell=cell,
-        patterned=not any(one.texts for one in matrix.cells),
+        patterned=not numbered,
         runs=tuple(_runs(matrix.cells, cell, left, top)),
         grid=_lines(range(1, count), cell, left, top, side),
         groups=_lines(bounds, cell, left, top, side),

@@ -32,6 +32,8 @@ from seatrial.render.report import Lines, Table, columns
 SHOWN = (
     Measure.TRIAD, Measure.CORE_TRIAD, Measure.CHASE, Measure.FMA, Measure.SLOWEST_CORE, Measure.NOISE, Measure.OTHERS,
 )  # fmt: skip
+MAIN = (Measure.TRIAD, Measure.CHASE, Measure.FMA, Measure.NOISE)
+"""Memory bandwidth and latency, arithmetic, and noise of a node."""
 HEADS = ("triad", "one core", "latency", "arithmetic", "slowest core", "noise", "others")
 SCHEDULER = (Measure.SWITCH, Measure.WAKE, Measure.TIMER, Measure.SLICE, Measure.STINT, Measure.LATE)
 SCHEDULER_HEADS = ("switch", "wake", "timer", "slice", "stint", "late")
@@ -98,6 +100,14 @@ class TrialFields(msgspec.Struct, frozen=True, kw_only=True):
     clocks: tuple[Clock, ...]
     heat: tuple[Heat, ...]
     storage: Storage | None
+
+
+def main_figures(trials: NodeTrials | None) -> dict[str, dict[Measure, float]]:
+    """The figures of each node that its page in a site draws over time, as far as measured."""
+    return {
+        figures.node: {measure: figures.values[measure].value for measure in MAIN if measure in figures.values}
+        for figures in (trials.figures if trials else ())
+    }
 
 
 def trial_fields(trials: NodeTrials) -> TrialFields:

@@ -8,6 +8,7 @@ import msgspec
 
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
+from seatrial.model.node_trials import Measure
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Finding, Verdict
 
@@ -174,6 +175,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     of_limit: float | None = None
     """The share of its limit that it reaches, where one is known."""
+    figures: Mapping[Measure, float] = {}
+    """The main figures of the trials of a node, as far as measured."""
 
 
 class Gauge(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,14 +30,15 @@ def over_runs(
     changes: Sequence[int] = (),
     what: str = "",
     of: str = "runs",
+    levels: Sequence[tuple[float, str]] = (),
 ) -> Plot | None:
     """The plot, with an axis from zero; None for fewer than two runs, or without a positive finite value.
 
     `values`: the oldest run first; `text`: a value with its unit. `changes`: numbers of the runs before which the
     values changed; `what`: the quantity that the values are of; `of`: what has one value
-    each.
+    each; `levels`: values to compare them with, and what each is.
     """
-    most = max((each.value for each in values), default=0.0)
+    most = max((*(each.value for each in values), *(level for level, _ in levels)), default=0.0)
     if len(values) < FEWEST_RUNS or not 0 < most < float("inf"):
         return None
     top = most * HEADROOM
@@ -61,6 +62,7 @@ def over_runs(
         series=(Series(points=tuple(_point(place, each, text) for place, each in enumerate(values))),),
         marks=tuple(place - 0.5 for place in changes),
         mark_text="changed",
+        levels=tuple(levels),
     )
 
 

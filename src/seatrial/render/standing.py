@@ -37,6 +37,7 @@ def standings_of(report: Report) -> tuple[Standing, ...]:
                 node=subject.name,
                 verdict=verdict,
                 of_limit=case.of_limit,
+                figures=case.figures,
                 condition=_condition(facts, report.run.started) if facts else None,
             )
     for node, faults in _faults(report.findings).items():

@@ -1,5 +1,6 @@
 """seatrial history: since when a metric is another, and which facts changed then."""
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,31 @@ def test_the_text_names_them_too(archive: Path, seatrial: Seatrial) -> None:
 def test_few_runs_are_incomplete(archive: Path, seatrial: Seatrial) -> None:
     found = printed(archive, "latency", "--runs", "h1,h2,h3", seatrial=seatrial, code=2)
     assert (found["enough"], found["changes"]) == (False, [])
+
+
+def test_a_baseline_is_beside_the_values_and_a_damaged_one_is_noted(
+    archive: Path, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    """The runs of the baseline are gone: its own values count."""
+    copied = shutil.copytree(archive, tmp_path / "copied")
+    seatrial("baseline", "set", "good", "h1,h2,h3", "--archive", str(copied))
+    for name in ("h1", "h2", "h3"):
+        shutil.rmtree(copied / name)
+    (copied / "baselines" / "torn" / "0001").mkdir(parents=True)
+    ran = seatrial("history", "bandwidth", "--subject", "n3", "--archive", str(copied), "--json", code=1)
+    (found,) = ran.object["data"]["histories"]
+    (kept,) = found["baselines"]
+    healthy = [each["value"] for each in found["values"] if each["run"].startswith("h")]
+    assert kept["name"] == "good" and kept["value"] == pytest.approx(sum(healthy) / len(healthy), rel=0.01)
+    assert kept["newest_ratio"] == pytest.approx(0.8, abs=0.02)
+    assert "The baseline torn is left out" in ran.err
+    plain = printed(archive, "bandwidth", "--subject", "n3", seatrial=seatrial)
+    after = {each["run"]: each["value"] for each in found["values"]}
+    assert after == pytest.approx(
+        {each["run"]: each["value"] for each in plain["values"] if each["run"] in after}, rel=0.01
+    )
+    text = seatrial("history", "bandwidth", "--subject", "n3", "--archive", str(copied), code=1).out
+    assert re.search(r"baseline +good: [\d.]+ MB/s; the newest run -(19|20)\.\d %", text)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,18 @@
 """How nodes are after one report: with their clocks and heat, whether a finding names them or not."""
 
 import msgspec
+import pytest
 
 from seatrial.commands.check.view import check_report
+from seatrial.commands.nodes.judge import judge_nodes
+from seatrial.commands.nodes.view import nodes_report
 from seatrial.model.facts import NodeFacts, ProcessorFacts
-from seatrial.model.monitoring import Condition
+from seatrial.model.monitoring import Condition, Standing
+from seatrial.model.node_trials import Measure
 from seatrial.model.system import Sensor, SystemFacts
 from seatrial.render.standing import standings_of
+from tests.support.builders import names
+from tests.support.node_series import CORE_FLOPS_PER_S, CORES, GOOD, LOAD_S, MEMORY_BYTES_PER_S, recorded
 from tests.support.report_examples import run_info, slow_node
 
 SENSORS = (
@@ -29,6 +35,20 @@ def test_nodes_with_facts_have_their_clocks_and_heat() -> None:
     )
     assert by_name["n1"].condition == Condition(read=run.started)
     assert by_name["n2"].condition is None
+
+
+def test_the_main_figures_of_trials_go_with_each_node() -> None:
+    run = recorded(dict.fromkeys(names(3), GOOD), noise=0)
+    standings = standings_of(nodes_report(run.info, judge_nodes(run), {}))
+    assert [standing.node for standing in standings] == [*names(3)]
+    for standing in standings:
+        assert standing.figures == {
+            Measure.TRIAD: pytest.approx(MEMORY_BYTES_PER_S),
+            Measure.CHASE: pytest.approx(LOAD_S),
+            Measure.FMA: pytest.approx(CORES * CORE_FLOPS_PER_S),
+            Measure.NOISE: pytest.approx(0, abs=1e-9),
+        }
+    assert msgspec.json.decode(msgspec.json.encode(standings), type=tuple[Standing, ...]) == standings
 
 
 def test_ranks_of_one_machine_are_no_nodes() -> None:

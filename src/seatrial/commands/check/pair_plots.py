@@ -1,6 +1,5 @@
 """The page's drawings of all pairs: a matrix and a distribution for bandwidth, and the same for latency."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 
 from seatrial.commands.check.heatmap import Cell, HeatMap
@@ -11,10 +10,8 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.distribution import Distribution, Reference, of_verdicts
-from seatrial.render.matrix import LETTERS, Key, Matrix, MatrixCell, shade_of
+from seatrial.render.matrix import LETTERS, MOST_NUMBERED, Matrix, MatrixCell, shade_of, verdict_key
 
-MOST_NUMBERED = 20
-"""Rows of a matrix whose cells have room for numbers."""
 MOST_LIMITS = 3
 """Different limits that a distribution draws; of more the least and the greatest."""
 
@@ -61,7 +58,6 @@ def _matrix(
     cells = []
     for (row, column), cell in sorted(heat.cells.items()):
         of = verdict(cell)
-        letter = "" if of is Verdict.PASS else LETTERS[of]
         cells.append(
             MatrixCell(
                 row=row,
@@ -69,7 +65,8 @@ def _matrix(
                 style=of.value,
                 shade=shade_of(of, quality(cell)),
                 gravity=of.gravity,
-                texts=(number(cell), letter) if numbered else (),
+                texts=(number(cell), LETTERS[of].strip()),
+                quality=quality(cell),
                 hover=_hover(cell, heat, (row, column), of, details) if numbered or of is not Verdict.PASS else "",
             )
         )
@@ -78,17 +75,8 @@ def _matrix(
         labels=heat.labels,
         groups=("",) * len(heat.labels) if heat.by_leaf else heat.leaves,
         cells=tuple(cells),
-        key=_key(Counter(Verdict(cell.style) for cell in cells), letters=numbered, blank=heat.blank),
+        key=verdict_key(cells, len(heat.labels), "its peers"),
     )
-
-
-def _key(seen: Counter[Verdict], *, letters: bool, blank: int) -> tuple[Key, ...]:
-    keys = []
-    for verdict in sorted(seen, key=lambda one: one.gravity):
-        letter = f"{LETTERS[verdict]} = " if letters and verdict is not Verdict.PASS else ""
-        shades = {Verdict.PASS: ", paler: less than its peers", Verdict.SLOW: ", paler: less slow"}.get(verdict, "")
-        keys.append(Key(style=verdict.value, text=f"{letter}{verdict.value}: {seen[verdict]}{shades}"))
-    return (*keys, Key(style="absent", text=f"not measured: {blank}")) if blank else tuple(keys)
 
 
 def _hover(

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from seatrial.commands.check import tables
 from seatrial.commands.check.comparisons import comparisons_text
@@ -19,11 +20,12 @@ from seatrial.model.judgement import Judgement, PairVerdict
 from seatrial.model.run import Design, RunInfo, run_kind
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
+from seatrial.render import pair_canvas
 from seatrial.render.escape import clean
 from seatrial.render.fact_text import differences
 from seatrial.render.finding_text import out_of_service
 from seatrial.render.matrix import Panels
-from seatrial.render.node_trials import resolution, trial_tables
+from seatrial.render.node_trials import main_figures, resolution, trial_tables
 from seatrial.render.report import (
     Block,
     Case,
@@ -47,7 +49,7 @@ MOST_NODES = 16
 def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Report:
     """The whole report."""
     first = headline(run, judgement)
-    shares = _best_shares(judgement.pairs)
+    shares, figures = _best_shares(judgement.pairs), main_figures(judgement.trials)
     undecided = {name: Verdict.INCONCLUSIVE for name in returning(run) if may_return(name, judgement) is None}
     cluster, job = f"cluster {run.cluster}" * bool(run.cluster), f"job {run.job}" * bool(run.job)
     return Report(
@@ -73,6 +75,7 @@ def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
                 verdict=undecided.get(node.node, node.verdict),
                 reason=node.reason,
                 of_limit=shares.get(node.node),
+                figures=figures.get(node.node, {}),
             )
             for node in judgement.nodes
         ),
@@ -209,7 +212,11 @@ def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) ->
     if lost := judgement.lost or run.lost:
         yield tables.lost_table(lost)
     heat = heat_map(judgement, run.fabric)
-    drawings: list[Block] = [*(matrices(heat, judgement) if len(heat.labels) > 1 else ()), *distributions(judgement)]
+    drawings: list[Block] = [*(matrices(heat, judgement) if len(heat.labels) > 1 else ())]
+    if (heat.by_leaf or heat.left_out) and len(judgement.pairs) <= pair_canvas.MOST_PAIRS:
+        many = partial(heat_map, judgement, run.fabric, pair_canvas.MOST_ROWS)
+        drawings.append(pair_canvas.PairCanvas(maps=lambda: matrices(many(), judgement)))
+    drawings += distributions(judgement)
     if drawings:
         title = "Pairs at a glance"
         yield Panels(title=title, anchor="pairs-map", aside=_heat_map_note(heat, judgement), panels=tuple(drawings))
@@ -234,7 +241,7 @@ def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) ->
 def _heat_map_note(heat: HeatMap, judgement: Judgement) -> str:
     note = "Rows send, columns receive; point at a cell or a bar for its numbers."
     if heat.by_leaf:
-        note += " There are too many nodes to draw each: a cell is the worst of all pairs from one leaf to another."
+        note += " There are many nodes: in a map of leaves a cell is the worst of all pairs from one leaf to another."
         note += " The worst leaves come first."
     if heat.left_out:
         what = "leaves" if heat.by_leaf else "nodes"

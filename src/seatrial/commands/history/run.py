@@ -1,11 +1,12 @@
 """Reads a metric over the runs of an archive, finds its changes, and the facts that changed with each."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
+from seatrial.archive import baselines
 from seatrial.archive.reader import parse_all
 from seatrial.archive.run_sets import StoredRun, find_runs, load_tables
 from seatrial.importers.series import ValueSeries
@@ -13,15 +14,17 @@ from seatrial.judgement.comparison.conditions import unlike_runs
 from seatrial.judgement.comparison.history import Explained, History, nodes_of, span_of, values_over_runs
 from seatrial.judgement.comparison.suspects import find_suspects
 from seatrial.judgement.series_changes import SeriesSense, judge_series
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
-from seatrial.model.run_values import MetricTable, Reals
+from seatrial.model.run_values import BaselineLevel, MetricTable, Reals
 from seatrial.model.subject import Subject
 from seatrial.model.words import natural_sorted, some
 from seatrial.statistics.change_points import ChangePoint
 
 ALL_RUNS = ".."
 """Every closed run of the archive."""
+MOST_BASELINES = 4
+"""Baselines beside a history, the first by name: each is a line of the picture."""
 MOST_NODES = MOST_METRICS = 8
 """Names of nodes in an error message."""
 PERMITTED = frozenset({"command", "mpi-library", "cluster"})
@@ -43,24 +46,72 @@ def read_history(
     while left:
         alike = [run for run in left if _alike(run, left[-1])]
         left = [run for run in left if run not in alike]
-        of_alike = load_tables([msgspec.structs.replace(chosen, runs=tuple(alike))], trials=True, note=note)
-        chosen = msgspec.structs.replace(chosen, left_out=())  # each is noted once
+        of_alike = load_tables([replace(chosen, runs=tuple(alike))], trials=True, note=note)
+        chosen = replace(chosen, left_out=())  # each is noted once
         tables += of_alike
-        if histories := tuple(_histories(alike, of_alike, name, subject)):
+        kept = tuple(_baselines(archive, alike[-1], note))
+        if histories := tuple(_histories(alike, of_alike, name, subject, kept)):
             return tuple(sorted(histories, key=_prominence))
     raise _nothing(archive, name, subject, tables, chosen.runs[-1])
 
 
+def _baselines(
+    archive: Path, newest: StoredRun, note: Callable[[str], None]
+) -> Iterator[tuple[str, Sequence[MetricTable]]]:
+    """Names and values of baselines that were measured like a run; `note` gets a sentence on one that is damaged."""
+    try:
+        names = baselines.names(archive)[:MOST_BASELINES]
+    except SeatrialError as error:
+        note(str(error))
+        return
+    for name in names:
+        try:
+            kept = find_runs(archive, f"{name}@{max(baselines.versions(archive, name), default=0)}")
+            if all(_alike(run, newest) for run in kept.runs):
+                yield name, load_tables([kept], trials=True)
+        except SeatrialError as error:
+            note(f"The baseline {name} is left out: {error}")
+
+
+def _level(
+    earlier: MetricTable, table: MetricTable, values: Reals, subject: Subject, leaves: Mapping[str, str]
+) -> float:
+    """The value of the runs of a baseline on the scale of a history, over its pairs; NaN where none is common.
+
+    `values`: of the history, a row of `table` each.
+    """
+    columns = {pair: place for place, pair in enumerate(table.pairs)}
+    common = [place for place, pair in enumerate(earlier.pairs) if pair in columns]
+    rows = np.full((len(earlier.values), len(columns)), np.nan)
+    rows[:, [columns[earlier.pairs[place]] for place in common]] = earlier.values[:, common]
+    together = values_over_runs(replace(table, values=np.vstack((table.values, rows))), subject, leaves)
+    level = together[len(values) :][np.isfinite(together[len(values) :])]
+    return float(np.nanmedian(values / together[: len(values)]) * np.median(level)) if len(level) else float("nan")
+
+
 def _histories(
-    runs: Sequence[StoredRun], tables: Sequence[MetricTable], name: str, subject: Subject
+    runs: Sequence[StoredRun],
+    tables: Sequence[MetricTable],
+    name: str,
+    subject: Subject,
+    kept: Sequence[tuple[str, Sequence[MetricTable]]],
 ) -> Iterator[History]:
-    """The histories of the metrics of this name that these runs have of the subject."""
+    """The histories of the metrics of this name that these runs have of the subject. `kept`: names and values of
+    baselines.
+    """
     leaf_of = {node: leaf for run in runs for node, leaf in run.summary.leaf_of.items()}
     for table in tables:
         if table.metric.name.startswith(name):
             values = values_over_runs(table, subject, leaf_of)
             if not np.isnan(values).all():
-                yield _history(runs, table, subject, values)
+                levels = (
+                    BaselineLevel(name=label, value=_level(earlier, table, values, subject, leaf_of))
+                    for label, of_baseline in kept
+                    for earlier in of_baseline
+                    if earlier.metric == table.metric
+                )
+                beside = tuple(level for level in levels if np.isfinite(level.value))
+                yield replace(_history(runs, table, subject, values), baselines=beside)
 
 
 def _prominence(history: History) -> tuple[int, int]:

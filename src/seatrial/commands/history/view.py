@@ -56,6 +56,14 @@ class HistoryChange(msgspec.Struct, frozen=True, kw_only=True):
     suspects: tuple[ChangeSuspect, ...]
 
 
+class HistoryBaseline(msgspec.Struct, frozen=True, kw_only=True):
+    """A baseline beside the values. `newest_ratio`: the newest value over that of the baseline."""
+
+    name: str
+    value: float
+    newest_ratio: float
+
+
 class HistoryFields(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of one subject over runs."""
 
@@ -68,6 +76,7 @@ class HistoryFields(msgspec.Struct, frozen=True, kw_only=True):
     error_rate: float
     values: tuple[HistoryValue, ...]
     changes: tuple[HistoryChange, ...]
+    baselines: tuple[HistoryBaseline, ...]
 
 
 class HistoriesFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,8 +105,15 @@ def _page(history: History, *, named: bool) -> Iterable[Block]:
         for run, value in zip(history.runs, history.values, strict=True)
     ]
     changes = [explained.change.index for explained in history.changes]
+    unit = history.metric.unit
+    levels = [(kept.value, f"baseline {kept.name}: {quantity(kept.value, unit)}") for kept in history.baselines]
     plot = over_runs(
-        _named(history), values, lambda value: quantity(value, history.metric.unit), changes, history.metric.name
+        _named(history),
+        values,
+        lambda value: quantity(value, unit),
+        changes,
+        history.metric.name,
+        levels=levels,
     )
     return (*((plot,) if plot else ()), *_blocks(history, named=named))
 
@@ -140,8 +156,18 @@ def _blocks(history: History, *, named: bool) -> Iterable[Block]:
         rows=tuple(_row(history, place, changed=place in changed) for place in shown),
         left_out=f"{count(shown.start, 'earlier run')} {verb(shown.start)} in the JSON." if shown.start else "",
     )
+    if rows := tuple(_beside_baselines(history)):
+        yield Lines(rows=rows)
     for explained in history.changes:
         yield Lines(title=_change_text(history, explained), rows=tuple(_suspects(explained)))
+
+
+def _beside_baselines(history: History) -> Iterable[tuple[str, str]]:
+    """The value of each baseline, and how far the newest run is from it."""
+    for place, kept in enumerate(history.baselines):
+        apart = f"{(history.values[-1] / kept.value - 1) * 100:+.1f} %"
+        text = f"{kept.name}: {quantity(kept.value, history.metric.unit)}; the newest run {apart}"
+        yield "" if place else "baseline", text
 
 
 def summary(history: History) -> str:
@@ -209,6 +235,10 @@ def _fields(history: History) -> HistoryFields:
         detectable=_detectable(history),
         values=values,
         changes=[_change_fields(history, explained) for explained in history.changes],
+        baselines=[
+            HistoryBaseline(name=kept.name, value=kept.value, newest_ratio=history.values[-1] / kept.value)
+            for kept in history.baselines
+        ],
     )
 
 

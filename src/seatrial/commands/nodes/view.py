@@ -16,6 +16,7 @@ from seatrial.render.node_trials import (
     TrialFields,
     clock_lines,
     heat_lines,
+    main_figures,
     resolution,
     storage_lines,
     trial_fields,
@@ -37,6 +38,7 @@ class NodesFields(TrialFields, frozen=True, kw_only=True):
 
 def nodes_report(run: RunInfo, result: NodesResult, facts: Mapping[str, NodeFacts]) -> Report:
     """The whole report."""
+    main = main_figures(result.trials)
     return Report(
         word=result.word,
         sentence=sentence_of(result.findings) or result.reason,
@@ -50,12 +52,13 @@ def nodes_report(run: RunInfo, result: NodesResult, facts: Mapping[str, NodeFact
         about=run_line(run),
         findings=result.findings,
         facts=facts,
-        cases=tuple(_case(figures) for figures in result.trials.figures),
+        cases=tuple(_case(figures, main[figures.node]) for figures in result.trials.figures),
     )
 
 
-def _case(figures: NodeFigures) -> Case:
-    return Case(name=subject.node(figures.node).text, verdict=Verdict.PASS if figures.values else Verdict.NOT_RUN)
+def _case(figures: NodeFigures, main: Mapping[Measure, float]) -> Case:
+    verdict = Verdict.PASS if figures.values else Verdict.NOT_RUN
+    return Case(name=subject.node(figures.node).text, verdict=verdict, figures=main)
 
 
 def _blocks(run: RunInfo, result: NodesResult) -> Iterator[Block]:

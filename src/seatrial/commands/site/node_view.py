@@ -1,6 +1,7 @@
 """The page of a node: what is open, what every run said of it, its pairs, its figures over time, and its facts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -16,6 +17,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate
 from seatrial.model.monitoring import NodeStanding
 from seatrial.model.verdict import Verdict
+from seatrial.render.node_trials import MAIN
 from seatrial.render.plots import Plot
 from seatrial.render.report import Block, Lines, PageLink, Report, Table, columns
 from seatrial.render.run_plot import RunValue, over_runs
@@ -87,6 +89,7 @@ def _blocks(fields: SiteNodeFields, pages: Mapping[str, str], nodes: Mapping[str
         yield Table(title="Open", columns=FAULT_HEADS, rows=faults)
     if (plot := share_plot(fields.looks)) is not None:
         yield plot
+    yield from trial_plots(fields.looks)
     if fields.pairs:
         if (drawn := samples_plot(fields.samples)) is not None:
             yield drawn
@@ -161,6 +164,19 @@ def _condition(standing: NodeStanding) -> Iterator[tuple[str, str]]:
         yield "power", f"{condition.power_w:.0f} W"
     if condition.throttle_events is not None:
         yield "throttled", f"{condition.throttle_events} times since boot"
+
+
+def trial_plots(looks: Sequence[Look]) -> Iterator[Plot]:
+    """Each main figure of the node's trials over the runs that tried it; none for fewer than two."""
+    for measure in MAIN:
+        values = [
+            RunValue(run=look.run, date=look.ended[:DAY], value=look.figures[measure])
+            for look in reversed(looks)
+            if measure in look.figures
+        ]
+        say = partial(units.quantity, metric=measure.metric)
+        if (plot := over_runs(f"Trials: {measure.label}", values, say, what=measure.label)) is not None:
+            yield plot
 
 
 def share_plot(looks: Sequence[Look]) -> Plot | None:

@@ -18,6 +18,7 @@ from seatrial.render.envelope import envelope
 from seatrial.render.html import as_html
 from seatrial.render.json import json_text
 from seatrial.render.matrix import Matrix, MatrixCell, Panels
+from seatrial.render.pair_canvas import PairCanvas
 from seatrial.render.report import Block, PageLink, Report, Table
 
 
@@ -69,6 +70,8 @@ def _linked(block: Block, heads: Collection[str], links: Mapping[str, PageLink])
             return replace(block, panels=tuple(_linked(one, heads, links) for one in block.panels))
         case Matrix():
             return replace(block, cells=tuple(_linked_cell(cell, block.labels, links) for cell in block.cells))
+        case PairCanvas():
+            return replace(block, links=links)
         case Table():
             return _linked_table(block, heads, links)
         case _:

@@ -1,12 +1,13 @@
 """What runs said of each node, one after another, and where that changed; pure."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from seatrial.judgement.standings import Judged
 from seatrial.model.monitoring import Standing
+from seatrial.model.node_trials import Measure
 from seatrial.model.verdict import Verdict
 
 MOST_LOOKS = 60
@@ -26,6 +27,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """Share of the limit that the node's best pairs reached, out and in, the lesser; None: not measured."""
     faults: tuple[str, ...]
     """What the run found, each to follow the node's name; the gravest first."""
+    figures: Mapping[Measure, float] = {}
+    """The main figures of its trials, in base units, as far as measured."""
 
 
 class VerdictChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,4 +75,5 @@ def _look(run: Judged, standing: Standing) -> Look:
         verdict=standing.verdict,
         of_limit=standing.of_limit,
         faults=tuple(fault.text for fault in standing.faults),
+        figures=standing.figures,
     )

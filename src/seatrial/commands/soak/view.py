@@ -6,11 +6,12 @@ from seatrial.commands.soak.findings import change_text
 from seatrial.commands.soak.judge import NodeSoak, SoakResult
 from seatrial.model import subject
 from seatrial.model.facts import NodeFacts
+from seatrial.model.node_trials import Measure
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.render.finding_text import out_of_service, sentence_of
 from seatrial.render.json import filled
-from seatrial.render.node_trials import TrialFields, trial_fields, trial_pictures, trial_tables
+from seatrial.render.node_trials import TrialFields, main_figures, trial_fields, trial_pictures, trial_tables
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.report import Block, Case, Findings, Lines, Report, columns, first_rows
 
@@ -30,6 +31,7 @@ class SoakFields(TrialFields, frozen=True, kw_only=True):
 
 def soak_report(run: RunInfo, result: SoakResult, facts: Mapping[str, NodeFacts]) -> Report:
     """The whole report."""
+    main = main_figures(result.trials)
     return Report(
         word=result.word,
         sentence=sentence_of(result.findings) or result.reason,
@@ -41,13 +43,14 @@ def soak_report(run: RunInfo, result: SoakResult, facts: Mapping[str, NodeFacts]
         about=run_line(run),
         findings=result.findings,
         facts=facts,
-        cases=tuple(_case(node, result) for node in result.nodes),
+        cases=tuple(_case(node, result, main.get(node.node, {})) for node in result.nodes),
     )
 
 
-def _case(node: NodeSoak, result: SoakResult) -> Case:
+def _case(node: NodeSoak, result: SoakResult, main: Mapping[Measure, float]) -> Case:
     """A node that no finding names is as good as the whole soak could show."""
-    return Case(name=subject.node(node.node).text, verdict=Verdict.PASS if result.findings else result.verdict)
+    verdict = Verdict.PASS if result.findings else result.verdict
+    return Case(name=subject.node(node.node).text, verdict=verdict, figures=main)
 
 
 def _blocks(run: RunInfo, result: SoakResult) -> Iterator[Block]:

@@ -9,7 +9,7 @@ import numpy as np
 from seatrial.judgement.comparison.records import Suspect
 from seatrial.judgement.comparison.subjects import COMMON_SHARE
 from seatrial.judgement.series_changes import JudgedSeries
-from seatrial.model.run_values import MetricTable, Reals, RunMetric, RunSummary
+from seatrial.model.run_values import BaselineLevel, MetricTable, Reals, RunMetric, RunSummary
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.units import LATENCY
 from seatrial.statistics.change_points import ChangePoint
@@ -37,6 +37,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     judged: JudgedSeries
     """The judgement that `seatrial judge` makes of the same values."""
     changes: tuple[Explained, ...] = ()
+    baselines: tuple[BaselineLevel, ...] = ()
 
 
 def values_over_runs(table: MetricTable, subject: Subject, leaf_of: Mapping[str, str]) -> Reals:

@@ -1,16 +1,27 @@
-"""The pages in a real browser, from the disk: drawn without a script, complained of by nothing, and printed."""
+"""The pages in a real browser, from the disk: real clicks and keys, no complaint, no request but for the pages."""
 
-import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from seatrial.process.process import run
+from seatrial.commands.check.view import check_report
+from seatrial.commands.site.addresses import pair_section
+from seatrial.commands.site.pages import page_text, with_links
+from tests.support.browser import CHROMIUM, Browser, chromium
 from tests.support.builders import Cluster, leaves, names, record, slow_part
 from tests.support.command_line import Seatrial
-from tests.unit.commands.check.test_html_in_chromium import CHROMIUM, OPTIONS
+from tests.support.report_examples import big, run_info
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium (apt install chromium)")
+PHONE, DESK = 390, 1440
+"""Pixels of a narrow and of a wide window."""
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    with chromium(tmp_path / "profile") as started:
+        yield started
 
 
 @pytest.fixture
@@ -24,48 +35,87 @@ def site(tmp_path: Path, seatrial: Seatrial) -> Path:
     return tmp_path / "site"
 
 
-def shown(site: Path, page: str, *options: str) -> tuple[str, str]:
-    """The document after loading, and what the browser logged."""
-    argv = [str(CHROMIUM), *OPTIONS, f"--user-data-dir={site.parent / 'profile'}", *options, (site / page).as_uri()]
-    done = run(argv, timeout_s=90)
-    return done.stdout, done.stderr
+def test_every_kind_of_page_opens_fits_and_asks_for_nothing(site: Path, browser: Browser) -> None:
+    metrics = sorted(path.relative_to(site).as_posix() for path in site.glob("history/*.html"))
+    pages = ["index.html", "runs.html", "over-time.html", "compare.html", "nodes/n3.html", "runs/night3.html",
+             "pairs/night3.html", *metrics[:1]]  # fmt: skip
+    for page in pages:
+        for width, dark in ((DESK, False), (PHONE, True)):
+            browser.open((site / page).as_uri(), width, dark=dark)
+            assert browser.value("document.documentElement.scrollWidth") <= width, (page, width)
+        assert browser.value("document.querySelectorAll('nav a').length") >= 5
+    assert len(pages) == 8
+    assert browser.complaints == []
+    assert browser.requests == [(site / page).as_uri() for page in pages for _ in range(2)]
 
 
-def test_index_node_and_run_are_drawn_and_nothing_is_complained_of(site: Path) -> None:
-    wanted = {"index.html": 'class="SLOW a', "nodes/n3.html": 'class="filter"', "runs/night3.html": "<svg",
-              "pairs/night3.html": 'id="pair-n3~3En4"'}  # fmt: skip
-    for page, part in wanted.items():
-        document, log = shown(site, page, "--dump-dom")
-        assert part in document, log[-2000:]
-        assert "CONSOLE" not in log, log
+def test_clicks_lead_from_the_index_to_raw_samples_and_back(site: Path, browser: Browser) -> None:
+    browser.open((site / "index.html").as_uri())
+    clicks = {
+        "document.querySelector('.leaf a.SLOW')": "nodes/n3.html",
+        "document.querySelector('td a[href*=night3]')": "runs/night3.html",
+        """document.querySelector('svg a[href$="#pair-n3~3En4"]')""": "pairs/night3.html#pair-n3~3En4",
+        """document.querySelector('nav a[href$="night3.html"]')""": "runs/night3.html",
+        "document.querySelector('nav a')": "index.html",
+    }
+    for element, page in clicks.items():
+        assert browser.follow(element) == f"{site.as_uri()}/{page}"
+    assert browser.complaints == []
 
 
-def test_a_click_on_a_pair_leads_to_its_samples(site: Path) -> None:
-    """The policy of the page permits our script alone, so the click is made in a copy without it."""
-    text = (site / "runs" / "night3.html").read_text(encoding="utf-8")
-    click = """const pair = document.querySelector('a[href$="#pair-n3~3En4"]'); pair.focus();
-    document.title = [document.activeElement === pair, pair.href.baseVal].join(' ');"""
-    copied = re.sub(r"<meta http-equiv[^>]*>", "", text).replace("</body>", f"<script>{click}</script></body>")
-    (site / "runs" / "copy.html").write_text(copied, encoding="utf-8")
-    document, log = shown(site, "runs/copy.html", "--dump-dom")
-    assert "<title>true ../pairs/night3.html#pair-n3~3En4</title>" in document, log[-2000:]
-    document, log = shown(site, "pairs/night3.html", "--dump-dom")
-    assert 'id="pair-n3~3En4"' in document and "CONSOLE" not in log, log
+def test_tables_are_sorted_and_filtered_and_pages_are_printed(site: Path, browser: Browser) -> None:
+    browser.open((site / "nodes" / "n3.html").as_uri())
+    browser.click("document.querySelector('th button')")
+    assert browser.value("document.querySelector('th:has(button)').getAttribute('aria-sort')") == "ascending"
+    browser.click("document.querySelector('.filter input')")
+    browser.type("n3 n5")
+    shown = "[...document.querySelector('.filter + .box tbody').rows].filter((row) => !row.hidden)"
+    assert browser.value(f"{shown}.map((row) => row.cells[0].textContent + row.cells[1].textContent)") == [
+        "n3n5",
+        "n5n3",
+    ]
+    for page in ("index.html", "runs/night3.html"):
+        browser.open((site / page).as_uri())
+        assert browser.pdf().startswith(b"%PDF")
+    assert browser.complaints == []
 
 
-def test_the_index_prints(site: Path) -> None:
-    pdf = site.parent / "index.pdf"
-    shown(site, "index.html", f"--print-to-pdf={pdf}")
-    assert pdf.read_bytes().startswith(b"%PDF")
-
-
-def test_a_table_is_sorted_and_filtered(site: Path) -> None:
-    """The policy of the page permits our script alone, so the clicks are made in a copy without it."""
-    text = (site / "nodes" / "n3.html").read_text(encoding="utf-8")
-    clicks = "document.querySelector('th button').click(); const field = document.querySelector('.filter input');"
-    clicks += "field.value = 'n3 n5'; field.dispatchEvent(new Event('input'));"
-    copied = re.sub(r"<meta http-equiv[^>]*>", "", text).replace("</body>", f"<script>{clicks}</script></body>")
-    (site / "nodes" / "copy.html").write_text(copied, encoding="utf-8")
-    document, log = shown(site, "nodes/copy.html", "--dump-dom")
-    assert 'aria-sort="ascending"' in document, log[-2000:]
-    assert (document.count("<tr hidden"), "CONSOLE" in log) == (8, False)
+def test_a_large_map_is_zoomed_ordered_and_read_by_keys_and_pointer(tmp_path: Path, browser: Browser) -> None:
+    """72 nodes: more than the map of a page has rows. The first two of them have a page with samples."""
+    report = check_report(run_info(), big(72, 12, 6), {})
+    link = pair_section("node0", "node1", "r")
+    for name, text in (("runs/r.html", page_text("runs/r", with_links(report, (), {link.text: link}))),
+                       ("pairs/r.html", "<title>samples</title>")):  # fmt: skip
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    browser.open((tmp_path / "runs/r.html").as_uri())
+    canvas, cell = (
+        "document.querySelector('.pairs canvas')",
+        "Number(document.querySelector('.pairs canvas').dataset.cell)",
+    )
+    readout = "document.querySelector('.pairs output').textContent"
+    whole = browser.value(cell)
+    browser.click("document.querySelector('.pairs button')")
+    assert browser.value(cell) == pytest.approx(2 * whole, rel=0.01)
+    browser.value(f"{canvas}.focus()")
+    browser.keys("0", "ArrowRight", "ArrowRight")
+    assert browser.value(cell) == pytest.approx(whole, rel=0.01)
+    assert browser.value(readout).startswith("node0>node1: PASS; bandwidth in % of the limit: ")
+    browser.keys("+")
+    assert browser.value(cell) == pytest.approx(2 * whole, rel=0.01)
+    browser.value("(() => { const order = document.querySelector('.pairs select'); order.selectedIndex = 1;"
+                  " order.dispatchEvent(new Event('change')); })()")  # fmt: skip
+    assert browser.value(readout) == ""
+    browser.value("(() => { const order = document.querySelector('.pairs select'); order.selectedIndex = 0;"
+                  " order.dispatchEvent(new Event('change')); })()")  # fmt: skip
+    browser.value(f"{canvas}.focus()")
+    browser.keys("0", "ArrowRight", "ArrowRight", "Enter")
+    browser.wait_for("Page.loadEventFired")
+    assert browser.value("document.title") == "samples"
+    browser.open((tmp_path / "runs/r.html").as_uri())
+    left, top, width, _ = browser.place(canvas)
+    side = browser.value(cell) * 72
+    browser.press(left + width - side + 1.5 * side / 72, top + width - side + 0.5 * side / 72)
+    browser.wait_for("Page.loadEventFired")
+    assert browser.value("location.hash") == "#pair-node0~3Enode1"
+    assert browser.complaints == []

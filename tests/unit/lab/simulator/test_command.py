@@ -65,9 +65,16 @@ def test_the_exit_code_shows_a_miss(capsys: pytest.CaptureFixture[str]) -> None:
     assert "WRONG" in capsys.readouterr().out
 
 
-def test_runs_and_pages_are_written_where_asked(tmp_path: Path, with_samples: None) -> None:
-    page = tmp_path / "page.html"
-    simulate("fat-tree:24", faults=1, seed=4, routed=True, archive=tmp_path / "runs", run="sim", html=page)
+def test_runs_pages_and_pictures_are_written_where_asked_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], with_samples: None
+) -> None:
+    page, plot = tmp_path / "page.html", tmp_path / "maps.svg"
+    simulate("fat-tree:24", faults=1, seed=4, routed=True, archive=tmp_path / "runs", run="sim", html=page, plot=plot)
+    lines = capsys.readouterr().out.splitlines()
+    assert [lines.count(line) for line in (f"Page: {page}", f"Plot: {plot}", f"Archive: {tmp_path / 'runs'}")] == [
+        1
+    ] * 3
+    assert plot.read_bytes().startswith(b"<?xml")
     info = json.loads((tmp_path / "runs" / "sim" / "run.json").read_text())
     assert info["launcher"] == "simulated"
     assert info["seed"] != 4, "the design has a random stream of its own"

@@ -1,7 +1,6 @@
 """The page's map of a table of pairs (rows send, columns receive, one for each metric), and its findings."""
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -13,7 +12,7 @@ from seatrial.model.subject import Direction, SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY, quantity, share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count, natural_sorted
-from seatrial.render.matrix import Key, Matrix, MatrixCell, shade_of
+from seatrial.render.matrix import LETTERS, MOST_NUMBERED, Matrix, MatrixCell, shade_of, verdict_key
 
 LEAST_P = 1e-9
 WORDS = {"bandwidth_bytes_per_s": "bandwidth", LATENCY: "latency"}
@@ -66,8 +65,6 @@ def _observed(fault: LocatedFault, *, directed: bool) -> str:
 
 MOST_ROWS = 128
 """Nodes of a drawing; of more, those with the worst pairs."""
-MOST_NUMBERED = 20
-"""Rows of a drawing whose cells have room for numbers."""
 
 
 def pair_maps(table: PairTable, located: Located, groups: Sequence[Sequence[str]]) -> Iterator[Matrix]:
@@ -110,9 +107,8 @@ def _map(
                     style=verdict.value,
                     shade=shade_of(verdict, good),
                     gravity=verdict.gravity,
-                    texts=(f"{100 * good:.0f}", "" if verdict is Verdict.PASS else verdict.value[0])
-                    if numbered
-                    else (),
+                    texts=(f"{100 * good:.0f}", LETTERS[verdict].strip()),
+                    quality=good,
                     hover=f"{source}>{target}; {number}; {share(good)} of the median"
                     if numbered or verdict is not Verdict.PASS
                     else "",
@@ -124,7 +120,7 @@ def _map(
         labels=tuple(order),
         groups=tuple(group_of.get(name, "") for name in order),
         cells=tuple(cells),
-        key=_key(Counter(Verdict(cell.style) for cell in cells), len(order) * (len(order) - 1) - len(cells)),
+        key=verdict_key(cells, len(order), "the median"),
     )
 
 
@@ -165,12 +161,3 @@ def _verdict(source: str, target: str, good: float, bad: dict[tuple[str, str], V
         return own
     of_node = (source, "") in bad or ("", target) in bad
     return Verdict.SLOW if of_node and good < 1 else Verdict.PASS
-
-
-def _key(seen: Counter[Verdict], blank: int) -> tuple[Key, ...]:
-    shades = {Verdict.PASS: ", paler: less than the median", Verdict.SLOW: ", paler: less slow"}
-    keys = [
-        Key(style=verdict.value, text=f"{verdict.value}: {seen[verdict]}{shades.get(verdict, '')}")
-        for verdict in sorted(seen, key=lambda verdict: verdict.gravity)
-    ]
-    return (*keys, Key(style="absent", text=f"not measured: {blank}")) if blank > 0 else tuple(keys)
