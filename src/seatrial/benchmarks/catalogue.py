@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import dedent
 
 import msgspec
 
@@ -50,8 +51,8 @@ BENCHMARKS: dict[str, Benchmark] = {
         osu,
         imb,
         hpcc,
-        hpl,
         hpl_mxp,
+        hpl,
         hpcg,
         stream,
         babelstream,
@@ -75,7 +76,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         espresso,
     )
 }
-"""Benchmarks, in the order in which an output is tried: HPCC contains HPL and STREAM."""
+"""Benchmarks, in the order in which an output is tried: HPCC contains HPL and STREAM, some HPL-MxP the table of HPL."""
 BINARY = "\0"
 CONTROLS = re.compile(r"[\0-\x08\x0b\x0e-\x1a\x1c-\x1f\ufffd]")
 """All but tabs, line and page breaks and the escape of colours; and what replaces bytes that are not UTF-8."""
@@ -110,8 +111,19 @@ def benchmark_named(name: str) -> Benchmark:
 
 
 def detected(text: str) -> Benchmark | None:
-    """The benchmark whose marks the text has; None: it has none of any."""
-    return next((benchmark for benchmark in BENCHMARKS.values() if _has_mark(benchmark, text)), None)
+    """The benchmark whose marks the text has, whatever launchers and messages put before its lines; None: of none."""
+    for form in _forms(text):
+        found = next((benchmark for benchmark in BENCHMARKS.values() if _has_mark(benchmark, form)), None)
+        if found is not None:
+            return found
+    return None
+
+
+def _forms(text: str) -> Iterator[str]:
+    """The text as it is, without what launchers put before its lines, and without a common indentation."""
+    yield text
+    yield (bare := plain(text))
+    yield dedent(bare)
 
 
 def _has_mark(benchmark: Benchmark, text: str) -> bool:
@@ -155,6 +167,7 @@ def parse_as(benchmark: Benchmark, text: str, largest_bytes: int = 0) -> Output:
     """The output as of this benchmark. Raises UsageError where the text is of something else."""
     _refuse_binary(text)
     text = plain(text, moments=benchmark.name in BENCHMARKS)  # a site's own patterns may contain the times
+    text = text if _has_mark(benchmark, text) else dedent(text)
     fits = _has_mark(benchmark, text) or _begins(benchmark, text) or _less_than_a_line(text)
     if text.strip() and benchmark.marks and not fits:
         raise _unrelated(text, f"the output of {benchmark.title}")

@@ -207,7 +207,11 @@ def _job(reading: Reading, job: dict[str, Any]) -> None:
         for field, unit in (("lat_ns", 1e-9), ("lat", 1e-6)):
             if isinstance(part.get(field), dict):
                 _add(reading, "latency_s", _value(part[field], "mean") * unit, labels)
-        _plausible(reading, name, _value(part, "runtime"), _value(part, "io_bytes"), rate)
+        moved = _value(part, "io_bytes")
+        if "io_kbytes" not in part:  # fio 2.x, whose io_bytes are in KiB
+            expected = rate * _value(part, "runtime") / 1000
+            moved = min(moved, 1024 * moved, key=lambda size: abs(size - expected))
+        _plausible(reading, name, _value(part, "runtime"), moved, rate)
     if not worked:
         reading.breach(FindingKind.WORK_SKIPPED, f"job {name!r} read and wrote nothing")
 

@@ -10,6 +10,8 @@ from seatrial.model.verdict import FindingKind
 
 HEAD = re.compile(r"HPL-(?:MxP|AI)-NVIDIA (?P<version>[\w.]{1,20})")
 RESULT = re.compile(r"\*{6} HPL[ -](?:MxP|AI) Result")
+OTHER = re.compile(r"^HPL[ -](?:MxP|AI)\b.{0,60}[Mm]ixed[- ][Pp]recision")
+"""Head of other implementations, whose table looks like that of HPL in double precision."""
 RATE = re.compile(rf"^\s*(?P<part>LU )?GFLOPS = (?P<rate>{NUMBER})")
 SECONDS = re.compile(rf"^(?P<part>LU|Iterative Solver) seconds: AVG = (?P<time>{NUMBER})")
 RESIDUAL = re.compile(
@@ -81,6 +83,8 @@ def _complete(reading: Reading, rates: int) -> None:
     begun = sum(whole_number(match["tests"]) for _, match in reading.matches(BEGUN.pattern))
     done = len(list(reading.matches(DONE.pattern)))
     tests = max(begun, len(list(reading.matches(HEAD.pattern))), 1)
+    if not rates and reading.search(OTHER.pattern):
+        reading.lack("it is not of NVIDIA's program, the only HPL-MxP that is read: its table is not one of HPL")
     if not rates:
         reading.lack("the result (GFLOPS = ...) is missing")
     if done < tests:
@@ -91,7 +95,7 @@ BENCHMARK = Benchmark(
     name="hpl-mxp",
     title="HPL-MxP (HPL in mixed precision)",
     requires="NVIDIA's HPL-MxP, CUDA and MPI",
-    marks=(HEAD.pattern, RESULT.pattern),
+    marks=(HEAD.pattern, RESULT.pattern, OTHER.pattern),
     beginnings=("HPL-MxP-NVIDIA ", "HPL-AI-NVIDIA "),
     parse=parse,
     metrics=(

@@ -146,7 +146,7 @@ def parse_counters(text: str) -> dict[Port, dict[str, int]]:
 def rising(
     before: Counters, after: Counters, names: Mapping[Port, str] | None = None, *, errors_only: bool = False
 ) -> tuple[Finding, ...]:
-    """Ports of which an error counter is higher in the second reading; one that fell was reset and means nothing.
+    """Ports of which an error counter is higher in the second reading, or fell and is not 0: it rose since a reset.
 
     `errors_only`: the tool leaves out counters that are 0, and ports without errors.
     """
@@ -161,7 +161,7 @@ def rising(
 
 
 def _grown(before: Mapping[str, int], after: Mapping[str, int], *, errors_only: bool) -> list[str]:
-    """`SymbolErrorCounter +5` for each counter that rose."""
+    """`SymbolErrorCounter +5` for each counter that rose, also since a reset between the readings."""
     grown = []
     for name in ERRORS:
         if name not in after or (name not in before and not errors_only):
@@ -169,6 +169,8 @@ def _grown(before: Mapping[str, int], after: Mapping[str, int], *, errors_only: 
         rise = after[name] - before.get(name, 0)
         if rise > 0:
             grown.append(f"{name} +{rise}" if name in before else f"{name} up to {after[name]}")
+        elif rise < 0 and after[name]:
+            grown.append(f"{name} {after[name]} since a reset")
     return grown
 
 

@@ -9,9 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from importlib import resources
+from textwrap import dedent
 from typing import Annotated, Any, TypeVar
 
 import msgspec
+
+from seatrial.model.words import MOMENT
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Kind = TypeVar("Kind")
@@ -33,6 +36,7 @@ COMMAND = re.compile(r"\n(?:srun|salloc|sbatch): error: ")
 ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[\x00-\x08\x0b\x0c\x0e-\x1f]")
 LABEL = re.compile(r"^(?: *(\d{1,9}):(?: |$)|\[([\w@,.-]+)\]<std(?:err|out)>:[ \t]?)(.*)$")
 """What srun --label ("3: ") and mpirun --tag-output ("[1,3]<stderr>:") put before each line of a rank."""
+STAMPED = re.compile(rf"^(?!\[\d{{10}}\.\d{{1,9}}\] \[)(?:\[{MOMENT}\]|{MOMENT}):?[ \t]")
 LONGEST_LINE = 6000
 """More than a path may have, with a message about it."""
 MOST_CHARACTERS = 200_000
@@ -287,7 +291,7 @@ def without_colours(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The text without colours, carriage returns and labels; the lines of each labelled rank are at its first line.
+    """The text without colours, carriage returns, times and labels; the lines of each rank are at its first line.
 
     Of several empty lines one is left, and of a line the first LONGEST_LINE characters.
     """
@@ -295,8 +299,8 @@ def plain(text: str) -> str:
         text = f"{text[: MOST_CHARACTERS // 2]}\n{text[-MOST_CHARACTERS // 2 :]}"
     groups: dict[str | int, list[str]] = {}
     before = "\n"
-    for number, line in enumerate(without_colours(text).split("\n")):
-        seen = line.rpartition("\r")[2] or line.rstrip("\r")
+    for number, line in enumerate(dedent(without_colours(text)).split("\n")):
+        seen = STAMPED.sub("", line.rpartition("\r")[2] or line.rstrip("\r"))
         if not seen.strip() and not before.strip():
             continue
         before = seen

@@ -5,19 +5,26 @@ import signal
 
 import msgspec
 
-from seatrial.failures.cause import Speaker, causes, plain, shortened, statements, strongest, without_warnings
+from seatrial.failures.cause import Speaker, plain, shortened, statements, strongest, without_warnings
 from seatrial.failures.rank_deaths import Ranks, read_loss
-from seatrial.failures.start_failure import REFUSALS, TABLES
+from seatrial.failures.start_failure import COMPLAINS, MOST_LINES, causes_of, spoken
 from seatrial.model.loss import Loss, LossCause, RankDeath
 
 LAUNCHERS = r"slurmstepd(?:-[\w.-]+)?|srun|sbatch|mpirun|mpiexec|prterun|slurm_script"
 PROGRAMS = re.compile(
     rf"(?m)^(?:\d+: *)?(?:(?:{LAUNCHERS}): (?:error|fatal): (?!\S+: tasks? ).*"
     r"|Traceback \(most recent call last\):|forrtl: (?:severe|error).*|Fortran runtime error: .*"
-    r"|terminate called after throwing.*|(?:/\S+|bash|sh): line \d+: .*"
-    r"|[^\n:]{1,200}: (?:command not found|Permission denied|No such file or directory))$"
+    r"|terminate called after throwing.*|INTEL MKL (?:FATAL )?ERROR: .*|MPT ERROR: .*|(?:/\S+|bash|sh): line \d+: .*"
+    r"|[^\n:]{1,200}: (?:command not found|Permission denied|No such file or directory)"
+    r"|[^\n]{1,400}: Assertion [`'][^\n]{1,400}' failed\.?[^\n]{0,80})$"
 )
 """Lines with which launchers, shells and run-time libraries complain. A program's own word `error` says nothing."""
+LAUNCHED = re.compile(
+    rf"\s*(?:{LAUNCHERS}|\[(?:mpiexec|proxy:[\d:]+)@)\b|Primary job |a non-zero exit code|the job to be|= |\*\*\* "
+)
+"""Lines in which a launcher reports how ranks ended, which the sentence about it already says."""
+LATEST = 40
+"""Lines at the end of an output among which the last words of a program are looked for."""
 SIGNALS = {int(number): number.name for number in signal.Signals}
 OF_SLURM = (Speaker.SLURM, Speaker.NODE)
 """Whoever ends a job for its time or memory says so, too."""
@@ -43,18 +50,33 @@ def explain_output(text: str) -> JobFailure | None:
     """The most specific cause that the text states; None where nothing in it complains."""
     seen = plain(text)
     telling = plain(without_warnings(seen))
-    best = strongest(statements(causes(REFUSALS, *TABLES), telling))
+    best = strongest(statements(causes_of(telling), telling))
     loss = read_loss(seen, Ranks())
     ended = _ended(loss)
-    if best is not None and not best.cause.unspecific and not (ended and best.cause.speaker in OF_SLURM):
+    restated = ended is not None and loss.cause is not LossCause.CANCELLED and best and best.cause.speaker in OF_SLURM
+    if best is not None and not best.cause.unspecific and not restated:
         return JobFailure(meaning=best.meaning, remedy=best.cause.remedy, quote=best.quote)
     first = next((death for death in loss.deaths if death.first), None)
-    crashed = JobFailure(meaning=f"{_death(first)}.", remedy=CRASHED) if first is not None else None
+    crashed = JobFailure(meaning=f"{_death(first)}.", remedy=CRASHED, quote=_last_words(telling)) if first else None
     if ended or (first is not None and first.signal is not None):
         return ended or crashed
     if best is not None and best.cause.unspecific and crashed is None:
         return JobFailure(meaning=best.meaning, remedy=best.cause.remedy, quote=best.quote)
-    return _complaint(telling) or crashed
+    return _complaint(telling) or crashed or _unknown(telling)
+
+
+def _unknown(text: str) -> JobFailure | None:
+    """The complaint of an MPI, its libraries or an adapter for which no cause is known."""
+    lines = spoken(text.splitlines())
+    words = shortened(lines[0]) if lines else ""
+    return JobFailure(meaning=f"it says: {words}.", remedy=NO_CAUSE, quote=words) if lines else None
+
+
+def _last_words(text: str) -> str:
+    """What an MPI or its libraries complained of before a rank ended; else the last complaints of the program."""
+    lines = [line.strip() for line in text.splitlines() if not LAUNCHED.match(line)]
+    own = [line for line in lines[-LATEST:] if COMPLAINS.search(line)]
+    return shortened(" / ".join([*dict.fromkeys(spoken(lines)[:MOST_LINES] or own[-MOST_LINES:])]))
 
 
 def _ended(loss: Loss) -> JobFailure | None:

@@ -19,7 +19,8 @@ TASKS = re.compile(r"srun: error: ([\w.,\[\]-]+): tasks? ([\d,-]+): ([^\n]+)")
 NUMBER = re.compile(r"\d{1,9}")
 NODE_FAILURE = re.compile(r"srun: error: Node failure on ([\w.,\[\]-]+)")
 OOM_KILL = re.compile(
-    r"slurmstepd(?:-([\w.-]{1,255}))?: error: [^\n]{0,400}(?:[Dd]etected \d{1,9} oom[_-]kill event|oom-kill)"
+    r"slurmstepd(?:-([\w.-]{1,255}))?: error: [^\n]{0,400}"
+    r"(?:[Dd]etected \d{1,9} oom[_-]kill event|oom-kill|[Ee]xceeded (?:job |step )?memory limit(?! at some point))"
 )
 ABORTED = re.compile(r"srun: Job step aborted|\*\*\* (?:STEP|JOB) [^\n]{0,400} CANCELLED")
 BY_SLURM = "srun: Job step aborted"
@@ -41,6 +42,7 @@ BAD_TERMINATION = re.compile(
 EXIT_STRING = re.compile(r"YOUR APPLICATION TERMINATED WITH THE EXIT STRING: [^\n]{0,400}\(signal (\d{1,9})\)")
 OWN_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d{1,9})\] Signal: [^\n]{0,400}\((\d{1,9})\)")
 UCX_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d{1,9}):\d+:\d+\] Caught signal (\d{1,9})")
+MV2_HANDLER = re.compile(r"(?m)^\[([\w.-]+):mpi_rank_(\d{1,9})\]\[error_sighandler\] [^\n]{0,400}\(signal (\d{1,9})\)")
 SIGNALS = {signal.strsignal(number): int(number) for number in signal.valid_signals()}
 KILL, TERM = int(signal.SIGKILL), int(signal.SIGTERM)
 SHELL_SIGNALS = range(129, 129 + 31)
@@ -85,8 +87,8 @@ def _from_outside(text: str, deaths: Sequence[RankDeath]) -> bool:
     """
     if TIME_LIMIT in text:
         return True
-    aborted = ABORTED.search(text)
-    if aborted is None:
+    aborted, memory = ABORTED.search(text), OOM_KILL.search(text)
+    if aborted is None or (memory is not None and memory.start() < aborted.start()):
         return False
     if not any(death.first for death in deaths):
         return True
@@ -143,11 +145,16 @@ def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
     for rank, code in FIRST_EXIT.findall(text):
         named = True
         yield RankDeath(node=_place_of(int(rank), "", ranks), rank=int(rank), exit_code=int(code))
+    for host, rank, number in MV2_HANDLER.findall(text):
+        named = True
+        yield RankDeath(node=_place_of(int(rank), host, ranks), rank=int(rank), signal=int(number))
     blocks = [*_bad_terminations(text)]
     others_killed = len(blocks) > 1
     for rank, pid, host, kind, value, by_signal in blocks:
         named = True
         number = int(by_signal) if by_signal else int(value) if kind == "KILLED BY SIGNAL" else None
+        if number is None and int(value) in SHELL_SIGNALS:
+            number = int(value) - 128
         place = int(rank) if rank else ranks.pids.get((host, int(pid)))
         for rank_place in _at_the_same_proxy(place, ranks) if number is not None and not others_killed else (place,):
             yield RankDeath(
@@ -195,8 +202,9 @@ def _with_memory(text: str, deaths: tuple[RankDeath, ...]) -> tuple[RankDeath, .
     if not nodes:
         return deaths
     hit = {one for one in deaths if one.first and (one.node in nodes or (nodes == {""} and one.signal == KILL))}
-    if not hit and not deaths:
-        return tuple(RankDeath(node=node, signal=KILL, out_of_memory=True) for node in sorted(nodes) if node)
+    if not hit and not any(one.first for one in deaths):
+        killed = (RankDeath(node=node, signal=KILL, out_of_memory=True) for node in sorted(nodes))
+        return (*killed, *deaths)
     return tuple(msgspec.structs.replace(one, out_of_memory=True) if one in hit else one for one in deaths)
 
 
@@ -241,8 +249,13 @@ def _place_of(rank: int | None, host: str, ranks: Ranks) -> str:
 
 
 def _place_at(host: str, ranks: Ranks) -> str:
-    """The node of that host name; empty if it is none of them, or if several are on that host."""
+    """The node of that host name; empty if it is none of them, or if several are on that host.
+
+    Without places the name is all that is known of the node.
+    """
     short = host.partition(".")[0]
+    if not ranks.places:
+        return short
     fits = [place for place in ranks.places if short in (place.partition(".")[0], place.rpartition(":")[0])]
     return fits[0] if len(fits) == 1 or (fits and len({fit.rpartition(":")[0] for fit in fits}) == 1) else ""
 

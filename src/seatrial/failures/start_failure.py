@@ -25,8 +25,8 @@ from seatrial.failures.cause import (
 
 TABLES = ("programs", "devices", "transports", "pmi", "launchers", "slurm")
 REFUSALS = "refusals"
-ASKS = re.compile(r"Unable to allocate resources: |Job submit/allocate failed: ")
-"""A message of a launch line that allocates its nodes itself."""
+ASKS = re.compile(r"(?:Unable to allocate resources|Job submit/allocate failed|Batch job submission failed): ")
+"""Slurm's answer to a request for nodes, as by a launch line that allocates its nodes itself."""
 NOISE = re.compile(
     r"Terminated$|Killed$|_step_signal: Terminating|forcing job termination|Force Terminated|Job step aborted"
     r"|CANCELLED AT|PMIX ERROR: ERROR in file \S{1,400}gds_ds12_lock|^[-*=\s]*$|^\*\*\*|^=+ backtrace|^ *\d+ +(?:/|0x)"
@@ -45,9 +45,15 @@ COMPLAINS = re.compile(
 )
 LINES_OF = (
     (Speaker.DRIVER, re.compile(r"\b(?:ibv|mlx5dv)_\w|\bmlx[45]_core\b|\bcxi\d|\bhfi1?_|PSM[23]? |prov_err")),
-    (Speaker.TRANSPORT, re.compile(r"UCX +(?:ERROR|FATAL)|ib_mlx5_log\.c|libfabric:\S{0,200}<(?:warn|critical)>")),
+    (
+        Speaker.TRANSPORT,
+        re.compile(r"UCX +(?:ERROR|FATAL)|ib_mlx5_log\.c|libfabric:\S{0,200}<(?:warn|critical)>|NCCL WARN "),
+    ),
     (Speaker.PMI, re.compile(r"PMIX? ERROR|\bPMI[2xX]?_|mpi/pmix")),
-    (Speaker.MPI, re.compile(r"MPICH ERROR|Fatal error in |MPI_ERR|\b(?:pml|btl|mtl|osc|coll)_\w+\.c:")),
+    (
+        Speaker.MPI,
+        re.compile(r"(?:MPICH|MPT|INTERNAL) ERROR|Fatal error in |MPI_ERR|\b(?:pml|btl|mtl|osc|coll)_\w+\.c:"),
+    ),
 )
 """How lines of a speaker look, if no cause is known for them; in the order of `Speaker`."""
 SSH_REMEDY = "`ssh -o BatchMode=yes HOST true` must work for each host without a question."
@@ -79,6 +85,11 @@ def known_causes() -> tuple[FailureCause, ...]:
     return causes(*TABLES)
 
 
+def causes_of(telling: str) -> tuple[FailureCause, ...]:
+    """The causes of a failed start; those of a refused request as well if the plain text has the answer to one."""
+    return causes(REFUSALS, *TABLES) if ASKS.search(telling) else known_causes()
+
+
 def explain(text: str, nodes: Sequence[str] = ()) -> StartFailure:
     """What the output states most specifically, by the first of its speakers; else the lines that complain.
 
@@ -88,7 +99,7 @@ def explain(text: str, nodes: Sequence[str] = ()) -> StartFailure:
     text = text.partition(f"{ENTERED}\n")[2] or text
     text = re.sub(r"\btask (\d{1,9})(?= launch failed)", lambda task: _placed(task, nodes), text)
     telling = plain(without_warnings(text))
-    table = causes(REFUSALS, *TABLES) if ASKS.search(telling) else known_causes()
+    table = causes_of(telling)
     stated = statements(table, telling)
     best = strongest(stated)
     if best is None or best.cause.unspecific:  # then a line that successful starts print as well may be the cause
@@ -159,13 +170,15 @@ def _quoted(text: str, *, chat: bool) -> str:
     """The lines of the strongest speaker that complain, else all lines but noise; at most MOST_LINES, in order."""
     lines = [line.strip() for line in text.splitlines() if not NOISE.search(line.strip()) and line != ENTERED]
     lines = list(dict.fromkeys(lines))
-    complaints = [line for line in lines if COMPLAINS.search(line) and not chat]
-    speakers = [speaker for line in complaints if (speaker := _speaker(line)) is not None]
-    if speakers:
-        first = min(speakers, key=lambda speaker: speaker.rank)
-        complaints = [line for line in complaints if _speaker(line) is first] + complaints
-        complaints = list(dict.fromkeys(complaints))
-    return " / ".join((complaints or lines)[:MOST_LINES])
+    complaints = [] if chat else [line for line in lines if COMPLAINS.search(line)]
+    return " / ".join(([*dict.fromkeys([*spoken(complaints), *complaints])] or lines)[:MOST_LINES])
+
+
+def spoken(lines: Sequence[str]) -> list[str]:
+    """The lines in which the strongest of the known speakers complains; empty if none of them does."""
+    complaints = [(speaker, line) for line in lines if COMPLAINS.search(line) and (speaker := _speaker(line))]
+    first = min((speaker.rank for speaker, _ in complaints), default=0)
+    return [line for speaker, line in complaints if speaker.rank == first]
 
 
 def _placed(task: re.Match[str], nodes: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.importers.columns import MISSING, TableColumn
+from seatrial.importers.columns import MISSING, TableColumn, refuse_almost_numbers
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.unit_text import Unit, unit_of
@@ -315,6 +315,7 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
         numeric = [name for name in free if contents[name].column.numeric]
         candidates = [name for name in numeric if roles[name] != "runs" or sense_of(name) is not None]
     if not candidates:
+        refuse_almost_numbers(columns)
         names = some([column.name for column in columns], MOST_NAMES)
         raise UsageError(
             f"The file has no column of values: {names}.",

@@ -16,6 +16,8 @@ from seatrial.model.words import count
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-"})
 DEVIATION = re.compile(rf"(?P<mean>{NUMBER}) ?(?:±|\+/-|\+-) ?{NUMBER}")
 """A mean with its deviation, 0.6096±0.0052: the mean is the value."""
+ALMOST = re.compile(r"[-+]?(?:\d{1,3}(?:[,.' ]\d{3})+|\d+)(?:[.,]\d+)? ?[A-Za-zµ/%]{0,9}")
+"""A number with a decimal comma, separators of thousands or a unit; no date."""
 DELIMITERS = ",;\t| "
 LARGEST = 1e100
 """Beyond all that is ever measured; sums of squares of larger numbers would be infinite."""
@@ -53,8 +55,16 @@ def _number(cell: str, name: str, row: int) -> float:
         return checked(float(cell), f"Column {name!r} has {cell[:40]!r} in row {row}")
     raise UsageError(
         f"Column {name!r} has {cell[:40]!r} in row {row}, which is not a finite number.",
-        "Leave the cell empty if there is no value; write decimals with a point.",
+        "Leave the cell empty if there is no value; write decimals with a point, no separators and no unit.",
     )
+
+
+def refuse_almost_numbers(columns: Sequence[TableColumn]) -> None:
+    """Raise UsageError that shows a cell of a column that has no numbers, and mostly cells that are nearly numbers."""
+    for column in columns:
+        written = [cell for cell in column.cells if cell.strip().lower() not in MISSING]
+        if not column.numeric and 2 * sum(ALMOST.fullmatch(cell) is not None for cell in written) > len(written):
+            column.numbers()
 
 
 def checked(value: float, where: str) -> float:

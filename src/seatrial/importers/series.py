@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -86,7 +87,7 @@ def _column_series(columns: Sequence[TableColumn]) -> tuple[ValueSeries, ...]:
         )
     conditions = planned_columns(columns, clock) if clock and len(set(clock.cells)) < len(clock.cells) else ()
     values = [one for one in columns if one is not clock and one.numeric and one not in conditions]
-    instants = clock.numbers() if clock and clock.numeric else None
+    instants = _instants(clock) if clock else ()
     series = []
     for name, order in _rows_of(conditions, len(clock.cells) if clock else 0).items():
         if instants:
@@ -100,6 +101,17 @@ def _column_series(columns: Sequence[TableColumn]) -> tuple[ValueSeries, ...]:
             times = tuple(clock.cells[place] for place in order)
             series.append(ValueSeries(name=title, values=tuple(numbers[place] for place in order), times=times))
     return tuple(series)
+
+
+def _instants(clock: TableColumn) -> Sequence[float]:
+    """Each time as a number; none for times of another form than numbers and ISO 8601, whose rows keep their order."""
+    if clock.numeric:
+        return clock.numbers()
+    try:
+        moments = [datetime.fromisoformat(cell.strip()) for cell in clock.cells]
+    except ValueError:
+        return ()
+    return [moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() for moment in moments]
 
 
 def _rows_of(conditions: Sequence[TableColumn], rows: int) -> dict[str, list[int]]:

@@ -7,6 +7,12 @@ from typing import TypeVar
 import msgspec
 
 T = TypeVar("T", bound=Hashable)
+MOMENT = (
+    r"(?:\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}|\w{3} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,18})?"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,18})?(?:Z|[+-]\d\d:?\d\d)?"
+    r"|\d\d:\d\d:\d\d(?:[.,]\d{1,18})?|\d{10}\.\d{1,18})"
+)
+"""Expression for the times that ts, journals and launchers put before each line of an output."""
 
 
 def count(number: int, noun: str, several: str = "") -> str:

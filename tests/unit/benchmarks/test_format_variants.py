@@ -240,3 +240,40 @@ def test_json_of_several_runs_and_what_a_script_prints_around_it_are_read() -> N
     one, two = parsed(text), parsed(f"{text}\nreal 0m10s\n{text}\nreal 0m11s\n")
     assert two.missing == ()
     assert [item.value for item in two.results] == 2 * [item.value for item in one.results]
+
+
+STAMPS = ["2026-11-27T12:00:00.123 ", "[2026-11-27T12:00:00.123] ", "Nov 27 12:00:00 ", "3: ", "    ", "\t", "\x1b[31m"]
+
+
+@pytest.mark.parametrize("stamp", STAMPS)
+@pytest.mark.parametrize("make", [outputs.osu, outputs.stream, outputs.hpl], ids=["osu", "stream", "hpl"])
+def test_an_output_is_recognised_whatever_is_before_each_line(make: Callable[[], str], stamp: str) -> None:
+    text = make()
+    stamped = "".join(f"{stamp}{line}\n" for line in text.splitlines())
+    benchmark = detected(text)
+    assert benchmark is not None
+    assert detected(stamped) is benchmark
+    assert [result.value for result in parsed(stamped).results] == [result.value for result in parsed(text).results]
+
+
+def fio_2(io_kib: int) -> str:
+    part = {"io_bytes": io_kib, "bw": 153412, "iops": 299.6, "runtime": 16637, "total_ios": 4985}
+    return (
+        json.dumps({"fio version": "fio-2.15", "jobs": [{"jobname": "t2", "error": 0, "read": part}]}, indent=2) + "\n"
+    )
+
+
+def test_the_amount_of_data_of_fio_2_is_in_kibibytes() -> None:
+    output = parsed(fio_2(2552320))
+    assert [breach.kind for breach in output.breaches] == []
+    assert next(one.value for one in output.results if one.metric == "bandwidth_bytes_per_s") == 153412 * 1024
+    assert breaches(fio_2(5552320)) == ["numbers-disagree"]
+
+
+def test_hpl_in_mixed_precision_is_not_hpl() -> None:
+    text = outputs.hpl()
+    other = "HPL-AI Mixed-Precision Benchmark v2.3d  --  April 23, 2021"
+    benchmark, output = parse_auto(re.sub(r"HPLinpack \d[^\n]*", other, text))
+    assert benchmark is not None
+    assert (benchmark.name, output.results) == ("hpl-mxp", ())
+    assert "not of NVIDIA's program" in output.missing[0]

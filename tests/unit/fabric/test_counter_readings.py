@@ -39,7 +39,14 @@ def test_ibqueryerrors_names_the_device_and_leaves_out_what_is_zero() -> None:
     assert grown(NO_ERRORS, before)[1] == (
         "Error counters rise at leaf1[3]: SymbolErrorCounter up to 250, LinkDownedCounter up to 3."
     )
-    assert grown(before, before) == grown(after, before) == grown(before, NO_ERRORS) == []
+    assert grown(before, before) == grown(before, NO_ERRORS) == []
+
+
+def test_a_counter_that_fell_and_is_not_zero_rose_since_a_reset() -> None:
+    assert grown(QUERY_ERRORS.format(7), QUERY_ERRORS.format(3)) == [
+        "Error counters rise at n3[1]: PortRcvErrors 3 since a reset.",
+        "Error counters rise at leaf1[3]: LinkDownedCounter 3 since a reset.",
+    ]
 
 
 def test_ibdiagnet_prefers_counters_that_do_not_saturate() -> None:

@@ -34,6 +34,39 @@ CUT = "slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT 2026-11-26T00:00:00 DUE 
         (TRACE + ENDED, "it says: ImportError: no foo", "doctor"),
         ("forrtl: severe (174): SIGSEGV, segmentation fault occurred\n", "forrtl: severe (174)", ""),
         (ENDED, "rank 0 on n1 ended with exit code 1", ""),
+        (
+            f"slurmstepd-n5: error: Step 81.0 exceeded memory limit (529177 > 209715), being killed\n"
+            f"slurmstepd-n5: error: *** STEP 81.0 ON n5 CANCELLED AT 2023-12-13T08:58:22 ***\n{ABORTED}"
+            "srun: error: n5: task 0: Killed\n",
+            "memory ran out on n5",
+            "--mem",
+        ),
+        (
+            "slurm_script: line 28:  8156 Killed   python main.py\n"
+            "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=9.batch cgroup.\n",
+            "memory ran out.",
+            "--mem",
+        ),
+        (
+            "srun: error: Task launch for StepId=12.4 failed on node n7: Unable to layout tasks on given cpus\n"
+            "srun: error: Application launch failed: Unable to layout tasks on given cpus\nsrun: Job step aborted\n",
+            "cores that the job does not have on n7",
+            "--cpu-bind",
+        ),
+        (
+            "srun: error: Unable to create step for job 41: Invalid generic resource (gres) specification\n",
+            "a step asks for what the job does not have",
+            "SLURM_GRES",
+        ),
+        (
+            "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 4774 RUNNING AT n8\n"
+            "=   EXIT CODE: 139\n",
+            "a rank on n8 was ended by signal 11 (SIGSEGV)",
+            "core file",
+        ),
+        ("a.out: mesh.c:12: cut: Assertion `cells > 0' failed.\n", "mesh.c:12: cut: Assertion `cells > 0' failed", ""),
+        ("MPT ERROR: In xpmem_attach: Rank 0 could not attach 99 bytes\n", "it says: MPT ERROR: In xpmem_attach", ""),
+        ("[n1:7] pml_zz.c:70: Unable to bind the thing\n", "it says: [n1:7] pml_zz.c:70: Unable to bind", "doctor"),
         ("result 1\n" * 100_000 + TRACE, "it says: ImportError: no foo", ""),
     ],
 )
@@ -83,3 +116,39 @@ def test_sets_of_nodes_and_ranks_have_a_limit_together(line: str) -> None:
     began = time.process_time()
     assert explain_output(line * 3000) is not None
     assert time.process_time() - began < 8
+
+
+def test_the_last_complaints_before_a_rank_ended_are_quoted() -> None:
+    failure = explain_output("error norm 1e-3\n" + "step\n" * 50 + f"cannot read mesh.h5\n{ENDED}")
+    assert failure is not None
+    assert (failure.meaning, failure.quote) == ("rank 0 on n1 ended with exit code 1.", "cannot read mesh.h5")
+
+
+def test_a_step_that_ends_without_another_reason_was_cancelled() -> None:
+    failure = explain_output(f"slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2024-01-01T00:00:00 ***\n{ABORTED}")
+    assert failure is not None
+    assert failure.meaning == "the job was cancelled."
+
+
+ADVICE = 'n1:4:4 [0] init.cc:127 NCCL WARN Missing "iommu=pt" from kernel command line which can lead to hang!\n'
+
+
+def test_advice_that_every_start_of_rccl_prints_is_no_failure() -> None:
+    assert explain_output(f"{ADVICE}# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 12.3\n") is None
+
+
+@pytest.mark.parametrize(
+    "stamp", ["2026-11-27T12:00:00.123+01:00 ", "[2026-11-27T12:00:00.123] ", "Nov 27 12:00:00 ", "    "]
+)
+def test_times_and_indentation_before_each_line_change_nothing(stamp: str) -> None:
+    text = f"srun: error: spank: x11.so: Plugin file not found\nsrun: error: n3: task 2: Segmentation fault\n{ABORTED}"
+    failure = explain_output("".join(f"{stamp}{line}\n" for line in text.splitlines()))
+    assert failure is not None
+    assert failure.meaning == "rank 2 on n3 was ended by signal 11 (SIGSEGV)."
+
+
+def test_the_time_that_ucx_prints_itself_does_not_hide_the_node() -> None:
+    words = "ibv_open_device(mlx5_0) failed: Cannot allocate memory"
+    failure = explain_output(f"[1756790188.787634] [gpu15:85054:0]  ib_device.c:1 UCX  ERROR {words}\n")
+    assert failure is not None
+    assert "mlx5_0 of gpu15" in failure.meaning

@@ -238,3 +238,19 @@ def test_under_mpiexec_sruns_tasks_are_daemons_and_not_ranks() -> None:
 def test_open_mpi_5_breaks_its_lines_and_may_name_only_who_reacted(text: str) -> None:
     loss = read_loss(text, msgspec.structs.replace(FOUR, by_daemons=True))
     assert (loss.cause, loss.suspects, loss.deaths[0].signal) == (LossCause.SIGNAL, ("n3",), 11)
+
+
+def test_mvapich_names_rank_and_signal_itself() -> None:
+    loss = read_loss("[n2:mpi_rank_1][error_sighandler] Caught error: Segmentation fault (signal 11)\n", FOUR)
+    assert [(death.node, death.rank, death.signal) for death in loss.deaths] == [("n2", 1, 11)]
+
+
+@pytest.mark.parametrize(
+    ("code", "signal", "exit_code"), [(139, 11, None), (134, 6, None), (255, None, 255), (1, None, 1)]
+)
+def test_hydra_reports_a_signal_as_the_shell_does(code: int, signal: int | None, exit_code: int | None) -> None:
+    text = (
+        f"=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 47 RUNNING AT n9\n=   EXIT CODE: {code}\n"
+    )
+    (death,) = read_loss(text, Ranks()).deaths
+    assert (death.node, death.signal, death.exit_code) == ("n9", signal, exit_code)

@@ -2,10 +2,11 @@
 
 import json
 import math
+import re
 
 import pytest
 
-from seatrial.importers.columns import read_columns
+from seatrial.importers.columns import read_columns, refuse_almost_numbers
 from seatrial.importers.series import ValueSeries, read_series
 from seatrial.model.errors import UsageError
 
@@ -45,6 +46,16 @@ def test_one_series_without_times(text: str) -> None:
 )
 def test_a_column_of_times_orders_the_values(text: str) -> None:
     assert only(text) == ValueSeries(name="rate", values=(1.0, 2.5, 3.0), times=("10", "20", "30"))
+
+
+@pytest.mark.parametrize(
+    "form", ["2026-01-{:02d}", "2026-01-01T{:02d}:00:00", "2026-01-01T{:02d}:00:00Z", "2026-01-01 {:02d}:30"]
+)
+def test_dates_of_iso_8601_order_the_values(form: str) -> None:
+    rows = [(form.format(number), number) for number in (3, 1, 2)]
+    series = only("date,value\n" + "".join(f"{date},{value}\n" for date, value in rows))
+    assert series.values == (1, 2, 3)
+    assert series.times == tuple(form.format(number) for number in (1, 2, 3))
 
 
 def test_words_in_the_first_column_are_times_in_the_order_of_the_file() -> None:
@@ -132,3 +143,15 @@ def test_several_rows_of_one_time_are_the_series_of_their_conditions() -> None:
 def test_a_table_of_nodes_without_times_is_no_series() -> None:
     with pytest.raises(UsageError, match=r"has nodes \(host\) and no column of times"):
         read_series("file,host,rate\na.log,n1,5\nb.log,n2,6\nc.log,n3,7\n")
+
+
+@pytest.mark.parametrize("cell", ["180,2", "180.2 GB/s", "1,180.2", "1'180", "+7,5", "FAILED"])
+def test_a_column_that_is_nearly_one_of_numbers_is_named_with_its_cell(cell: str) -> None:
+    columns = read_columns(f"name;bw\na;{cell}\nb;{cell}\nc;3\nd;4\ne;5\n")
+    with pytest.raises(UsageError, match=re.escape(f"'bw' has {cell!r} in row 1, which is not a finite number")):
+        refuse_almost_numbers(columns)
+
+
+@pytest.mark.parametrize("cells", [("01.02.2026", "02.02.2026"), ("n1", "n2"), ("", "-"), ("1", "2")])
+def test_words_dates_and_numbers_are_not_nearly_numbers(cells: tuple[str, str]) -> None:
+    refuse_almost_numbers(read_columns("name;x\n" + "".join(f"a;{cell}\n" for cell in cells)))

@@ -13,7 +13,7 @@ from seatrial.benchmarks import catalogue
 from seatrial.commands.judge.kinds import WORDS, Kind
 from seatrial.commands.judge.sources import Sources
 from seatrial.importers.column_roles import NODE_NAMES, RUN_NAMES, are_moments
-from seatrial.importers.columns import TableColumn, json_value, read_columns
+from seatrial.importers.columns import TableColumn, json_value, read_columns, refuse_almost_numbers
 from seatrial.importers.fields import pieces
 from seatrial.importers.fleets import OUTPUT_NAME
 from seatrial.importers.formats import FORMATS
@@ -29,6 +29,7 @@ from seatrial.importers.other_outputs import (
     refuse_unread,
 )
 from seatrial.importers.pair_lines import RANK_COLUMNS, names_columns, parse_columns, parse_csv
+from seatrial.importers.printed_text import plain
 from seatrial.importers.reframe import is_perflog
 from seatrial.model.benchmark import Label
 from seatrial.model.errors import UsageError
@@ -166,7 +167,7 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
     """The kinds that a text can be which is not a table of pairs. Raises UsageError where none is."""
     if catalogue.detected(text) is not None:
         return (Kind.OUTPUT,)
-    refuse_listing(text)
+    refuse_listing(plain(text, moments=False))
     if is_perflog(text):
         raise UsageError(
             "This is a performance log of ReFrame, which is not judged as a file.",
@@ -208,6 +209,7 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
             return Kind.FLEET, Kind.SERIES
     columns = read_columns(text)
     if not any(column.numeric for column in columns):
+        refuse_almost_numbers(columns)
         raise UsageError("no column of it has numbers.", MEASURES)
     names = [column.name for column in columns]
     words = [column for column in columns if not column.numeric and not are_moments(column)]
