@@ -4,6 +4,7 @@ import enum
 import os
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,10 @@ class LinkMode(enum.StrEnum):
     TRANSPORTS = "--transports"
 
 
+curve_option = partial(option, modes=(LinkMode.CURVE,))
+transports_option = partial(option, modes=(LinkMode.TRANSPORTS,))
+
+
 def message_size(text: str, what: str) -> int:
     """`64KiB`, `4M`, `1500` in bytes. Raises UsageError that shows the value."""
     match = re.fullmatch(r"([0-9]{1,10})\s*([a-zA-Z]*)", text.strip())
@@ -77,62 +82,45 @@ def rank_counts(text: str, what: str) -> tuple[int, ...] | None:
 @argument(
     "receiver", type=NODE, default="", help="The node that receives.  [default: the only two nodes]", metavar="B]"
 )
-@option(
-    "--max-size",
+@curve_option(
+    "--max-size SIZE",
     "most_bytes",
     type=Text(message_size),
     default=f"{CURVE_MOST_BYTES >> 20}MiB",
     help="The largest message of the curve: 64KiB, 4MiB.",
-    metavar="SIZE",
-    modes=(LinkMode.CURVE,),
 )
-@option(
-    "--per-octave",
+@curve_option(
+    "--per-octave N",
     type=click.IntRange(min=1, max=16),
     default=CURVE_PER_OCTAVE,
     help="Message sizes of the curve per doubling.",
-    metavar="N",
-    modes=(LinkMode.CURVE,),
 )
 @option(
-    "--rails",
+    "--rails LIST",
     type=RAILS,
-    default="",
     help="Compare rails, each alone and all together; with --transports each alone: eth0,eth1, or auto.",
-    metavar="LIST",
     modes=(LinkMode.CURVE, LinkMode.TRANSPORTS),
 )
 @option(
-    "--ranks-per-node",
+    "--ranks-per-node LIST",
     "ranks",
     type=Text(rank_counts),
     default="",
     help="How many ranks of a node drive its port: try 1,2,4 at once, or auto: 1, 2, 4, ... its cores.",
-    metavar="LIST",
     modes=(LinkMode.SATURATE,),
 )
-@option(
+@transports_option(
     "--transports",
     "by_transport",
     is_flag=True,
     help="Which transport carries the data: take each away, slow it, force it, and see what changes.",
-    modes=(LinkMode.TRANSPORTS,),
 )
-@option(
-    "--within",
-    type=NODE,
-    default="",
-    help="With --transports: between two ranks of this node instead.",
-    metavar="NODE",
-    modes=(LinkMode.TRANSPORTS,),
-)
-@option(
-    "--starts",
+@transports_option("--within NODE", type=NODE, help="With --transports: between two ranks of this node instead.")
+@transports_option(
+    "--starts N",
     type=click.IntRange(min=3, max=100),
     default=TRANSPORTS_STARTS,
     help="With --transports: starts of the probe under each variant.",
-    metavar="N",
-    modes=(LinkMode.TRANSPORTS,),
 )
 @output_options("html", "plot")
 @site_options(modes={"launcher": (LinkMode.CURVE, LinkMode.TRANSPORTS)})
