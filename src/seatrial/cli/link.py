@@ -148,10 +148,9 @@ def _curve(site: SiteSettings, ends: tuple[str, ...], given: dict[str, Any], pro
     if given["rails"] is not None:
         wanted = RailsSettings(site=site, ends=ends, **part_of(given, RailsSettings))
         compared = rails_run.run_rails(wanted, progress)
-        outcome = compared.outcome
-        return rails_view.rails_report(outcome.recorded.info, compared.comparison), outcome.folder
+        return rails_view.rails_report(compared.run, compared.found), compared.folder
     result = curve_run.run_curve(CurveSettings(site=site, ends=ends, **part_of(given, CurveSettings)), progress)
-    return curve_view.curve_report(result.outcome.recorded.info, result.curve), result.outcome.folder
+    return curve_view.curve_report(result.run, result.found), result.folder
 
 
 def _saturation(
@@ -160,7 +159,7 @@ def _saturation(
     launcher = "ssh" if site.hosts or in_other_job(os.environ) else "slurm"
     site = replace(site, launcher=launcher, nodes=() if site.replay else ends)
     result = saturate_run.run_saturate(SaturateSettings(site=site, ends=ends, ranks=given["ranks"]), progress)
-    return saturate_view.saturation_report(result.outcome.recorded.info, result.saturation), result.outcome.folder
+    return saturate_view.saturation_report(result.run, result.found), result.folder
 
 
 def _transports(

@@ -160,7 +160,11 @@ def _open_lines(located: Located) -> Iterator[str]:
     """What is undecided, unstable, too small for a fault, or not judged."""
     for one in located.ambiguous[:MOST]:
         yield f"Undecided: {' or '.join(subject.text for subject in one.subjects)} ({share(one.loss_ratio)})"
-    yield from _population_lines(located.populations)
+    yield from [
+        f"Population {number} by {WORDS[one.metric]} ({count(len(one.nodes), 'node')}, at {share(one.ratio)}): "
+        f"{some(one.nodes, MOST)}."
+        for number, one in enumerate(located.populations, 1)
+    ]
     yield from _unstable_lines(located.unstable, located.unstable_pairs)
     yield from (_observation(one) for one in located.observations[:MOST])
     if located.unjudged:
@@ -275,14 +279,6 @@ def _missing(located: Located) -> str:
 
 def _pairs(one: Resolution) -> str:
     return "ordered pairs" if one.directed else "pairs"
-
-
-def _population_lines(populations: Sequence[Population]) -> list[str]:
-    return [
-        f"Population {number} by {WORDS[one.metric]} ({count(len(one.nodes), 'node')}, at {share(one.ratio)}): "
-        f"{some(one.nodes, MOST)}."
-        for number, one in enumerate(populations, 1)
-    ]
 
 
 def _unstable_lines(unstable: Sequence[Unstable], pairs: int) -> list[str]:
