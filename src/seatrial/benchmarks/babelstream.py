@@ -65,10 +65,7 @@ BENCHMARK = Benchmark(
     marks=(HEAD.pattern, HEADING.pattern),
     beginnings=("BabelStream\nVersion: ",),
     parse=parse,
-    metrics=(
-        Metric("bandwidth_bytes_per_s", "best rate; MB is 10⁶ bytes"),
-        Metric("time_s", "least time of one pass"),
-    ),
+    metrics=(Metric("bandwidth_bytes_per_s", "best rate; MB is 10⁶ bytes"), Metric("time_s", "least time of one pass")),
     main_metric="bandwidth_bytes_per_s",
     main_labels={"kernel": "Triad"},
     evidence=("array_bytes", "repetitions"),

@@ -216,11 +216,7 @@ def curves_of(sources: "judge_sources.Sources", given: Mapping[str, Any]) -> Rep
 def with_kind(report: Report, kind: Kind) -> Report:
     """The report with a line that says what its files were taken for."""
     line = Lines(rows=(("taken as", f"{WORDS[kind].title} (--as changes that)"),), tight=True, indent=0)
-    return replace(
-        report,
-        terminal=lambda width: (line, *report.terminal(width)),
-        page=lambda: (line, *report.page()),
-    )
+    return replace(report, terminal=lambda width: (line, *report.terminal(width)), page=lambda: (line, *report.page()))
 
 
 def accepting_kinds() -> list[Kind]:

@@ -142,11 +142,7 @@ def recording(
 
 def scrubbed_outputs(outputs: Mapping[str, str], fabric: Fabric, known: StandIns) -> dict[str, str]:
     """The raw outputs without names; of the topology only which node is attached to which leaf is kept."""
-    changed = {
-        "sinfo.txt": scrub_sinfo,
-        "sinfo-features.txt": scrub_features,
-        "ibnetdiscover.txt": scrub_fabric,
-    }
+    changed = {"sinfo.txt": scrub_sinfo, "sinfo-features.txt": scrub_features, "ibnetdiscover.txt": scrub_fabric}
     found = {name: change(outputs[name], known) for name, change in changed.items() if name in outputs}
     if "scontrol-show-topology.txt" in outputs:
         found["scontrol-show-topology.txt"] = topology_text(fabric, known)

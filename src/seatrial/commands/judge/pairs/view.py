@@ -9,15 +9,7 @@ from seatrial.commands.judge.pairs.drawing import WORDS, pair_maps, table_findin
 from seatrial.judgement.wording import WAYS
 from seatrial.locate.classes import Classes
 from seatrial.model.errors import ExitCode
-from seatrial.model.pair_faults import (
-    Instability,
-    Located,
-    Method,
-    Observation,
-    Population,
-    Resolution,
-    Unstable,
-)
+from seatrial.model.pair_faults import Instability, Located, Method, Observation, Population, Resolution, Unstable
 from seatrial.model.pair_table import PairTable
 from seatrial.model.subject import FABRIC, Direction
 from seatrial.model.units import LATENCY, duration, quantity, share

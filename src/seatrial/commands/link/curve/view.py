@@ -94,12 +94,7 @@ def _segmentation(found: Segmentation) -> SegmentationFields:
 
 
 def _break(gap: Break) -> SizeBreak:
-    return filled(
-        SizeBreak,
-        gap,
-        at_bytes=round(gap.at_bytes),
-        interval_bytes=(gap.low_bytes, gap.high_bytes),
-    )
+    return filled(SizeBreak, gap, at_bytes=round(gap.at_bytes), interval_bytes=(gap.low_bytes, gap.high_bytes))
 
 
 def _terminal(curve: LinkCurve, width: int) -> Iterator[Block]:

@@ -57,8 +57,7 @@ def place(settings: TransportsSettings, launcher: Launcher, hosts: Hosts) -> tup
     """Nodes to get hold of, the pair of ranks to measure, and ranks a node. Raises UsageError, SeatrialError."""
     if settings.rails is not None and (settings.within or launcher.name == "local"):
         raise UsageError(
-            "--rails: two ranks of one node have no rails between them.",
-            "Leave --rails out, or name two nodes.",
+            "--rails: two ranks of one node have no rails between them.", "Leave --rails out, or name two nodes."
         )
     if launcher.name == "local":
         first, second, *_ = hosts.nodes

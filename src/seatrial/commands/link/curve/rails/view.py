@@ -15,14 +15,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.render.json import filled
-from seatrial.render.pair_view import (
-    PairOutcome,
-    PathLimitFields,
-    design_note,
-    limit_fields,
-    limit_text,
-    pair_report,
-)
+from seatrial.render.pair_view import PairOutcome, PathLimitFields, design_note, limit_fields, limit_text, pair_report
 from seatrial.render.plots import Plot
 from seatrial.render.report import Block, Findings, Lines, Report, Table, columns
 
