@@ -75,7 +75,7 @@ def limit_text(limit: Limit) -> str:
 
 def pair_report(
     run: RunInfo,
-    found: RecordOutcome,
+    outcome: RecordOutcome,
     sentence: str,
     payload: Callable[[], msgspec.Struct],
     terminal: Callable[[int], Iterable[Block]],
@@ -83,14 +83,14 @@ def pair_report(
 ) -> Report:
     """The report of a run on one pair; `sentence`: what follows the pair where nothing is at fault."""
     return Report(
-        word=found.word,
-        sentence=pair_sentence(found, f"{found.pair[0]} to {found.pair[1]}: {sentence}"),
-        exit_code=found.exit_code,
+        word=outcome.word,
+        sentence=pair_sentence(outcome, f"{outcome.pair[0]} to {outcome.pair[1]}: {sentence}"),
+        exit_code=outcome.exit_code,
         run=run,
         payload=payload,
         terminal=terminal,
         page=page,
         about=run_line(run),
-        findings=tuple(found.findings),
-        cases=() if found.findings else (pair_case(found),),
+        findings=tuple(outcome.findings),
+        cases=() if outcome.findings else (pair_case(outcome),),
     )

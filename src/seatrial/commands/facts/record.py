@@ -54,8 +54,8 @@ def read_again(source: Path, nodes: Sequence[str], progress: Progress) -> tuple[
     outputs: dict[str, str] = {}
     if source.is_dir():
         described = read_gathered(source) or Gathered()
-        found = {name: source / RAW_FOLDER / name for name in RAW_FILES}
-        outputs = {name: text_of(path, source) for name, path in found.items() if path.is_file()}
+        paths = {name: source / RAW_FOLDER / name for name in RAW_FILES}
+        outputs = {name: text_of(path, source) for name, path in paths.items() if path.is_file()}
         read = msgspec.structs.replace(
             read,
             silent={**described.silent, **read.silent},
