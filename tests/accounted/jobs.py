@@ -16,11 +16,7 @@ from seatrial.process.process import Completed, run
 from tests.lab.waiting import eventually
 from tests.support.json_objects import parsed
 
-FAMILIES = {
-    "daemon": {"relax": 10, "bands": 14},
-    "games": {"md": 12, "anneal": 18},
-    "mail": {"scf": 16, "phonons": 20},
-}
+FAMILIES = {"daemon": {"relax": 10, "bands": 14}, "games": {"md": 12, "anneal": 18}, "mail": {"scf": 16, "phonons": 20}}
 """For each user (one of every Debian) the names of jobs, and how many tenths of a second they take."""
 BUSY_S, PERIOD_S = 0.02, 0.1
 """Processor time in each period: nodes share the cores of one machine, and must not wait for each other."""

@@ -20,15 +20,7 @@ from seatrial.model.facts import (
     Topology,
 )
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
-from seatrial.model.system import (
-    ClockState,
-    Firmware,
-    KernelFacts,
-    Limits,
-    Mount,
-    SoftwareFacts,
-    SystemFacts,
-)
+from seatrial.model.system import ClockState, Firmware, KernelFacts, Limits, Mount, SoftwareFacts, SystemFacts
 from seatrial.rules.base import Readings
 
 GPU = "0000:81:00.0"

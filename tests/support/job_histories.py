@@ -92,11 +92,7 @@ def _family(random: np.random.Generator, history: History, number: int) -> _Fami
 
 
 def _record(
-    random: np.random.Generator,
-    history: History,
-    family: _Family,
-    place: tuple[int, int, float],
-    task: tuple[int, int],
+    random: np.random.Generator, history: History, family: _Family, place: tuple[int, int, float], task: tuple[int, int]
 ) -> str:
     number, day, shared = place
     only = [node for node, one in history.only.items() if one == number]

@@ -14,11 +14,7 @@ ROOT_PORT = "0000:00:02.0"
 def hop(address: str = CARD, speed: float | None = 8e9, width: int | None = 8, **more: object) -> PciHop:
     """A hop at its greatest state, MaxPayload unknown."""
     plain = PciHop(
-        address=address,
-        current_transfers_per_s=speed,
-        max_transfers_per_s=speed,
-        current_width=width,
-        max_width=width,
+        address=address, current_transfers_per_s=speed, max_transfers_per_s=speed, current_width=width, max_width=width
     )
     return msgspec.structs.replace(plain, **more)
 

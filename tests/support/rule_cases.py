@@ -193,11 +193,9 @@ FIRING: dict[str, Readings] = GPU_FIRING | {
         system=system(mounts=(MOUNTS[0], mount("/home", "nfs4", "ro", "hard"), MOUNTS[2]))
     ),
     FindingKind.SOFTWARE_DIFFERS: odd(
-        software=SoftwareFacts(slurm_client="slurm 23.11.4", slurm_daemon="slurm 23.02.7"),
+        software=SoftwareFacts(slurm_client="slurm 23.11.4", slurm_daemon="slurm 23.02.7")
     ),
-    FindingKind.MPI_BUILD_DIFFERS: Readings(
-        facts=cluster(every={"software": mpi(1)}, odd={"software": mpi(2)}),
-    ),
+    FindingKind.MPI_BUILD_DIFFERS: Readings(facts=cluster(every={"software": mpi(1)}, odd={"software": mpi(2)})),
     FindingKind.MPI_SETTINGS_DIFFER: Readings(
         facts=cluster(
             every={"absent": {"software.mpi_settings": NOTHING_SET}},
@@ -249,10 +247,7 @@ SILENT: dict[str, Readings] = GPU_SILENT | {
     FindingKind.PORT_RATE_DIFFERS: odd(hcas=(hca("mlx5_0", port(data_bits_per_s=None)),)),
     FindingKind.INTERFACE_SPEED_DIFFERS: odd(interfaces=(interface(speed_bits_per_s=100e9),)),
     FindingKind.ERROR_COUNTERS_RISING: odd(
-        after={
-            "boot_id": "another",
-            "hcas": (hca("mlx5_0", port(counters={"symbol_error": 9000})),),
-        }
+        after={"boot_id": "another", "hcas": (hca("mlx5_0", port(counters={"symbol_error": 9000})),)}
     ),
     FindingKind.HCA_MISSING: odd(hcas=(), complete=False),
     FindingKind.DEVICE_MISSING: odd(pci=()),
@@ -323,7 +318,7 @@ SILENT: dict[str, Readings] = GPU_SILENT | {
     ),
     # the same file in another folder
     FindingKind.MPI_BUILD_DIFFERS: Readings(
-        facts=cluster(every={"software": mpi(1)}, odd={"software": mpi(1, "/usr/lib/libmpi.so")}),
+        facts=cluster(every={"software": mpi(1)}, odd={"software": mpi(1, "/usr/lib/libmpi.so")})
     ),
     # other nodes did not tell what their files say
     FindingKind.MPI_SETTINGS_DIFFER: odd(software=SoftwareFacts(mpi_settings={"pml": "cm"})),

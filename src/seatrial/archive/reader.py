@@ -189,9 +189,7 @@ def starts_of(entries: Iterable[Entry], nodes: Iterable[str]) -> tuple[ProbeStar
     variants = {one.session: one.round.variant for one in of_type(entries, RoundStarted)}
     came_up = tuple(
         ProbeStart(
-            session=one.session,
-            ranks=rank_places(one.nodes, one.ranks, nodes),
-            variant=variants.get(one.session, ""),
+            session=one.session, ranks=rank_places(one.nodes, one.ranks, nodes), variant=variants.get(one.session, "")
         )
         for one in of_type(entries, SessionStarted)
         if one.ranks

@@ -174,11 +174,7 @@ def _close(claim: Path, info: RunInfo, *, ended: bool) -> Recovered:
     contents.add_files(claim, tally)
     final, closed = close_folder(claim, _closed(info, entries, tally), tally, RECOVERED, (SamplesUnmade,))
     return Recovered(
-        folder=str(final),
-        run=closed.run,
-        measurements=tally.measurements,
-        samples=tally.samples,
-        torn_lines=len(torn),
+        folder=str(final), run=closed.run, measurements=tally.measurements, samples=tally.samples, torn_lines=len(torn)
     )
 
 

@@ -3,7 +3,7 @@
 import re
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
-from seatrial.benchmarks.reading import OutputLine, Reading
+from seatrial.benchmarks.reading import Reading
 from seatrial.benchmarks.stream import compare_rate
 from seatrial.model.benchmark import Metric, Output
 from seatrial.model.unit_text import NUMBER, number_of, unit_named, whole_number
@@ -42,7 +42,11 @@ def parse(text: str) -> Output:
             reading.evidence("repetitions", whole_number(count["count"]), line)
         elif (row := ROW.match(line.text)) and tables:
             tables[-1].add(row["kernel"])
-            _row(reading, line, row, unit, array_bytes)
+            labels = {"kernel": row["kernel"]}
+            reading.result("bandwidth_bytes_per_s", row["rate"], line, unit, labels)
+            reading.result("time_s", row["least"], line, labels=labels)
+            moved = ARRAYS[row["kernel"]] * array_bytes
+            compare_rate(reading, line, row, moved, f"{moved:.4g}", number_of(row["rate"]) * unit)
         elif UNSOUND.search(line.text):
             reading.breach(FindingKind.RESIDUAL_FAILED, "the arrays do not have the expected values", line)
     if len(tables) < max(len(list(reading.matches(HEAD.pattern))), 1):
@@ -54,14 +58,6 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _row(reading: Reading, line: OutputLine, row: "re.Match[str]", unit: float, array_bytes: float) -> None:
-    labels = {"kernel": row["kernel"]}
-    reading.result("bandwidth_bytes_per_s", row["rate"], line, unit, labels)
-    reading.result("time_s", row["least"], line, labels=labels)
-    moved = ARRAYS[row["kernel"]] * array_bytes
-    compare_rate(reading, line, row, moved, f"{moved:.4g}", number_of(row["rate"]) * unit)
-
-
 BENCHMARK = Benchmark(
     name="babelstream",
     title="BabelStream",
@@ -69,10 +65,7 @@ BENCHMARK = Benchmark(
     marks=(HEAD.pattern, HEADING.pattern),
     beginnings=("BabelStream\nVersion: ",),
     parse=parse,
-    metrics=(
-        Metric("bandwidth_bytes_per_s", "best rate; MB is 10⁶ bytes"),
-        Metric("time_s", "least time of one pass"),
-    ),
+    metrics=(Metric("bandwidth_bytes_per_s", "best rate; MB is 10⁶ bytes"), Metric("time_s", "least time of one pass")),
     main_metric="bandwidth_bytes_per_s",
     main_labels={"kernel": "Triad"},
     evidence=("array_bytes", "repetitions"),

@@ -248,20 +248,18 @@ def _clocks(reading: Reading) -> None:
             whole_s = wall_s
             reading.result("time_s", f"{wall_s:.9g}", line)
             reading.result("cpu_time_s", f"{duration_s(clock['cpu']):.9g}", line)
-            _whole(reading, line, wall_s, parts_s)
+            if wall_s < FEWEST_S:
+                reading.breach(FindingKind.RUN_TOO_SHORT, f"the run took {wall_s:g} s: too short for a rate", line)
+            if parts_s > wall_s * (1 + AGREEMENT) + CLOCK_S:
+                reading.breach(
+                    FindingKind.NUMBERS_DISAGREE, f"the parts took {parts_s:g} s, the whole {wall_s:g} s", line
+                )
         elif clock["calls"]:
             section = "section_time_s" if not below else "routine_time_s"
             reading.result(section, f"{wall_s:.9g}", line, labels={"section": clock["name"]})
             parts_s += 0.0 if below else wall_s
     if not whole_s:
         reading.lack("the time of the whole (PWSCF : ... WALL) is missing")
-
-
-def _whole(reading: Reading, line: OutputLine, wall_s: float, parts_s: float) -> None:
-    if wall_s < FEWEST_S:
-        reading.breach(FindingKind.RUN_TOO_SHORT, f"the run took {wall_s:g} s: too short for a rate", line)
-    if parts_s > wall_s * (1 + AGREEMENT) + CLOCK_S:
-        reading.breach(FindingKind.NUMBERS_DISAGREE, f"the parts took {parts_s:g} s, the whole {wall_s:g} s", line)
 
 
 BENCHMARK = Benchmark(

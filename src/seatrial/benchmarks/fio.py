@@ -7,15 +7,7 @@ from typing import Any
 
 from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, check_space, size_bytes, whole
 from seatrial.benchmarks.reading import START, OutputLine, Reading, json_objects
-from seatrial.model.benchmark import (
-    BenchmarkPlan,
-    BenchmarkRequest,
-    BenchmarkStep,
-    Label,
-    Metric,
-    Output,
-    Result,
-)
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Label, Metric, Output, Result
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import number_of, whole_number
 from seatrial.model.verdict import FindingKind

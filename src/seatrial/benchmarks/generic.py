@@ -136,11 +136,7 @@ def _launch(spec: RunSpec, source: str, *, weak: bool) -> Launch:
 
 
 def _plan(spec: RunSpec, request: BenchmarkRequest) -> BenchmarkPlan:
-    numbers = {
-        "{ranks}": request.ranks,
-        "{nodes}": request.nodes,
-        "{ranks_per_node}": request.ranks_per_node,
-    }
+    numbers = {"{ranks}": request.ranks, "{nodes}": request.nodes, "{ranks_per_node}": request.ranks_per_node}
     words = list(spec.command[1:])
     for name, number in numbers.items():
         words = [word.replace(name, str(number)) for word in words]

@@ -161,10 +161,7 @@ BENCHMARK = Benchmark(
     marks=(HEAD.pattern, r"HPCG result is (?:VALID|INVALID)", r"^HPCG-Benchmark"),
     beginnings=("HPCG-Benchmark",),
     parse=parse,
-    metrics=(
-        Metric("rate_flops_per_s", "rating, and rate of each kernel"),
-        Metric("time_s", "of the timed part"),
-    ),
+    metrics=(Metric("rate_flops_per_s", "rating, and rate of each kernel"), Metric("time_s", "of the timed part")),
     main_metric="rate_flops_per_s",
     main_labels={"part": "rating"},
     evidence=("ranks", "threads", "equations", "nonzeros", "iterations", "iterations_per_set", "sets"),

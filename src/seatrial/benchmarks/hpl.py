@@ -7,14 +7,7 @@ from datetime import datetime
 
 from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, Scaling, share, whole
 from seatrial.benchmarks.reading import OutputLine, Reading, rule_of
-from seatrial.model.benchmark import (
-    LEAST_OF_PEAK,
-    BenchmarkPlan,
-    BenchmarkRequest,
-    BenchmarkStep,
-    Metric,
-    Output,
-)
+from seatrial.model.benchmark import LEAST_OF_PEAK, BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.units import duration

@@ -39,7 +39,12 @@ def parse(text: str) -> Output:
             times[seconds["part"]] = number_of(seconds["time"])
         elif residual := RESIDUAL.match(line.text):
             checked += 1
-            _residual(reading, line, residual)
+            value = residual["value"]
+            reading.result("residual", value, line)
+            if residual["outcome"] != "PASSED" or (finite(value) and number_of(value) > MOST_RESIDUAL):
+                reading.breach(
+                    FindingKind.RESIDUAL_FAILED, f"the scaled residual is {value}: {residual['outcome']}", line
+                )
         elif settings := SETTINGS.match(line.text):
             order = whole_number(settings["n"])
             reading.evidence("order", order, line)
@@ -55,13 +60,6 @@ def parse(text: str) -> Output:
         reading.breach(FindingKind.RESIDUAL_MISSING, "this result has no residual: it was not checked", line)
     _complete(reading, rates)
     return reading.output()
-
-
-def _residual(reading: Reading, line: OutputLine, residual: "re.Match[str]") -> None:
-    value = residual["value"]
-    reading.result("residual", value, line)
-    if residual["outcome"] != "PASSED" or (finite(value) and number_of(value) > MOST_RESIDUAL):
-        reading.breach(FindingKind.RESIDUAL_FAILED, f"the scaled residual is {value}: {residual['outcome']}", line)
 
 
 def _agreement(reading: Reading, line: OutputLine, printed: str, order: int, times: dict[str, float]) -> None:

@@ -7,14 +7,7 @@ import msgspec
 
 from seatrial.benchmarks.declaration import AUTO, PAIR, PAIR_BYTES, Benchmark, Launch, Parameter, largest_message
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import (
-    LEAST_OF_PATH,
-    BenchmarkPlan,
-    BenchmarkRequest,
-    BenchmarkStep,
-    Metric,
-    Output,
-)
+from seatrial.model.benchmark import LEAST_OF_PATH, BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind

@@ -10,15 +10,7 @@ import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, check_space, size_bytes, whole
 from seatrial.benchmarks.reading import OutputLine, Reading, json_objects
-from seatrial.model.benchmark import (
-    BenchmarkPlan,
-    BenchmarkRequest,
-    BenchmarkStep,
-    Label,
-    Metric,
-    Output,
-    Result,
-)
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Label, Metric, Output, Result
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import NUMBER, is_number, number_of, whole_number
 from seatrial.model.verdict import FindingKind

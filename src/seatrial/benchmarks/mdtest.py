@@ -155,10 +155,7 @@ BENCHMARK = Benchmark(
     marks=(START.pattern, r"^-- started at \d\d/\d\d/\d{4}"),
     beginnings=("-- started at ", "\n-- started at ", "===ExeBinSignature=== MD5: "),
     parse=parse,
-    metrics=(
-        Metric("rate_per_s", "operations of all ranks"),
-        Metric("time_s", "of one phase, where it is printed"),
-    ),
+    metrics=(Metric("rate_per_s", "operations of all ranks"), Metric("time_s", "of one phase, where it is printed")),
     main_metric="rate_per_s",
     evidence=("ranks", "nodes", "items", "iterations"),
     gates=(FindingKind.NUMBERS_DISAGREE, FindingKind.WORK_SKIPPED, FindingKind.CLOCK_BACKWARDS),

@@ -5,14 +5,7 @@ import re
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, size_bytes, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import (
-    LEAST_OF_PATH,
-    BenchmarkPlan,
-    BenchmarkRequest,
-    BenchmarkStep,
-    Metric,
-    Output,
-)
+from seatrial.model.benchmark import LEAST_OF_PATH, BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind

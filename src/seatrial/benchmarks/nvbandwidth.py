@@ -83,7 +83,10 @@ def _read_text(reading: Reading) -> None:
             tests -= matrix is not None and not matrix.description
             matrices = [each for each in matrices if each is not matrix or each.description]
         elif FAILED.search(line.text):
-            _failure(reading, line)
+            if WRONG in line.text:
+                reading.breach(FindingKind.DATA_CORRUPT, "the copied data are wrong", line)
+            else:
+                reading.breach(FindingKind.PROGRAM_FAILED, "a test reports an error", line)
         elif matrix is not None:
             if matrix.description and DESCRIPTION.match(line.text):
                 matrix = NvMatrix(test=matrix.test, head=line)
@@ -93,13 +96,6 @@ def _read_text(reading: Reading) -> None:
     for tested in matrices:
         _add(reading, tested)
     _say_waived(reading, waived)
-
-
-def _failure(reading: Reading, line: OutputLine) -> None:
-    if WRONG in line.text:
-        reading.breach(FindingKind.DATA_CORRUPT, "the copied data are wrong", line)
-    else:
-        reading.breach(FindingKind.PROGRAM_FAILED, "a test reports an error", line)
 
 
 def _line_of(matrix: NvMatrix, line: OutputLine) -> None:

@@ -118,7 +118,11 @@ def parse(text: str) -> Output:
     started = reading.search(STARTED.pattern, reversed(reading.whole_lines))
     for step in steps:
         reading.version = step.version or reading.version
-        _evidence(reading, step)
+        reading.evidence("program", step.program, step.start)
+        reading.evidence("ranks", step.ranks, step.ranks_line)
+        if step.hosts:
+            reading.evidence("nodes", len(step.hosts), step.ranks_line)
+            reading.evidence("hosts", ",".join(step.hosts), step.ranks_line)
         read_mesh(reading, step)
         if step.program not in UTILITIES and (step.iterations or step.residuals):
             _solver(reading, step)
@@ -139,14 +143,6 @@ def parse(text: str) -> Output:
     if not steps:
         reading.lack("it has no log: the banner of OpenFOAM is missing")
     return reading.output()
-
-
-def _evidence(reading: Reading, step: ProgramLog) -> None:
-    reading.evidence("program", step.program, step.start)
-    reading.evidence("ranks", step.ranks, step.ranks_line)
-    if step.hosts:
-        reading.evidence("nodes", len(step.hosts), step.ranks_line)
-        reading.evidence("hosts", ",".join(step.hosts), step.ranks_line)
 
 
 def _solver(reading: Reading, step: ProgramLog) -> None:

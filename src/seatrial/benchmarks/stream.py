@@ -159,10 +159,7 @@ BENCHMARK = Benchmark(
     marks=(r"(?i:STREAM version \$?Revision)", r"^Function\s+(?:Best )?Rate\s*\(?[MG]B/s"),
     beginnings=("-" * 61 + "\nSTREAM version", "Start time: ", "NVIDIA-STREAM "),
     parse=parse,
-    metrics=(
-        Metric("bandwidth_bytes_per_s", "best rate; MB is 10⁶ bytes"),
-        Metric("time_s", "least time of one pass"),
-    ),
+    metrics=(Metric("bandwidth_bytes_per_s", "best rate; MB is 10⁶ bytes"), Metric("time_s", "least time of one pass")),
     main_metric="bandwidth_bytes_per_s",
     main_labels={"kernel": "Triad"},
     evidence=("elements", "threads"),

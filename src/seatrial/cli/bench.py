@@ -47,17 +47,9 @@ bench.add_command(scale)
 
 
 @bench.command("accept", cls=SiteCommand)
-@argument(
-    "file",
-    type=PATH,
-    help="The list of benchmarks in TOML.",
-    metavar="SPEC",
-)
+@argument("file", type=PATH, help="The list of benchmarks in TOML.", metavar="SPEC")
 @output_options("html", "markdown", "junit", "plot")
-@site_options(
-    without=("replay", "round_timeout", "seed", "verify"),
-    budget=time_text(RUN_BUDGET_S),
-)
+@site_options(without=("replay", "round_timeout", "seed", "verify"), budget=time_text(RUN_BUDGET_S))
 def accept(site: SiteSettings, file: Path, output: OutputForms) -> int:
     """Run all benchmarks of a file that have no complete run yet, and judge all by gates and thresholds."""
     spec = acceptance_spec.parse_spec(read_text(file, SCENARIO_BYTES), str(file))

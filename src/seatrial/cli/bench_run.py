@@ -30,47 +30,43 @@ def words_of(text: str, what: str) -> tuple[str, ...]:
 
 
 parameter_option = option(
-    "--set",
+    "--set NAME=VALUE",
     "parameter",
     type=NAMED_VALUE,
     multiple=True,
     help="A parameter; `bench show` lists them. May be repeated.",
-    metavar="NAME=VALUE",
 )
-program_option = option("--program", help="The benchmark's program.  [default: the first on PATH]", metavar="FILE")
-case_option = option("--case", type=FOLDER, help="Folder with the input of the benchmark; it is copied.", metavar="DIR")
+program_option = option("--program FILE", help="The benchmark's program.  [default: the first on PATH]")
+case_option = option("--case DIR", type=FOLDER, help="Folder with the input of the benchmark; it is copied.")
 scratch_option = option(
-    "--scratch", type=FOLDER, help="Where it runs; all nodes must see it.  [default: in the archive]", metavar="DIR"
+    "--scratch DIR", type=FOLDER, help="Where it runs; all nodes must see it.  [default: in the archive]"
 )
 
 
 prepare_option = option(
-    "--prepare",
+    "--prepare COMMAND",
     type=Text(words_of),
     default="",
     help="Run this command on each node before the programs of each run; no shell sees it.",
-    metavar="COMMAND",
 )
 
 
 @click.command(cls=SiteCommand)
 @argument("benchmark", help="The name of a benchmark, or the TOML file of your own.", metavar="BENCHMARK")
-@option("--nodes", "-w", type=NODES, default="", help="On these nodes: n[1-4] or n1,n3.", metavar="NODES")
+@option("--nodes NODES", "-w", type=NODES, help="On these nodes: n[1-4] or n1,n3.")
 @option(
-    "--node-count",
+    "--node-count N",
     "-N",
     type=click.IntRange(min=0),
     default=0,
     help="On this many of them.  [default: all named ones, else as the benchmark declares]",
-    metavar="N",
 )
 @option(
-    "--ranks",
+    "--ranks N",
     "-n",
     type=click.IntRange(min=0),
     default=0,
     help="Ranks on all nodes together.  [default: as the benchmark declares, else one for each core]",
-    metavar="N",
 )
 @parameter_option
 @program_option
@@ -79,13 +75,7 @@ prepare_option = option(
 @prepare_option
 @baseline_option()
 @option("--keep", is_flag=True, help="Leave the scratch folder as it is at the end.")
-@option(
-    "--limit",
-    type=NAMED_VALUE,
-    multiple=True,
-    help="Most (of times: least) that a metric can be.",
-    metavar="METRIC=VALUE",
-)
+@option("--limit METRIC=VALUE", type=NAMED_VALUE, multiple=True, help="Most (of times: least) that a metric can be.")
 @option("--dry-run", is_flag=True, help="Print nodes, programs and inputs; start nothing.")
 @output_options("html", "markdown", "junit", "plot")
 @site_options(without=("replay", "round_timeout", "seed", "verify"), budget=time_text(RUN_BUDGET_S))

@@ -36,51 +36,26 @@ SIZES = Text(sizes_of)
 
 @click.command(cls=SiteCommand)
 @argument("benchmark", help="The name of a benchmark, or the TOML file of your own.", metavar="BENCHMARK")
+@option("--node-count LIST", "-N", "node_counts", type=SIZES, default="", help="Run it on this many nodes: 1,2,4.")
+@option("--cores LIST", type=SIZES, default="", help="Run it with this many ranks, on one node or on --spread: 1,2,4.")
 @option(
-    "--node-count",
-    "-N",
-    "node_counts",
-    type=SIZES,
-    default="",
-    help="Run it on this many nodes: 1,2,4.",
-    metavar="LIST",
+    "--spread N", type=click.IntRange(min=1), default=1, help="Divide the ranks of --cores among up to this many nodes."
 )
 @option(
-    "--cores",
-    type=SIZES,
-    default="",
-    help="Run it with this many ranks, on one node or on --spread: 1,2,4.",
-    metavar="LIST",
-)
-@option(
-    "--spread",
-    type=click.IntRange(min=1),
-    default=1,
-    help="Divide the ranks of --cores among up to this many nodes.",
-    metavar="N",
-)
-@option(
-    "--ranks-per-node",
+    "--ranks-per-node N",
     type=click.IntRange(min=0),
     default=0,
     help="Ranks of each node with --node-count.  [default: as the benchmark declares, else one for each core]",
-    metavar="N",
 )
-@option("--nodes", "-w", type=NODES, default="", help="Take these nodes: n[1-4].", metavar="NODES")
-@option(
-    "--repeat",
-    type=click.IntRange(min=1, max=MOST_REPETITIONS),
-    default=1,
-    help="How often each size is run.",
-    metavar="N",
-)
+@option("--nodes NODES", "-w", type=NODES, help="Take these nodes: n[1-4].")
+@option("--repeat N", type=click.IntRange(min=1, max=MOST_REPETITIONS), default=1, help="How often each size is run.")
 @option("--own", is_flag=True, help="Also run it on each node alone, for the sum of the nodes' own rates.")
 @parameter_option
 @program_option
 @case_option
 @scratch_option
 @prepare_option
-@option("--metric", help="Which number makes the curve.  [default: the benchmark's main one]", metavar="NAME")
+@option("--metric NAME", help="Which number makes the curve.  [default: the benchmark's main one]")
 @option("--weak", is_flag=True, help="Weak scaling: the work grows with the size.")
 @option("--dry-run", is_flag=True, help="Print the runs in their order; start nothing.")
 @output_options("html", "markdown", "plot")

@@ -46,72 +46,54 @@ from seatrial.model.settings import DEFAULTS, OWN_JOB_ANSWER_S, CheckSettings, S
 )
 @nodes_option
 @option(
-    "--pair-program",
+    "--pair-program PROGRAM",
     default=None,
     help="Start this program on pairs in place of the probe: 'osu_bw -m 4194304:4194304', or a FILE.toml.",
-    metavar="PROGRAM",
 )
-@option("--design", default=DEFAULTS.design, help="Which pairs: auto, complete, sparse or leaf.", metavar="NAME")
+@option("--design NAME", default=DEFAULTS.design, help="Which pairs: auto, complete, sparse or leaf.")
 @output_options("html", "markdown", "junit", "plot", "nagios")
 @option("--detach", is_flag=True, help="Submit it as a Slurm job; collect with `runs collect`.")
 @option("--dry-run", is_flag=True, help="Print nodes, time and node-hours; ask for nothing.")
 @option(
-    "--sample",
+    "--sample N",
     type=click.IntRange(min=0),
     default=DEFAULTS.sample,
     help="Measure only N nodes, spread over the leaf switches.  [default: all]",
-    metavar="N",
 )
 @option("--one-per-leaf", is_flag=True, default=DEFAULTS.one_per_leaf, help="Measure one node of each leaf switch.")
 @option(
-    "--ranks",
+    "--ranks N",
     "-n",
     type=click.IntRange(min=2, max=512),
     default=DEFAULTS.ranks,
     help="Number of ranks without Slurm.",
-    metavar="N",
 )
 @option(
-    "--pairs-at-once",
+    "--pairs-at-once N",
     type=click.IntRange(min=0),
     default=DEFAULTS.pairs_at_once,
     help="Pairs measured at once.  [default: half the nodes, one on a shared kernel]",
-    metavar="N",
 )
 @option("--no-loaded", is_flag=True, help="Leave out the rounds that load the uplinks.")
 @option("--no-nodes", is_flag=True, help="Leave out memory, arithmetic, noise and storage of each node.")
 @storage_option()
-@option(
-    "--fabric",
-    type=FILE_OR_LIVE,
-    default="",
-    help="The fabric's cables: output of ibnetdiscover, or live.",
-    metavar="FILE",
-)
+@option("--fabric FILE", type=FILE_OR_LIVE, help="The fabric's cables: output of ibnetdiscover, or live.")
 @routes_option
-@option("--device", help="Adapter to use on each node: mlx5_1.  [default: the first]", metavar="NAME")
+@option("--device NAME", help="Adapter to use on each node: mlx5_1.  [default: the first]")
+@option("--leaves FILE", type=FILE, help="Leaf switch of each node: a file with lines like `n[1-4] leaf1`.")
+@option("--effect SHARE", type=SHARE, help="Smallest bandwidth loss that counts as a fault.  [default: 3 %]")
 @option(
-    "--leaves",
-    type=FILE,
-    default="",
-    help="Leaf switch of each node: a file with lines like `n[1-4] leaf1`.",
-    metavar="FILE",
-)
-@option("--effect", type=SHARE, help="Smallest bandwidth loss that counts as a fault.  [default: 3 %]", metavar="SHARE")
-@option(
-    "--latency-effect",
+    "--latency-effect SHARE",
     type=SHARE,
     help="Smallest latency excess that counts as a fault.  [default: 10 % and 0.3 µs]",
-    metavar="SHARE",
 )
 @baseline_option()
 @option(
-    "--settings",
+    "--settings FILE",
     "settings_file",
     type=FOLDER,
     hidden=True,
     help="Take all settings from a file that --detach wrote.",
-    metavar="FILE",
 )
 @site_options(budget=time_text(DEFAULTS.budget_s))
 def check(

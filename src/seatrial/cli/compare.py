@@ -9,6 +9,7 @@ configurations are compared, also files of other tools.
 import enum
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,9 @@ class CompareMode(enum.StrEnum):
 
 
 SIDE = (CompareMode.SIDE_BY_SIDE,)
+side_option = partial(option, modes=SIDE)
+plan_option = partial(option, modes=(CompareMode.PLAN,))
+proof_option = partial(option, modes=(CompareMode.PROVE,))
 COMPARED = (CompareMode.COMPARE, CompareMode.TOGGLE, CompareMode.PROVE)
 FORMS = ("html", "markdown", "plot")
 LANES = 4
@@ -90,130 +94,88 @@ PROOF = ("launcher", *HOSTS, "partition", *JOB)
 @argument("second", type=RUN, default="", help="After: the same.", metavar="[B]")
 @argument("rest", nargs=-1, help="More words of a benchmark.", metavar="[WORD]...")
 @option(
-    "--effect",
+    "--effect SHARE",
     type=SHARE,
     default=f"{PRACTICAL:.0%}",
     help="Practical threshold: a smaller change does not matter.",
-    metavar="SHARE",
     modes=(*COMPARED, *SIDE),
 )
 @option(
-    "--across",
+    "--across CONDITION",
     multiple=True,
     help="Permit that this condition differs: mpi-library. May be repeated.",
-    metavar="CONDITION",
     modes=COMPARED,
 )
 @option(
-    "--toggle",
+    "--toggle CMD_A CMD_B",
     nargs=2,
     help="Measure now, in the order A B B A: two commands that set and unset a change.",
-    metavar="CMD_A CMD_B",
     modes=(CompareMode.TOGGLE,),
 )
-@option(
-    "--prove",
-    is_flag=True,
-    help="Take the likely cause back for some runs, measure, and restore it; as root.",
-    modes=(CompareMode.PROVE,),
+@proof_option(
+    "--prove", is_flag=True, help="Take the likely cause back for some runs, measure, and restore it; as root."
 )
-@option(
-    "--dry-run",
-    is_flag=True,
-    help="With --prove: say what would be changed, and change nothing.",
-    modes=(CompareMode.PROVE,),
-)
+@proof_option("--dry-run", is_flag=True, help="With --prove: say what would be changed, and change nothing.")
 @option(
     "--restore",
     is_flag=True,
     help="Restore settings that a killed --toggle or --prove left changed.",
     modes=(CompareMode.RESTORE,),
 )
-@option(
+@plan_option(
     "--plan",
     is_flag=True,
     help="Say how many runs, nodes and node-hours it takes to show a change in A, from the variance of the runs.",
-    modes=(CompareMode.PLAN,),
 )
-@option(
-    "--detect",
-    type=SHARE,
-    default=f"{PRACTICAL:.0%}",
-    help="With --plan: the change that is to be shown.",
-    metavar="SHARE",
-    modes=(CompareMode.PLAN,),
+@plan_option(
+    "--detect SHARE", type=SHARE, default=f"{PRACTICAL:.0%}", help="With --plan: the change that is to be shown."
 )
+@plan_option("--runs RUNS", help="With --plan: runs to learn from.  [default: all that were measured like the newest]")
 @option(
-    "--runs",
-    help="With --plan: runs to learn from.  [default: all that were measured like the newest]",
-    metavar="RUNS",
-    modes=(CompareMode.PLAN,),
-)
-@option(
-    "--blocks",
+    "--blocks N",
     type=click.IntRange(min=1),
     help="With --toggle and --prove: blocks of four runs.  [default: 3; with --prove what decides, at most 10]",
-    metavar="N",
     modes=(CompareMode.TOGGLE, CompareMode.PROVE),
 )
 @option(
-    "--better",
+    "--better WHICH",
     type=BETTER,
     help="With --toggle and --side-by-side: which numbers are good.  [default: higher, of tables by name and unit]",
-    metavar="WHICH",
     modes=(CompareMode.TOGGLE, *SIDE),
 )
-@option(
-    "--side-by-side",
-    is_flag=True,
-    help="Compare any number of configurations: runs, outputs of benchmarks, tables.",
-    modes=SIDE,
+@side_option(
+    "--side-by-side", is_flag=True, help="Compare any number of configurations: runs, outputs of benchmarks, tables."
 )
-@option(
-    "--label",
+@side_option(
+    "--label NAME",
     "labels",
     multiple=True,
     help="With --side-by-side: name of each file or run, in their order; the same one for repetitions.  "
     "[default: by names of files, columns and runs]",
-    metavar="NAME",
-    modes=SIDE,
 )
-@option(
-    "--limit",
+@side_option(
+    "--limit [LABEL=]RATE",
     "limits",
     type=Text(limit_of),
     multiple=True,
     help="With --side-by-side: most bytes per second of a configuration, or of all: QDR=QDR, dual=FDR+FDR, 12.5e9.",
-    metavar="[LABEL=]RATE",
-    modes=SIDE,
 )
-@option(
-    "--column",
+@side_option(
+    "--column NAME",
     "columns",
     multiple=True,
     help="With --side-by-side: column of values of a table.  [default: all columns of numbers]",
-    metavar="NAME",
-    modes=SIDE,
 )
-@option(
-    "--by",
+@side_option(
+    "--by COLUMN",
     multiple=True,
     help="With --side-by-side: column of a table that names configurations.  [default: those of words]",
-    metavar="COLUMN",
-    modes=SIDE,
 )
-@option(
-    "--over",
+@side_option(
+    "--over COLUMN",
     help="With --side-by-side: column of a table that a curve runs over.  [default: the first of sizes, nodes, ranks]",
-    metavar="COLUMN",
-    modes=SIDE,
 )
-@option(
-    "--per",
-    help="With --side-by-side: column of a table by which values are divided: dollar, watt.",
-    metavar="COLUMN",
-    modes=SIDE,
-)
+@side_option("--per COLUMN", help="With --side-by-side: column of a table by which values are divided: dollar, watt.")
 @archive_option
 @output_options(
     *FORMS, modes={"json": (*COMPARED, *SIDE, CompareMode.PLAN), **dict.fromkeys(FORMS, (*COMPARED, *SIDE))}

@@ -19,12 +19,11 @@ from seatrial.model.settings import CHECK_BUDGET_S, DOCTOR_WAIT_S, SiteSettings
 
 @click.command(cls=SiteCommand)
 @option(
-    "--from",
+    "--from FILE",
     "outputs",
     type=PATH,
     multiple=True,
     help="Start nothing; explain why a job failed, from its output: slurm-4711.out. May be repeated.",
-    metavar="FILE",
 )
 @nodes_option
 @output_options("html")

@@ -55,13 +55,12 @@ def show(file: Path | None, live: bool, routes: str, output: OutputForms) -> int
 @file_argument
 @live_option
 @option(
-    "--counters",
+    "--counters BEFORE AFTER",
     nargs=2,
     type=PATH,
     help="Two readings by perfquery, ibqueryerrors, ibdiagnet or opapmaquery; reports errors that rose.",
-    metavar="BEFORE AFTER",
 )
-@option("--watch", type=DURATION, help="With --live: read the error counters twice, this far apart.", metavar="TIME")
+@option("--watch TIME", type=DURATION, help="With --live: read the error counters twice, this far apart.")
 @routes_option
 @output_options("junit", "plot", "nagios")
 def check(

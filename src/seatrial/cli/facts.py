@@ -4,6 +4,7 @@ import enum
 import shlex
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,8 @@ class FactsMode(enum.StrEnum):
     RECORD = "--output"
 
 
+report_option = partial(option, modes=(FactsMode.REPORT,))
+recording_option = partial(option, modes=(FactsMode.RECORD,))
 FORMS = ("html", "junit", "plot", "nagios")
 
 
@@ -98,56 +101,36 @@ FORMS = ("html", "junit", "plot", "nagios")
     metavar="[NODES]",
 )
 @option(
-    "--from",
+    "--from PATH",
     "source",
     type=PATH,
     help="A recorded machine or cluster instead: see docs/recordings.md.",
-    metavar="PATH",
     modes=(FactsMode.REPORT, FactsMode.RECORD),
 )
-@option(
-    "--drift",
-    is_flag=True,
-    help="Show what differs between nodes that should be alike, and known problems.",
-    modes=(FactsMode.REPORT,),
+@report_option(
+    "--drift", is_flag=True, help="Show what differs between nodes that should be alike, and known problems."
 )
-@option(
-    "--since",
-    type=RUN,
-    default="",
-    help="Also show what changed since a run or another recording.",
-    metavar="RUN|PATH",
-    modes=(FactsMode.REPORT,),
-)
+@report_option("--since RUN|PATH", type=RUN, help="Also show what changed since a run or another recording.")
 @path_option(
     "wanted_paths",
     help="Whether each node reaches this path, and if not, which entry of the automounter is the cause; implies "
     "--drift. May be repeated.",
 )
-@option(
-    "--with-login", is_flag=True, help="Also show how this machine differs from the nodes.", modes=(FactsMode.REPORT,)
-)
+@report_option("--with-login", is_flag=True, help="Also show how this machine differs from the nodes.")
 @option(
     "--detach",
     is_flag=True,
     help="Submit a Slurm job for each node; collect with `runs collect`.",
     modes=(FactsMode.DETACH,),
 )
-@option("--full", is_flag=True, help="Print everything that was read, not only a summary.", modes=(FactsMode.REPORT,))
-@option(
-    "--output",
+@report_option("--full", is_flag=True, help="Print everything that was read, not only a summary.")
+@recording_option(
+    "--output FILE",
     "recording",
     type=PATH,
     help="Record raw facts instead, for --from and to share: a name that ends in .tar.gz, or a folder.",
-    metavar="FILE",
-    modes=(FactsMode.RECORD,),
 )
-@option(
-    "--scrub",
-    is_flag=True,
-    help="With --output: replace names of hosts, servers and users.",
-    modes=(FactsMode.RECORD,),
-)
+@recording_option("--scrub", is_flag=True, help="With --output: replace names of hosts, servers and users.")
 @output_options(
     *FORMS, modes={"json": (FactsMode.REPORT, FactsMode.DETACH), **dict.fromkeys(FORMS, (FactsMode.REPORT,))}
 )

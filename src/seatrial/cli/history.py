@@ -33,15 +33,12 @@ def parse_subject(text: str, what: str) -> Subject:
 @click.command()
 @argument("metric", help="Metric, or the beginning of its name: bandwidth, 'latency 8 B'.", metavar="METRIC")
 @option(
-    "--subject",
+    "--subject NAME",
     type=Text(parse_subject),
     default="",
     help="A node (n3) or a pair ('n1>n2').  [default: all pairs together]",
-    metavar="NAME",
 )
-@option(
-    "--runs", help="Runs, as compare takes them.  [default: all that were measured like the newest]", metavar="RUNS"
-)
+@option("--runs RUNS", help="Runs, as compare takes them.  [default: all that were measured like the newest]")
 @archive_option
 @output_options("plot")
 def history(metric: str, subject: Subject, runs: str, archive: Path, output: OutputForms) -> int:

@@ -33,40 +33,24 @@ def form_of(text: str, what: str) -> str:
     metavar="FILE...",
 )
 @option(
-    "--as",
+    "--as FORM",
     "form",
     type=Text(form_of),
     default="",
     help="series, fleet, reframe or outputs.  [default: by the text]",
-    metavar="FORM",
 )
-@option(
-    "--column", "columns", multiple=True, help="Only this column of values; of series may be repeated.", metavar="NAME"
-)
+@option("--column NAME", "columns", multiple=True, help="Only this column of values; of series may be repeated.")
 @by_option
+@option("--part COLUMN", "parts", multiple=True, help="Column of a part of a node: a GPU.  [default: by contents]")
+@option("--metric NAME", help="Name of the metric of a series or fleet.")
+@option("--unit UNIT", help="Its unit: B/s, s, flop/s or any other.")
 @option(
-    "--part",
-    "parts",
-    multiple=True,
-    help="Column of a part of a node: a GPU.  [default: by contents]",
-    metavar="COLUMN",
-)
-@option("--metric", help="Name of the metric of a series or fleet.", metavar="NAME")
-@option("--unit", help="Its unit: B/s, s, flop/s or any other.", metavar="UNIT")
-@option(
-    "--better",
+    "--better WHICH",
     type=BETTER,
     help="Which of its values are good: higher or lower.  [default: by its name and unit]",
-    metavar="WHICH",
 )
-@option(
-    "--name",
-    type=RUN_NAME,
-    default="",
-    help="Names of the runs: NAME-0001, ...  [default: by file and checksum]",
-    metavar="NAME",
-)
-@option("--cluster", help="Name of the cluster that they were measured on.", metavar="NAME")
+@option("--name NAME", type=RUN_NAME, help="Names of the runs: NAME-0001, ...  [default: by file and checksum]")
+@option("--cluster NAME", help="Name of the cluster that they were measured on.")
 @archive_option
 @output_options()
 def import_values(

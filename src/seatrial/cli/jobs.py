@@ -32,7 +32,7 @@ def day_of(text: str, what: str) -> date | None:
 
 
 YEARS = range(1970, 9000)
-DAY = Text(day_of)
+DAY = Text(day_of, empty=True)
 
 
 def pattern_of(text: str, what: str) -> re.Pattern[str]:
@@ -51,36 +51,30 @@ EXAMPLE = "Write what differs between jobs of one family: seed_[a-z]+."
 
 @click.command(cls=SiteCommand)
 @option(
-    "--from",
+    "--from FILE",
     "source",
     type=PATH,
     help="In place of Slurm: output of sacct -P or --json, a database of slurm2sql, or CSV with named columns.",
-    metavar="FILE",
 )
-@option("--since", type=DAY, default="", help="First day.  [default: two weeks ago; of a file all]", metavar="DATE")
-@option("--until", type=DAY, default="", help="Last day.  [default: today]", metavar="DATE")
+@option("--since DATE", type=DAY, help="First day.  [default: two weeks ago; of a file all]")
+@option("--until DATE", type=DAY, help="Last day.  [default: today]")
+@option("--partition NAME", "-p", "chosen", type=Text(names=partition_names), default="", help="Only its jobs.")
 @option(
-    "--partition", "-p", "chosen", type=Text(names=partition_names), default="", help="Only its jobs.", metavar="NAME"
-)
-@option(
-    "--changed",
+    "--changed DATE",
     type=DAY,
-    default="",
     help="Compare each family before this day and from it on.  [default: a day that the jobs show]",
-    metavar="DATE",
 )
-@option("--effect", type=SHARE, default="2%", help="Smallest share of run time that matters.", metavar="SHARE")
+@option("--effect SHARE", type=SHARE, default="2%", help="Smallest share of run time that matters.")
 @option(
-    "--family-pattern",
+    "--family-pattern PATTERN",
     type=Text(pattern_of),
     multiple=True,
     help="What names and submit lines of one family differ in besides numbers and folders: seed_[a-z]+. May be "
     "repeated.",
-    metavar="PATTERN",
 )
 @option("--families", is_flag=True, help="List the families, and the rule that makes them.")
-@option("--family", help="Show one family: what share ended, and how its run times are distributed.", metavar="NAME")
-@option("--job", help="Show how a job compares with its family.", metavar="ID")
+@option("--family NAME", help="Show one family: what share ended, and how its run times are distributed.")
+@option("--job ID", help="Show how a job compares with its family.")
 @option("--scrub", is_flag=True, help="Replace the names of users, jobs, partitions and nodes.")
 @output_options("html", "markdown", "junit", "plot")
 def jobs(until: date | None, chosen: str, families: bool, output: OutputForms, **given: Any) -> int:

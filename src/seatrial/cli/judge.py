@@ -68,139 +68,103 @@ def option_of(*kinds: Kind) -> Callable[..., Callable[..., Any]]:
     metavar="[FILE]...",
 )
 @option(
-    "--as",
+    "--as KIND",
     "kind",
     type=Word(Kind),
     default=None,
     help="What FILE is: pairs, output, fleet, series, scaling or run.  [default: by its contents]",
-    metavar="KIND",
 )
-@option_of(Kind.FLEET, Kind.SERIES)(
-    "--runs", help="Instead of files: runs of the archive, as compare takes them.", metavar="RUNS"
-)
+@option_of(Kind.FLEET, Kind.SERIES)("--runs RUNS", help="Instead of files: runs of the archive, as compare takes them.")
 @option_of(Kind.PAIRS, Kind.FLEET, Kind.SERIES)(
-    "--effect",
+    "--effect SHARE",
     type=SHARE,
     help="Smallest loss of bandwidth, of a node or change that matters: 0.4%.  "
     "[default: by the scatter of pairs, 2 % of nodes, any change]",
-    metavar="SHARE",
 )
 @option_of(Kind.PAIRS)(
-    "--latency-effect",
+    "--latency-effect SHARE",
     type=SHARE,
     help="Smallest excess of latency to report.  [default: 9 % to 10 % or 0.3 µs, by scatter]",
-    metavar="SHARE",
 )
+@option_of(Kind.PAIRS)("--format NAME", "form", default=AUTO, help="Format of the table; auto recognises it.")
 @option_of(Kind.PAIRS)(
-    "--format", "form", default=AUTO, help="Format of the table; auto recognises it.", metavar="NAME"
-)
-@option_of(Kind.PAIRS)(
-    "--topology",
+    "--topology FILE",
     type=PATH,
     help="Leaf switches: topology.conf or topology.yaml of Slurm, or ibnetdiscover's output.",
-    metavar="FILE",
 )
 @option_of(Kind.PAIRS)(
-    "--routes",
+    "--routes FILE",
     type=Text(file_or_live),
     default="",
     help="The fabric's forwarding tables: output of dump_fts, or live.",
-    metavar="FILE",
 )
 @option_of(Kind.OUTPUT, Kind.SCALING)(
-    "--benchmark",
-    default=AUTO,
-    help="Which benchmark the output is of: a name, or the TOML file of your own.",
-    metavar="NAME",
+    "--benchmark NAME", default=AUTO, help="Which benchmark the output is of: a name, or the TOML file of your own."
 )
 @option_of(Kind.OUTPUT)(
-    "--limit",
+    "--limit METRIC=VALUE",
     type=NAMED_VALUE,
     multiple=True,
     help="Most (of times: least) that a metric can be, in base units.",
-    metavar="METRIC=VALUE",
 )
 @option_of(Kind.OUTPUT)(
-    "--expect",
+    "--expect NAME=VALUE",
     type=NAMED_VALUE,
     multiple=True,
     help="What was requested: ranks=64, nodes=2, iterations=100.",
-    metavar="NAME=VALUE",
 )
 @option_of(Kind.OUTPUT)(
-    "--largest",
+    "--largest SIZE",
     type=Text(size_bytes),
     default="",
     help="Largest message of an OSU or NetPIPE run that was started with -m or -u.",
-    metavar="SIZE",
 )
 @option_of(Kind.FLEET, Kind.SERIES)(
-    "--column",
+    "--column NAME",
     multiple=True,
     help="Column of the values; of STREAM Copy, Scale, Add or Triad. May be repeated for series.",
-    metavar="NAME",
 )
 @option_of(Kind.FLEET, Kind.SERIES)(
-    "--better",
+    "--better WHICH",
     type=choice("higher", "lower", "unknown"),
     default="unknown",
     help="Which values are good: higher or lower. Unknown: by the metric of nodes; no series is SLOW then.",
-    metavar="WHICH",
 )
 @option_of(Kind.FLEET, Kind.SCALING)(
-    "--by",
+    "--by COLUMN",
     multiple=True,
     help="Column of a condition, or that divides a table into curves; may be repeated.  [default: by contents]",
-    metavar="COLUMN",
 )
 @option_of(Kind.FLEET)(
-    "--part",
-    multiple=True,
-    help="Column of a part of a node: a GPU, a socket.  [default: by contents]",
-    metavar="COLUMN",
+    "--part COLUMN", multiple=True, help="Column of a part of a node: a GPU, a socket.  [default: by contents]"
 )
 @option_of(Kind.OUTPUT, Kind.FLEET)(
-    "--facts",
+    "--facts RUN|PATH[:NODES]",
     type=RUN,
-    default="",
     help="Facts of the nodes: a recording, or a run of the archive; of some nodes of it: cluster.tar.gz:n[1-2].  "
     "[default: those of --runs]",
-    metavar="RUN|PATH[:NODES]",
 )
 @option_of(Kind.SERIES)(
-    "--error-rate",
-    type=SHARE,
-    default="1%",
-    help="Share of unchanged series that may be reported as changed.",
-    metavar="SHARE",
+    "--error-rate SHARE", type=SHARE, default="1%", help="Share of unchanged series that may be reported as changed."
+)
+@option_of(Kind.SCALING)("--metric NAME", help="Which number makes the curve.  [default: the benchmark's main one]")
+@option_of(Kind.SCALING)(
+    "--over NAME", help="What the curve runs over: nodes, ranks, a column.  [default: the first known]"
 )
 @option_of(Kind.SCALING)(
-    "--metric", help="Which number makes the curve.  [default: the benchmark's main one]", metavar="NAME"
+    "--sizes LIST", help="Nodes or ranks of the outputs in their order, if they do not show them: 1,2,4."
 )
 @option_of(Kind.SCALING)(
-    "--over", help="What the curve runs over: nodes, ranks, a column.  [default: the first known]", metavar="NAME"
-)
-@option_of(Kind.SCALING)(
-    "--sizes", help="Nodes or ranks of the outputs in their order, if they do not show them: 1,2,4.", metavar="LIST"
-)
-@option_of(Kind.SCALING)(
-    "--beside",
-    help="Compare two curves: of files with these words in their paths, or of tables with these names.",
-    metavar="A,B",
+    "--beside A,B", help="Compare two curves: of files with these words in their paths, or of tables with these names."
 )
 @option_of(Kind.SCALING)("--weak", is_flag=True, help="Weak scaling: the work grows with the size.")
 @option_of(Kind.SCALING)(
-    "--own-rates",
-    type=PATH,
-    help="CSV of node,value: what each node delivers alone, in the metric of the curve.",
-    metavar="FILE",
+    "--own-rates FILE", type=PATH, help="CSV of node,value: what each node delivers alone, in the metric of the curve."
 )
 @option_of(Kind.SCALING)(
-    "--memory",
+    "--memory RUN",
     type=RUN,
-    default="",
     help="Run of `seatrial nodes` on the machine of the curve: whether memory is why more cores do not pay.",
-    metavar="RUN",
 )
 @archive_option
 @output_options("html", "markdown", "junit", "plot")
@@ -252,11 +216,7 @@ def curves_of(sources: "judge_sources.Sources", given: Mapping[str, Any]) -> Rep
 def with_kind(report: Report, kind: Kind) -> Report:
     """The report with a line that says what its files were taken for."""
     line = Lines(rows=(("taken as", f"{WORDS[kind].title} (--as changes that)"),), tight=True, indent=0)
-    return replace(
-        report,
-        terminal=lambda width: (line, *report.terminal(width)),
-        page=lambda: (line, *report.page()),
-    )
+    return replace(report, terminal=lambda width: (line, *report.terminal(width)), page=lambda: (line, *report.page()))
 
 
 def accepting_kinds() -> list[Kind]:

@@ -48,45 +48,24 @@ def fault() -> None:
 
 
 lab.add_command(simulate)
-name_option = option("--name", default="lab", help="Which lab.", metavar="LAB")
+name_option = option("--name LAB", default="lab", help="Which lab.")
 
 
 @lab.command()
-@option("--node-count", "-N", "nodes", type=int, required=True, help="Number of nodes.", metavar="N")
+@option("--node-count N", "-N", "nodes", type=int, required=True, help="Number of nodes.")
 @name_option
+@option("--leaves N", type=int, help="Number of leaf switches below the spine.  [default: 2, or 1 for one node]")
+@option("--rate RATE", default="1gbit", help="Design rate of each node's link, as in 600mbit.")
+@option("--uplink-rate RATE", default=None, help="Design rate of each trunk between leaf and spine.  [default: --rate]")
+@option("--mtu BYTES", type=int, default=1500, help="MTU of every interface, in bytes.")
+@option("--rails N", type=int, default=1, help="Networks to which every node is connected: 1 or 2.")
+@option("--share DIR", type=PATH, multiple=True, help="A folder under /tmp that the nodes must see; may be repeated.")
+@option("--mpi-settings CHOICE", default="tcp", help="tcp: make Open MPI use TCP; none: leave the choice to it.")
+@option("--suspend-after TIME", type=DURATION, help="Slurm suspends nodes after this time idle.  [default: never]")
 @option(
-    "--leaves", type=int, help="Number of leaf switches below the spine.  [default: 2, or 1 for one node]", metavar="N"
-)
-@option("--rate", default="1gbit", help="Design rate of each node's link, as in 600mbit.", metavar="RATE")
-@option(
-    "--uplink-rate",
-    default=None,
-    help="Design rate of each trunk between leaf and spine.  [default: --rate]",
-    metavar="RATE",
-)
-@option("--mtu", type=int, default=1500, help="MTU of every interface, in bytes.", metavar="BYTES")
-@option("--rails", type=int, default=1, help="Networks to which every node is connected: 1 or 2.", metavar="N")
-@option(
-    "--share",
-    type=PATH,
-    multiple=True,
-    help="A folder under /tmp that the nodes must see; may be repeated.",
-    metavar="DIR",
-)
-@option(
-    "--mpi-settings", default="tcp", help="tcp: make Open MPI use TCP; none: leave the choice to it.", metavar="CHOICE"
-)
-@option(
-    "--suspend-after",
-    type=DURATION,
-    help="Slurm suspends nodes after this time idle.  [default: never]",
-    metavar="TIME",
-)
-@option(
-    "--second-rate",
+    "--second-rate RATE",
     default=None,
     help="Design rate of the second half of the nodes, as in 500mbit.  [default: --rate]",
-    metavar="RATE",
 )
 @option("--modes", is_flag=True, help="Nodes have a memory mode, which Slurm switches by a restart: flat or cache.")
 @option("--accounts", is_flag=True, help="Enforce accounts and QOS by slurmdbd; nodes have a GRES.")
@@ -135,7 +114,7 @@ def down(name: str, every: bool) -> int:
 @lab.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @argument("command", nargs=-1, required=True, help="What to run, after --.", metavar="-- COMMAND...")
 @name_option
-@option("--on", default="login", help="On which host: login or a node.", metavar="HOST")
+@option("--on HOST", default="login", help="On which host: login or a node.")
 def run(command: tuple[str, ...], name: str, on: str) -> None:
     """Run a command as a user of the cluster would, on the login node or on a node, in this same folder."""
     processes.require_lab()
@@ -186,17 +165,16 @@ def direction_of(text: str, what: str) -> Direction:
 @argument("kind", help="Which kind; `fault list` shows them.")
 @argument("subject", help="Target node or leaf switch: n3, leaf2.")
 @name_option
-@option("--percent", type=float, help="Share of the design rate that is left, or of frames lost.", metavar="P")
-@option("--rate", default=None, help="Rate that is left, as in 600mbit.", metavar="RATE")
-@option("--direction", type=Text(direction_of), help="Seen from the node: out, in or both.", metavar="D")
-@option("--mtu", type=int, help="MTU in bytes.", metavar="BYTES")
-@option("--rail", default=None, help="Which of the node's links: eth0 or eth1.  [default: eth0]", metavar="NAME")
-@option("--after", type=DURATION, help="Wait this long before the fault begins.", metavar="TIME")
+@option("--percent P", type=float, help="Share of the design rate that is left, or of frames lost.")
+@option("--rate RATE", default=None, help="Rate that is left, as in 600mbit.")
+@option("--direction D", type=Text(direction_of), help="Seen from the node: out, in or both.")
+@option("--mtu BYTES", type=int, help="MTU in bytes.")
+@option("--rail NAME", default=None, help="Which of the node's links: eth0 or eth1.  [default: eth0]")
+@option("--after TIME", type=DURATION, help="Wait this long before the fault begins.")
 @option(
-    "--every",
+    "--every TIME",
     type=DURATION,
     help="Let it flap: on for this long, then off for as long, until Ctrl-C, fault clear or lab down.",
-    metavar="TIME",
 )
 def fault_add(
     kind: str, subject: str, name: str, rate: str | None, after: float | None, every: float | None, **given: Any
@@ -226,7 +204,7 @@ def _flap(name: str, planted: "Planted") -> None:
 
 @fault.command("clear")
 @argument("subject", default=None, help="Only faults of this node or leaf.")
-@option("--kind", default=None, help="Only faults of this kind.", metavar="KIND")
+@option("--kind KIND", default=None, help="Only faults of this kind.")
 @name_option
 def fault_clear(subject: str | None, kind: str | None, name: str) -> int:
     """Clear planted faults, by default all of them; the design state is restored when this returns."""
@@ -263,8 +241,8 @@ def _fault_blocks(planted: "Mapping[str, Sequence[Planted]]") -> Iterator[Block]
 
 @lab.command()
 @argument("files", type=PATH, nargs=-1, required=True, help="Scenario files.", metavar="FILE...")
-@option("--repeat", type=click.IntRange(min=1), default=1, help="Number of runs of each scenario.", metavar="N")
-@option("--keep", type=PATH, help="Folder for the archives of runs with a wrong result.", metavar="DIR")
+@option("--repeat N", type=click.IntRange(min=1), default=1, help="Number of runs of each scenario.")
+@option("--keep DIR", type=PATH, help="Folder for the archives of runs with a wrong result.")
 @output_options()
 def trial(files: tuple[Path, ...], repeat: int, keep: Path | None, output: OutputForms) -> int:
     """Start a lab for each scenario, plant its faults, run `check`, and score what it named."""

@@ -19,14 +19,13 @@ from seatrial.model.settings import SiteSettings
 
 @click.command(cls=SiteCommand)
 @nodes_argument
-@option("--pair", nargs=2, type=NODE, help="Only the two directions between these nodes.", metavar="A B")
+@option("--pair A B", nargs=2, type=NODE, help="Only the two directions between these nodes.")
 @option(
-    "--what-if",
+    "--what-if CHANGE",
     multiple=True,
     type=CHANGE,
     help="Limits with this change, beside those of now: port=FDR, hca+1, pcie=3.0x16, memory=2400, mtu=9000; may be "
     "repeated.",
-    metavar="CHANGE",
 )
 @from_option
 @output_options("html", "plot")

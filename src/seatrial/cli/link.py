@@ -4,6 +4,7 @@ import enum
 import os
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,10 @@ class LinkMode(enum.StrEnum):
     TRANSPORTS = "--transports"
 
 
+curve_option = partial(option, modes=(LinkMode.CURVE,))
+transports_option = partial(option, modes=(LinkMode.TRANSPORTS,))
+
+
 def message_size(text: str, what: str) -> int:
     """`64KiB`, `4M`, `1500` in bytes. Raises UsageError that shows the value."""
     match = re.fullmatch(r"([0-9]{1,10})\s*([a-zA-Z]*)", text.strip())
@@ -77,62 +82,45 @@ def rank_counts(text: str, what: str) -> tuple[int, ...] | None:
 @argument(
     "receiver", type=NODE, default="", help="The node that receives.  [default: the only two nodes]", metavar="B]"
 )
-@option(
-    "--max-size",
+@curve_option(
+    "--max-size SIZE",
     "most_bytes",
     type=Text(message_size),
     default=f"{CURVE_MOST_BYTES >> 20}MiB",
     help="The largest message of the curve: 64KiB, 4MiB.",
-    metavar="SIZE",
-    modes=(LinkMode.CURVE,),
 )
-@option(
-    "--per-octave",
+@curve_option(
+    "--per-octave N",
     type=click.IntRange(min=1, max=16),
     default=CURVE_PER_OCTAVE,
     help="Message sizes of the curve per doubling.",
-    metavar="N",
-    modes=(LinkMode.CURVE,),
 )
 @option(
-    "--rails",
+    "--rails LIST",
     type=RAILS,
-    default="",
     help="Compare rails, each alone and all together; with --transports each alone: eth0,eth1, or auto.",
-    metavar="LIST",
     modes=(LinkMode.CURVE, LinkMode.TRANSPORTS),
 )
 @option(
-    "--ranks-per-node",
+    "--ranks-per-node LIST",
     "ranks",
     type=Text(rank_counts),
     default="",
     help="How many ranks of a node drive its port: try 1,2,4 at once, or auto: 1, 2, 4, ... its cores.",
-    metavar="LIST",
     modes=(LinkMode.SATURATE,),
 )
-@option(
+@transports_option(
     "--transports",
     "by_transport",
     is_flag=True,
     help="Which transport carries the data: take each away, slow it, force it, and see what changes.",
-    modes=(LinkMode.TRANSPORTS,),
 )
-@option(
-    "--within",
-    type=NODE,
-    default="",
-    help="With --transports: between two ranks of this node instead.",
-    metavar="NODE",
-    modes=(LinkMode.TRANSPORTS,),
-)
-@option(
-    "--starts",
+@transports_option("--within NODE", type=NODE, help="With --transports: between two ranks of this node instead.")
+@transports_option(
+    "--starts N",
     type=click.IntRange(min=3, max=100),
     default=TRANSPORTS_STARTS,
     help="With --transports: starts of the probe under each variant.",
-    metavar="N",
-    modes=(LinkMode.TRANSPORTS,),
 )
 @output_options("html", "plot")
 @site_options(modes={"launcher": (LinkMode.CURVE, LinkMode.TRANSPORTS)})
@@ -160,10 +148,9 @@ def _curve(site: SiteSettings, ends: tuple[str, ...], given: dict[str, Any], pro
     if given["rails"] is not None:
         wanted = RailsSettings(site=site, ends=ends, **part_of(given, RailsSettings))
         compared = rails_run.run_rails(wanted, progress)
-        outcome = compared.outcome
-        return rails_view.rails_report(outcome.recorded.info, compared.comparison), outcome.folder
+        return rails_view.rails_report(compared.run, compared.found), compared.folder
     result = curve_run.run_curve(CurveSettings(site=site, ends=ends, **part_of(given, CurveSettings)), progress)
-    return curve_view.curve_report(result.outcome.recorded.info, result.curve), result.outcome.folder
+    return curve_view.curve_report(result.run, result.found), result.folder
 
 
 def _saturation(
@@ -172,7 +159,7 @@ def _saturation(
     launcher = "ssh" if site.hosts or in_other_job(os.environ) else "slurm"
     site = replace(site, launcher=launcher, nodes=() if site.replay else ends)
     result = saturate_run.run_saturate(SaturateSettings(site=site, ends=ends, ranks=given["ranks"]), progress)
-    return saturate_view.saturation_report(result.outcome.recorded.info, result.saturation), result.outcome.folder
+    return saturate_view.saturation_report(result.run, result.found), result.folder
 
 
 def _transports(

@@ -27,7 +27,7 @@ nodes_argument = argument(
     metavar="[NODES]",
 )
 from_option = option(
-    "--from", "source", type=PATH, help="A recorded machine or cluster instead: see docs/recordings.md.", metavar="PATH"
+    "--from PATH", "source", type=PATH, help="A recorded machine or cluster instead: see docs/recordings.md."
 )
 
 

@@ -55,36 +55,32 @@ def soak_time(text: str, what: str) -> float:
 @click.command(cls=SiteCommand)
 @tried_argument
 @option(
-    "--for",
+    "--for TIME",
     "soak_s",
     type=Text(soak_time),
     default="",
     help="Repeat the trials and measure the links for this long, and name what fails or becomes slower: 60m.",
-    metavar="TIME",
     modes=(NodesMode.SOAK, NodesMode.PROGRAM_FOR_LONG),
 )
 @option(
-    "--program",
+    "--program PROGRAM",
     default=None,
     help="Start this program on each node in place of the trials: 'nvbandwidth -t 0', or a FILE.toml.",
-    metavar="PROGRAM",
     modes=(NodesMode.PROGRAM, NodesMode.PROGRAM_FOR_LONG),
 )
 @option(
-    "--trials",
+    "--trials LIST",
     type=Text(trials_of),
     default="",
     help=f"What to try, separated by commas: {','.join(Trial)}.  [default: all; with --for all but storage]",
-    metavar="LIST",
     modes=(NodesMode.ONCE, NodesMode.SOAK),
 )
 @storage_option(modes=(NodesMode.ONCE,))
 @option(
-    "--repetitions",
+    "--repetitions N",
     type=click.IntRange(min=1),
     default=NODES_REPETITIONS,
     help="How often each trial is carried out, or the program is started.",
-    metavar="N",
     modes=(NodesMode.ONCE, NodesMode.PROGRAM),
 )
 @baseline_option(modes=(NodesMode.ONCE,))

@@ -207,12 +207,11 @@ def status(archive: Path, output: OutputForms) -> int:
 
 @click.command()
 @option(
-    "--to",
+    "--to PLACE",
     "target",
     type=Text(parse_target),
     default="-",
     help="textfile:FILE for node_exporter, graphite:HOST:PORT, or - for standard output.",
-    metavar="PLACE",
 )
 @option(
     "--slurm",
@@ -223,11 +222,10 @@ def status(archive: Path, output: OutputForms) -> int:
 )
 @option("--names", type=click.IntRange(1, 1000), default=20, help="Users, and accounts, with numbers of their own.")
 @option(
-    "--interval",
+    "--interval TIME",
     type=Text(seconds),
     default="15s",
     help="A call sooner than this after the last one does nothing.",
-    metavar="TIME",
 )
 @archive_option
 def metrics(target: Target, ask: Ask, names: int, interval: float, archive: Path) -> int:

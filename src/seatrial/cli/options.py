@@ -125,27 +125,26 @@ def choice(*words: str) -> Text:
 
 DURATION = Text(seconds)
 SHARE = Text(share_of)
-NODES = Text(parse_nodes, names=node_names)
-NODE = Text(names=node_names)
-RUN = Text(names=run_names)
-RUN_NAME = Text(run_name)
-RAILS = Text(rail_names)
+NODES = Text(parse_nodes, names=node_names, empty=True)
+NODE = Text(names=node_names, empty=True)
+RUN = Text(names=run_names, empty=True)
+RUN_NAME = Text(run_name, empty=True)
+RAILS = Text(rail_names, empty=True)
 CHANGE = Text(parse_change)
 NAMED_VALUE = Text(named_value)
-FILE_OR_LIVE = Text(file_or_live)
-FILE = Text(file_path)
+FILE_OR_LIVE = Text(file_or_live, empty=True)
+FILE = Text(file_path, empty=True)
 PATH = PathType()
 FOLDER = PathType(absolute=True)
 BETTER = choice("higher", "lower")
 
 archive_option_of = partial(
     option,
-    "--archive",
+    "--archive DIR",
     type=FOLDER,
     default=archive_folder,
     envvar="SEATRIAL_ARCHIVE",
     help="Folder of runs.  [default: $SEATRIAL_ARCHIVE or ~/.local/state/seatrial/runs]",
-    metavar="DIR",
 )
 """Makes the option; other keywords of `option` may be given."""
 archive_option = archive_option_of()
@@ -159,32 +158,20 @@ tried_argument = argument(
     help="n[1-4] or n1,n3.  [default: all idle nodes, or this machine]",
     metavar="[NODES]",
 )
-nodes_option = option(
-    "--nodes", "-w", type=NODES, default="", help="Only these nodes: n[1-4] or n1,n3.", metavar="NODES"
-)
+nodes_option = option("--nodes NODES", "-w", type=NODES, help="Only these nodes: n[1-4] or n1,n3.")
 routes_option = option(
-    "--routes",
-    type=FILE_OR_LIVE,
-    default="",
-    help="The fabric's forwarding tables: output of dump_fts, or live.",
-    metavar="FILE",
+    "--routes FILE", type=FILE_OR_LIVE, help="The fabric's forwarding tables: output of dump_fts, or live."
 )
 storage_option = partial(
     option,
-    "--storage",
+    "--storage DIR",
     type=FOLDER,
     help="Folder in which storage is tried; all nodes must see it.  [default: the archive]",
-    metavar="DIR",
 )
 baseline_option = partial(
-    option,
-    "--baseline",
-    help="Also compare with these runs: a baseline, or runs as compare takes them.",
-    metavar="NAME",
+    option, "--baseline NAME", help="Also compare with these runs: a baseline, or runs as compare takes them."
 )
-by_option = option(
-    "--by", multiple=True, help="Column of a condition; may be repeated.  [default: by contents]", metavar="COLUMN"
-)
+by_option = option("--by COLUMN", multiple=True, help="Column of a condition; may be repeated.  [default: by contents]")
 
 
 def node_path(text: str, what: str) -> str:
@@ -194,7 +181,7 @@ def node_path(text: str, what: str) -> str:
     return text.rstrip("/") or "/"
 
 
-path_option = partial(option, "--path", type=Text(node_path), multiple=True, metavar="PATH")
+path_option = partial(option, "--path PATH", type=Text(node_path), multiple=True)
 
 
 def ask_for_paths(paths: Sequence[str]) -> None:

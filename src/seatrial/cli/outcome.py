@@ -84,27 +84,15 @@ class OutputForms(msgspec.Struct, frozen=True, kw_only=True):
 
 FORMS = {
     "json": partial(option, "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."),
-    "html": partial(option, "--html", type=ReportFile(), help="Also write the report as an HTML page.", metavar="FILE"),
+    "html": partial(option, "--html FILE", type=ReportFile(), help="Also write the report as an HTML page."),
     "markdown": partial(
-        option,
-        "--markdown",
-        type=ReportFile(),
-        help="Also write the report as Markdown, for a ticket or a wiki.",
-        metavar="FILE",
+        option, "--markdown FILE", type=ReportFile(), help="Also write the report as Markdown, for a ticket or a wiki."
     ),
     "junit": partial(
-        option,
-        "--junit",
-        type=ReportFile(),
-        help="Also write the findings as JUnit XML, for a CI system.",
-        metavar="FILE",
+        option, "--junit FILE", type=ReportFile(), help="Also write the findings as JUnit XML, for a CI system."
     ),
     "plot": partial(
-        option,
-        "--plot",
-        type=PlotFile(),
-        help="Also write the pictures as SVG, PNG or PDF, with matplotlib.",
-        metavar="FILE",
+        option, "--plot FILE", type=PlotFile(), help="Also write the pictures as SVG, PNG or PDF, with matplotlib."
     ),
     "nagios": partial(
         option, "--nagios", is_flag=True, help="Print one line as a monitoring plugin, and exit with its code: 0 to 3."

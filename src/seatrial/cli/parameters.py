@@ -134,18 +134,22 @@ class StrictParameter(click.Parameter):
 
 
 class Option(StrictParameter, click.Option):
-    """An option; one for text is empty where it is not given, and help then shows no default.
+    """An option, declared as help shows it: `--nodes NODES`. One for text is empty where it is not given.
 
     `modes`: those of its command with which it goes, see `refuse_options_of_other_modes`; none: all.
     """
 
     def __init__(self, param_decls: Sequence[str], *, modes: Sequence[str] = (), **settings: Any) -> None:
         self.modes = tuple(modes)
-        text = not settings.keys() & {"type", "is_flag", "multiple", "nargs"}
-        if text and not settings.get("required"):
+        metavars = [metavar for _, blank, metavar in (name.partition(" ") for name in param_decls) if blank]
+        param_decls = [name.partition(" ")[0] for name in param_decls]
+        kind = settings.get("type")
+        empty = getattr(kind, "empty", kind is None) and not settings.keys() & {"is_flag", "multiple", "nargs"}
+        if empty and not settings.get("required"):
             settings.setdefault("default", "")
         unsaid = "[default: " not in settings["help"]
         settings.setdefault("show_default", unsaid and settings.get("default") != "")
+        settings |= {"metavar": metavars[0]} if metavars else {}
         super().__init__(param_decls, show_envvar=unsaid and "envvar" in settings, **settings)
 
 
@@ -229,10 +233,16 @@ class Text(click.ParamType[Any]):
         self,
         parse: Callable[[str, str], Any] = lambda text, _: text,
         names: Callable[[dict[str, Any]], Sequence[str]] = lambda _: (),
+        *,
+        empty: bool = False,
     ) -> None:
-        """`parse`: makes the value of the text and of the name of its parameter; it raises UsageError."""
+        """`parse`: makes the value of the text and of the name of its parameter; it raises UsageError.
+
+        `empty`: it takes the empty text, which an option has where it is not given.
+        """
         self.parse = parse
         self.names = names
+        self.empty = empty
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value of the text; what was a value already is returned."""

@@ -20,25 +20,20 @@ from seatrial.model.settings import PLACEMENT_STARTS, PlacementSettings, SiteSet
 @argument(
     "line", nargs=-1, required=True, help="A launch line, after --: srun -n 4 ./app.", metavar="-- LAUNCH LINE..."
 )
-@option("--program", help="The word of the line that is the program, where options hide it.", metavar="WORD")
+@option("--program WORD", help="The word of the line that is the program, where options hide it.")
 @option(
-    "--cores",
-    type=click.IntRange(min=1),
-    help="Cores for each rank.  [default: as the line or OMP_NUM_THREADS says]",
-    metavar="N",
+    "--cores N", type=click.IntRange(min=1), help="Cores for each rank.  [default: as the line or OMP_NUM_THREADS says]"
 )
 @option(
-    "--starts",
+    "--starts N",
     type=click.IntRange(min=0, max=100),
     default=PLACEMENT_STARTS,
     help="Launches of each placement; 0: look only.",
-    metavar="N",
 )
 @option(
-    "--versus",
+    "--versus LINE",
     multiple=True,
     help="Another launch line, quoted: are the ranks of both placed alike? May be repeated; nothing is measured.",
-    metavar="LINE",
 )
 @output_options("html", "plot")
 @site_options(without=("launcher", "partition", *JOB, "mpi", "start", "replay", "mpirun_options"))

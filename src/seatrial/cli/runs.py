@@ -36,7 +36,7 @@ def runs() -> None:
 
 @runs.command("list")
 @option("--failed", is_flag=True, help="Only runs that did not pass.")
-@option("--node", type=NODE, default="", help="Only runs of this node.", metavar="NODE")
+@option("--node NODE", type=NODE, help="Only runs of this node.")
 @archive_option
 @output_options()
 def list_runs(failed: bool, node: str, archive: Path, output: OutputForms) -> int:
@@ -69,12 +69,7 @@ def show_run(run: str, archive: Path, output: OutputForms) -> int:
 
 @runs.command("export")
 @run_argument
-@option(
-    "--output",
-    type=PATH,
-    help="File to write.  [default: samples.csv; with --zip the run's name and .zip]",
-    metavar="FILE",
-)
+@option("--output FILE", type=PATH, help="File to write.  [default: samples.csv; with --zip the run's name and .zip]")
 @option("--format", "form", type=Word(ExportFormat), default=ExportFormat.CSV.value, help="csv, jsonl or parquet.")
 @option("--zip", "packed", is_flag=True, help="Write the whole run instead, for `runs import` of another installation.")
 @archive_option

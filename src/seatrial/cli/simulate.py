@@ -46,56 +46,44 @@ NOISE = Text(noise_share)
 
 @click.command()
 @option(
-    "--topology",
+    "--topology SHAPE|FILE",
     required=True,
     help="fat-tree:NODES, fat-tree3:NODES, dragonfly:NODES, or a file with the output of ibnetdiscover.",
-    metavar="SHAPE|FILE",
 )
 @option(
-    "--fault",
+    "--fault KIND:SHARE",
     multiple=True,
     help="node, link, uplink, spine or pair, and the share that is left: link:0.5. May be repeated.",
-    metavar="KIND:SHARE",
 )
 @option(
-    "--faults",
+    "--faults N",
     type=click.IntRange(min=0, max=MOST_FAULTS),
     default=0,
     help="Plant this many faults of random kinds that lose 5 to 50 %.",
-    metavar="N",
 )
 @option(
-    "--seed",
+    "--seed N",
     type=click.IntRange(min=0),
     default=0,
     help="Seed; faults, pairs to measure and disturbances have independent streams.",
-    metavar="N",
 )
-@option(
-    "--repeat", type=click.IntRange(min=1), default=1, help="Number of trials, each with the next seed.", metavar="N"
-)
+@option("--repeat N", type=click.IntRange(min=1), default=1, help="Number of trials, each with the next seed.")
 @option("--routed", is_flag=True, help="Let the check know the cables and routes, as check --fabric does.")
 @option(
-    "--noise",
-    type=NOISE,
-    default="0.08%",
-    help="Noise of a pair from run to run, robust standard deviation.",
-    metavar="SHARE",
+    "--noise SHARE", type=NOISE, default="0.08%", help="Noise of a pair from run to run, robust standard deviation."
 )
 @option(
-    "--pair-noise",
+    "--pair-noise SHARE",
     type=NOISE,
     default="0.05%",
     help="Spread of the offset that each pair keeps for the whole run.",
-    metavar="SHARE",
 )
-@option("--drift", type=NOISE, default="0.1%", help="Spread of the slow drift of the whole fabric.", metavar="SHARE")
+@option("--drift SHARE", type=NOISE, default="0.1%", help="Spread of the slow drift of the whole fabric.")
 @option(
-    "--jobs",
+    "--jobs N",
     type=click.IntRange(min=0, max=MOST_JOBS),
     default=0,
     help="Background jobs that load cables part of the time.",
-    metavar="N",
 )
 @option("--shared-nodes", is_flag=True, help="Background jobs also load the ports of the checked nodes.")
 @option(
@@ -104,8 +92,8 @@ NOISE = Text(noise_share)
     default=DesignChoice.SPARSE.value,
     help="Which pairs are measured, as in check --design.",
 )
-@option("--budget", type=DURATION, default=time_text(CHECK_BUDGET_S), help="Time budget of the check.", metavar="TIME")
-@option("--archive", type=PATH, help="Folder in which the runs are kept; without it they are deleted.", metavar="DIR")
+@option("--budget TIME", type=DURATION, default=time_text(CHECK_BUDGET_S), help="Time budget of the check.")
+@option("--archive DIR", type=PATH, help="Folder in which the runs are kept; without it they are deleted.")
 @output_options("html", "plot")
 @SHARED["run"]()
 def simulate(

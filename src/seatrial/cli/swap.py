@@ -29,13 +29,12 @@ name_argument = argument("name", help="Name of the search.", metavar="NAME")
 @name_argument
 @argument("places", nargs=-1, help="Parts by place: node=n1,card=c1,cable=k1.", metavar="[PLACE]...")
 @option(
-    "--fixed",
+    "--fixed KINDS",
     help="Kinds of parts that cannot be moved: node,slot.  [default: the first; of one place node, slot and the like]",
-    metavar="KINDS",
 )
-@option("--from", "table", type=PATH, help="A table of earlier exchanges in place of PLACE.", metavar="FILE")
-@option("--miss", type=SHARE, default="5%", help="How often a faulty part measures good.", metavar="SHARE")
-@option("--false-alarm", type=SHARE, default="1%", help="How often good parts measure bad.", metavar="SHARE")
+@option("--from FILE", "table", type=PATH, help="A table of earlier exchanges in place of PLACE.")
+@option("--miss SHARE", type=SHARE, default="5%", help="How often a faulty part measures good.")
+@option("--false-alarm SHARE", type=SHARE, default="1%", help="How often good parts measure bad.")
 @option("--replace", is_flag=True, help="Replace a search of that name.")
 @archive_option
 @output_options("plot")
@@ -69,12 +68,9 @@ def start(
 @name_argument
 @argument("results", nargs=-1, help="Results by place: n1=bad n2=good.", metavar="[RESULT]...")
 @option(
-    "--exchange",
-    multiple=True,
-    help="What was exchanged before the measurement: card:n1,n2; may be repeated.",
-    metavar="WHAT",
+    "--exchange WHAT", multiple=True, help="What was exchanged before the measurement: card:n1,n2; may be repeated."
 )
-@option("--run", help="The run that measured it, for the record.", metavar="RUN")
+@option("--run RUN", help="The run that measured it, for the record.")
 @archive_option
 @output_options("plot")
 def record(

@@ -109,10 +109,7 @@ class NodeTrialRounds:
             self.storage_said = prepared(frame, self._storage, self.places, required=self._trials == (Trial.STORAGE,))
 
     def rounds(
-        self,
-        repetitions: Iterable[int],
-        nodes: Iterable[str] | None = None,
-        trials: Iterable[Trial] | None = None,
+        self, repetitions: Iterable[int], nodes: Iterable[str] | None = None, trials: Iterable[Trial] | None = None
     ) -> tuple[GroupRound, ...]:
         """The rounds of these repetitions, of all nodes or of some, of all trials or of some."""
         wanted = None if nodes is None else set(nodes)

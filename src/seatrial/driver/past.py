@@ -250,10 +250,7 @@ def last_alike(archive: Path, info: RunInfo) -> Past | None:
 
 
 def read_past(
-    stored: StoredSet,
-    nodes: Sequence[str],
-    facts: Mapping[str, NodeFacts],
-    note: Callable[[str], None] | None = None,
+    stored: StoredSet, nodes: Sequence[str], facts: Mapping[str, NodeFacts], note: Callable[[str], None] | None = None
 ) -> Past:
     """`nodes`: those of the check; `facts`: theirs now; `note`: as `load_tables` takes it.
 

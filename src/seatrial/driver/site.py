@@ -178,8 +178,7 @@ def choose_launcher(settings: SiteSettings) -> Launcher:
         return make(settings)
     if settings.launcher not in LAUNCHERS:
         raise UsageError(
-            f"--launcher {settings.launcher} is not one of {', '.join(LAUNCHERS)}.",
-            "A recording is named by --replay.",
+            f"--launcher {settings.launcher} is not one of {', '.join(LAUNCHERS)}.", "A recording is named by --replay."
         )
     if settings.hosts or settings.launcher == "ssh":
         return hosts_launcher(settings)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -19,23 +20,25 @@ from seatrial.limits.rail_paths import RailDevice, no_rail_because, rail_named, 
 from seatrial.locate.evidence import run_value
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.measurement import DefaultStart, Kernel, Phase, Round, Shape
-from seatrial.model.run import RecordedRun, is_kind
+from seatrial.model.run import RecordedRun, RunInfo, is_kind
 from seatrial.model.settings import CurveSettings, SaturateSettings, SiteSettings
 from seatrial.model.words import count
 from seatrial.pairs.sizes import Pace
 
 Pair = tuple[str, str]
+PairJudgement = TypeVar("PairJudgement")
 MOST_KINDS = 4
 """More kinds are rather names of racks."""
 DEFAULT_LOG = "default-launch.err"
 PILOT_BYTES = 8
 
 
-class TwoNodesOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The run's folder and what is in it."""
+class TwoNodesOutcome(msgspec.Struct, Generic[PairJudgement], frozen=True, kw_only=True):
+    """A closed run on two nodes, and its judgement."""
 
     folder: Path
-    recorded: RecordedRun
+    run: RunInfo
+    found: PairJudgement
 
 
 class TwoNodes(Run):
@@ -101,8 +104,11 @@ class TwoNodes(Run):
 
 
 def run_two_nodes(
-    settings: CurveSettings | SaturateSettings, work: Callable[[TwoNodes], str], progress: Progress | None = None
-) -> TwoNodesOutcome:
+    settings: CurveSettings | SaturateSettings,
+    work: Callable[[TwoNodes], str],
+    judge: Callable[[RecordedRun], PairJudgement],
+    progress: Progress | None = None,
+) -> TwoNodesOutcome[PairJudgement]:
     """Carry out `work`, whose answer is a remark for the report or empty. Whatever ends it, the run is closed.
 
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
@@ -116,7 +122,8 @@ def run_two_nodes(
     trial = TwoNodes(opening.site, launcher, opening.writer, pair, progress)
     trial.note_cut(opening.cut)
     folder = trial.carry_out(lambda: work(trial))
-    return TwoNodesOutcome(folder=folder, recorded=trial.recorded())
+    recorded = trial.recorded()
+    return TwoNodesOutcome(folder=folder, run=recorded.info, found=judge(recorded))
 
 
 def pairs_of_kinds(nodes: Sequence[str], hosts: Hosts) -> tuple[Pair, ...]:

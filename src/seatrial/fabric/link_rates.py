@@ -3,14 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from seatrial.fabric.link_problem import (
-    LinkFault,
-    link_text,
-    name_of,
-    rate_of,
-    rate_text,
-    slower_end,
-)
+from seatrial.fabric.link_problem import LinkFault, link_text, name_of, rate_of, rate_text, slower_end
 from seatrial.model.fabric import FabricDevice, FabricLink, FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.verdict import FindingKind

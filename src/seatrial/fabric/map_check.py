@@ -9,14 +9,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from seatrial.fabric.link_problem import (
-    RESEAT,
-    LinkFault,
-    link_text,
-    name_of,
-    ports_text,
-    problem,
-)
+from seatrial.fabric.link_problem import RESEAT, LinkFault, link_text, name_of, ports_text, problem
 from seatrial.fabric.link_rates import rate_faults
 from seatrial.fabric.map_integrity import (
     MOST_SWITCHES,

@@ -42,21 +42,17 @@ def parse_opareport(text: str) -> FabricMap:
     for line in lines:
         start, second = FIRST.match(line), SECOND.match(line)
         if first is not None and second is not None:
-            _link(read, first, second)
+            ends = [_end(read, match) for match in (first, second)]
+            width = LANES_OF_RATE.get(first["rate"])
+            rate = (width, OPA100 if width else f"{first['rate']}g")
+            read.cable(ends[0], ends[1], rate)
+            read.cable(ends[1], ends[0], rate)
         elif first is not None:
             read.unknown.append(first[0])
         elif not (start or WITHOUT_LINK.search(line)):
             read.unknown.append(line)
         first = start
     return read.fabric(SOURCE, cut_off=bool(last) or first is not None)
-
-
-def _link(read: MapLines, first: "re.Match[str]", second: "re.Match[str]") -> None:
-    ends = [_end(read, match) for match in (first, second)]
-    width = LANES_OF_RATE.get(first["rate"])
-    rate = (width, OPA100 if width else f"{first['rate']}g")
-    read.cable(ends[0], ends[1], rate)
-    read.cable(ends[1], ends[0], rate)
 
 
 def _end(read: MapLines, match: "re.Match[str]") -> End:

@@ -114,11 +114,7 @@ def _next_switches(routes: Routes, tables: Tables) -> Places:
 
 
 def _broken(
-    adapters: Sequence[str],
-    names: dict[str, str],
-    leaves: Sequence[str],
-    bad: NDArray[np.bool_],
-    kind: FindingKind,
+    adapters: Sequence[str], names: dict[str, str], leaves: Sequence[str], bad: NDArray[np.bool_], kind: FindingKind
 ) -> list[Finding]:
     """One problem for all ways that are wrong in the same manner."""
     wrong = int(bad.sum())

@@ -206,7 +206,8 @@ class StartWays:
         return started
 
     def _otherwise(self, attempt: Callable[[str], Started], first: LaunchError) -> Started:
-        usual, others = _types()
+        listed = run(MPI_TYPES, timeout_s=COMMAND_TIMEOUT_S)
+        usual, others = other_types(listed.stdout + listed.stderr, run(CONFIG, timeout_s=COMMAND_TIMEOUT_S).stdout)
         self._fixed = True
         for way in (*others, *([MPIEXEC] if self._mpiexec else [])):
             try:
@@ -218,9 +219,3 @@ class StartWays:
             self.remark = f"The default of this site, --mpi={usual}, does not work ({first.what}): {used} was used."
             return started
         raise first
-
-
-def _types() -> tuple[str, Sequence[str]]:
-    """The site's own type, and the others that srun lists."""
-    listed = run(MPI_TYPES, timeout_s=COMMAND_TIMEOUT_S)
-    return other_types(listed.stdout + listed.stderr, run(CONFIG, timeout_s=COMMAND_TIMEOUT_S).stdout)

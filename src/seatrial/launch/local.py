@@ -36,13 +36,7 @@ class LocalLauncher:
     job = ""
 
     def __init__(
-        self,
-        mpi: Mpi,
-        probe: Path,
-        ranks: int,
-        *,
-        quick_facts: bool = False,
-        environment: Environment = NO_ENVIRONMENT,
+        self, mpi: Mpi, probe: Path, ranks: int, *, quick_facts: bool = False, environment: Environment = NO_ENVIRONMENT
     ) -> None:
         """`mpi`: as it is where mpirun is started; `environment`: what the probe is started in, facts are not read."""
         self._mpi = mpi

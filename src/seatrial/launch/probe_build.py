@@ -90,10 +90,7 @@ def build(mpi: Mpi, folder: Path, environment: Environment = NO_ENVIRONMENT) -> 
             new.chmod(0o755)
             new.replace(target)
     except OSError as error:
-        raise LaunchError(
-            f"The probe cannot be put into {folder}: {error.strerror}.",
-            OTHER_FOLDER,
-        ) from error
+        raise LaunchError(f"The probe cannot be put into {folder}: {error.strerror}.", OTHER_FOLDER) from error
     return target
 
 

@@ -61,14 +61,7 @@ class Measure(enum.StrEnum):
     PRODUCT = "dgemm", Trial.ARITHMETIC, FindingKind.SLOW_ARITHMETIC, FLOP_RATE, "DGEMM of all cores", 0.05
     NOISE = "noise", Trial.NOISE, FindingKind.HIGH_NOISE, SHARE, "noise of the noisiest core", 0.005
     OTHERS = "others", Trial.NOISE, FindingKind.HIGH_NOISE, SHARE, "processor time of other processes", 0.005
-    SWITCH = (
-        "pipe_switch",
-        Trial.PIPE,
-        FindingKind.SLOW_SCHEDULER,
-        LATENCY,
-        "pipe round trip on one core",
-        0.15,
-    )
+    SWITCH = ("pipe_switch", Trial.PIPE, FindingKind.SLOW_SCHEDULER, LATENCY, "pipe round trip on one core", 0.15)
     WAKE = "pipe_wake", Trial.PIPE, FindingKind.SLOW_SCHEDULER, LATENCY, "pipe round trip on two cores", 0.25
     TIMER = "timer_wake", Trial.SCHEDULER, FindingKind.SLOW_SCHEDULER, LATENCY, "delay of a wake-up from sleep", 0.25
     SLICE = (

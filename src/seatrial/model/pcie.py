@@ -2,14 +2,7 @@
 
 from functools import lru_cache
 
-ENCODINGS = {
-    2.5e9: 8 / 10,
-    5e9: 8 / 10,
-    8e9: 128 / 130,
-    16e9: 128 / 130,
-    32e9: 128 / 130,
-    64e9: 242 / 256,
-}
+ENCODINGS = {2.5e9: 8 / 10, 5e9: 8 / 10, 8e9: 128 / 130, 16e9: 128 / 130, 32e9: 128 / 130, 64e9: 242 / 256}
 """Raw transfers per second and lane -> the part that is left after line encoding.
 
 PCI Express Base Specification, physical layer: 8b/10b up to 5 GT/s, 128b/130b from 8 GT/s. At 64 GT/s nothing is

@@ -186,10 +186,7 @@ def _hop(element: ET.Element) -> PciHop:
     trained = links_of(rate) if rate else ()
     speed, width = trained[0] if len(trained) == 1 else (None, None)
     return PciHop(
-        address=_address(element),
-        current_transfers_per_s=speed,
-        current_width=width,
-        current_bytes_per_s=rate,
+        address=_address(element), current_transfers_per_s=speed, current_width=width, current_bytes_per_s=rate
     )
 
 

@@ -131,9 +131,7 @@ def facts_from_text(text: str, name: str) -> NodeFacts:
         processor=_processor(sections, processors),
         memory=MemoryFacts(dimms=dimms, source="dmidecode" if dimms else ""),
         system=SystemFacts(
-            firmware=_firmware(blocks, lines),
-            sensors=tuple(controller_sensors(lines)),
-            alarms=controller_alarms(lines),
+            firmware=_firmware(blocks, lines), sensors=tuple(controller_sensors(lines)), alarms=controller_alarms(lines)
         ),
     )
     return msgspec.structs.replace(facts, absent=_absent(facts))

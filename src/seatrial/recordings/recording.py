@@ -15,15 +15,7 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.writer import sentences_on
-from seatrial.files.inputs import (
-    ALL_FACTS_BYTES,
-    DESCRIPTION_BYTES,
-    Allowance,
-    BadInput,
-    as_text,
-    decoded,
-    read_input,
-)
+from seatrial.files.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES, Allowance, BadInput, as_text, decoded, read_input
 from seatrial.files.owners import temporary_folder
 from seatrial.files.writing import rename_folder, replace_file, tentative_folder
 from seatrial.model import formats

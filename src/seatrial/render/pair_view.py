@@ -1,6 +1,6 @@
 """What the reports of one pair have in common: JSON fields, lines, and the pair as a test case."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -9,7 +9,7 @@ from seatrial.model import subject, units
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.run import RunInfo
 from seatrial.render.finding_text import sentence_of
-from seatrial.render.report import Case, Paragraph
+from seatrial.render.report import Block, Case, Paragraph, Report
 
 
 class OutcomeFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,3 +71,26 @@ def pair_sentence(found: RecordOutcome, plain: str) -> str:
 def limit_text(limit: Limit) -> str:
     """117.7 MB/s, set by Ethernet link."""
     return f"{units.bandwidth(limit.limit_bytes_per_s)}, set by {limit.binding}"
+
+
+def pair_report(
+    run: RunInfo,
+    outcome: RecordOutcome,
+    sentence: str,
+    payload: Callable[[], msgspec.Struct],
+    terminal: Callable[[int], Iterable[Block]],
+    page: Callable[[], Iterable[Block]],
+) -> Report:
+    """The report of a run on one pair; `sentence`: what follows the pair where nothing is at fault."""
+    return Report(
+        word=outcome.word,
+        sentence=pair_sentence(outcome, f"{outcome.pair[0]} to {outcome.pair[1]}: {sentence}"),
+        exit_code=outcome.exit_code,
+        run=run,
+        payload=payload,
+        terminal=terminal,
+        page=page,
+        about=run_line(run),
+        findings=tuple(outcome.findings),
+        cases=() if outcome.findings else (pair_case(outcome),),
+    )

@@ -170,11 +170,7 @@ def distinct_tables(tables: Iterable[Mapping[str, Value]]) -> list[Mapping[str, 
 
 
 def compare_values(
-    values: Mapping[str, Value],
-    what: str,
-    *,
-    show: Callable[[Value], str] = str,
-    worse: Worse[Value] | None = None,
+    values: Mapping[str, Value], what: str, *, show: Callable[[Value], str] = str, worse: Worse[Value] | None = None
 ) -> Iterator[Violation]:
     """Nodes whose value is worse than the majority's; without a majority one violation without a node.
 

@@ -128,14 +128,7 @@ def sbatch(
 
 
 def sbatch_alone(
-    node: str,
-    partition: str,
-    name: str,
-    script: str,
-    argv: Sequence[str],
-    *,
-    memory: bool,
-    request: SlurmRequest = ANY,
+    node: str, partition: str, name: str, script: str, argv: Sequence[str], *, memory: bool, request: SlurmRequest = ANY
 ) -> list[str]:
     """A job of one core of one node for a few minutes, beside others' jobs; prints its number.
 

@@ -253,7 +253,7 @@ def _changed(folder: Path, query: str) -> None:
     with opened() as connection:
         connection.execute(
             f"COPY (SELECT {query}) TO '{new}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 1000000, "
-            f"KV_METADATA {{journal_sha256: '{digest}'}})",
+            f"KV_METADATA {{journal_sha256: '{digest}'}})"
         )
     new.rename(path)
 

@@ -8,16 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.archive.journal import (
-    Entry,
-    NodeLost,
-    PairHung,
-    SessionStarted,
-    SurveyPlanned,
-    decode,
-    encode,
-    of_type,
-)
+from seatrial.archive.journal import Entry, NodeLost, PairHung, SessionStarted, SurveyPlanned, decode, encode, of_type
 from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import read_entries
 from seatrial.model.run import NodeState

@@ -85,10 +85,7 @@ WATER, SILICON = "gromacs-2022.5.log", "espresso-6.7.out"
 @pytest.mark.parametrize(
     ("made", "gate"),
     [
-        (
-            spoiled(PITZ, "for Ux, Initial residual = 1,", "for Ux, Initial residual = nan,"),
-            "not-a-number",
-        ),
+        (spoiled(PITZ, "for Ux, Initial residual = 1,", "for Ux, Initial residual = nan,"), "not-a-number"),
         (spoiled(PITZ, "ExecutionTime = ", "ExecutionTime = 0 s  was "), "run-too-short"),
         (spoiled(PITZ, "Number of cells = ", "Number of cells = 1"), "mesh-differs"),
         (spoiled("hpcc-1.5.0.out", "PASSED", "FAILED"), "residual-failed"),

@@ -147,19 +147,6 @@ def test_a_replayed_check_reports_and_exits_by_its_findings(seatrial: Seatrial, 
     assert [folder.name for folder in run_folders(archive)] == ["before", "again"]
 
 
-def test_a_replayed_healthy_run_exits_0(seatrial: Seatrial, archive: Path) -> None:
-    record(HEALTHY, archive, "before")
-    ran = seatrial("check", "--replay", "before")
-    assert "PASS" in ran.out
-
-
-def test_check_prints_one_json_object_and_nothing_beside_it(seatrial: Seatrial, archive: Path) -> None:
-    record(SICK, archive, "before")
-    report = seatrial("check", "--replay", "before", "--json", "--run", "again", code=1).data
-    assert (report["run"], report["exit_code"]) == ("again", 1)
-    assert report["findings"][0]["subject"] == "node:n2"
-
-
 def test_every_key_of_the_json_report_is_documented(seatrial: Seatrial, archive: Path) -> None:
     record(SICK, archive)
     documented = (ROOT / "docs" / "report.md").read_text()
@@ -175,21 +162,6 @@ def test_report_exits_as_the_check_did_and_writes_the_page(seatrial: Seatrial, a
     ran = seatrial("report", str(folder), "--html", str(page), code=1)
     assert f"Page: {page}" in ran.out
     assert page.read_text(encoding="utf-8").startswith("<!")
-
-
-def test_a_page_that_cannot_be_written_is_a_sentence(seatrial: Seatrial, archive: Path) -> None:
-    record(HEALTHY, archive)
-    page = "/proc/page.html"
-    ran = seatrial("report", "--html", page, code=2)
-    assert ran.out.startswith("PASS")
-    assert f"The page {page} cannot be written: No such file or directory." in ran.err
-
-
-def test_a_page_that_cannot_be_written_hides_no_finding(seatrial: Seatrial, archive: Path) -> None:
-    record(SICK, archive)
-    ran = seatrial("report", "--html", "/proc/page.html", code=1)
-    assert "n2" in ran.out
-    assert "cannot be written: No such file or directory." in ran.err
 
 
 def test_a_name_that_is_taken_is_refused_before_anything_is_measured(seatrial: Seatrial, archive: Path) -> None:

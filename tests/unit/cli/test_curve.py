@@ -134,11 +134,7 @@ def test_names_cannot_harm_the_page(archive: Path) -> None:
 
 @pytest.mark.parametrize(("everything", "verdict", "code"), [(0.5, "SLOW", 1), (1.2, "INVALID", 1), (0.8, "PASS", 0)])
 def test_verdicts_against_the_limit(
-    capsys: pytest.CaptureFixture[str],
-    archive: Path,
-    everything: float,
-    verdict: str,
-    code: int,
+    capsys: pytest.CaptureFixture[str], archive: Path, everything: float, verdict: str, code: int
 ) -> None:
     script(Pairwise(nodes=names(2), everything=everything))
     assert measured(capsys, archive, max_size="1MiB", per_octave=1)[0] == code

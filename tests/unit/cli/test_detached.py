@@ -259,11 +259,7 @@ def test_a_run_that_is_still_written_is_not_closed(slurm: SlurmScripts, archive:
 
 @pytest.mark.parametrize("quicker", [True, False])
 def test_who_collects_second_reports_what_the_first_has_closed(
-    slurm: SlurmScripts,
-    archive: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    seatrial: Seatrial,
-    quicker: bool,
+    slurm: SlurmScripts, archive: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial, quicker: bool
 ) -> None:
     submit()
     fill(abandoned(RunWriter(archive, info_of(CLUSTER, run="later"))), CLUSTER, sail(CLUSTER))

@@ -96,9 +96,7 @@ def broken_after(monkeypatch: pytest.MonkeyPatch, broken: Any) -> Any:
     return both
 
 
-def test_a_file_that_cannot_be_written_is_in_the_object_of_the_result(
-    seatrial: Seatrial,
-) -> None:
+def test_a_file_that_cannot_be_written_is_in_the_object_of_the_result(seatrial: Seatrial) -> None:
     _, out, err = seatrial("report", "run", "--html", "/proc/page.html", "--json", code=2)
     found = frame(out)
     assert (found["kind"], found["verdict"], found["exit_code"]) == ("check", "PASS", 2)

@@ -148,10 +148,7 @@ def test_runs_on_both_sides_of_the_line_are_inconclusive(capsys: pytest.CaptureF
     ("trouble", "said"), [({"unstartable": "eth1"}, "no route to host"), ({"silent_over": "eth1"}, "is left out")]
 )
 def test_a_rail_over_which_nothing_runs_does_not_cost_the_others(
-    capsys: pytest.CaptureFixture[str],
-    archive: Path,
-    trouble: dict[str, Any],
-    said: str,
+    capsys: pytest.CaptureFixture[str], archive: Path, trouble: dict[str, Any], said: str
 ) -> None:
     code, found, _ = measured(capsys, archive, pair_of(), trouble, run="r")
     assert (code, found["complete"], found["verdict"]) == (2, False, "NOT_RUN")

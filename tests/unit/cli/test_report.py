@@ -52,7 +52,7 @@ def test_a_missing_folder_is_refused_before_anything_is_measured(
     assert [folder.name for folder in archive.iterdir()] == ["run"]
 
 
-@pytest.mark.parametrize("option", ["--markdown", "--junit"])
+@pytest.mark.parametrize("option", ["--html", "--markdown", "--junit"])
 def test_a_file_that_cannot_be_written_does_not_hide_findings(
     option: str, archive: Path, tmp_path: Path, seatrial: Seatrial
 ) -> None:

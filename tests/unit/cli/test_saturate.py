@@ -49,10 +49,7 @@ class Shared(Cluster):
 
 
 def measured(
-    capsys: pytest.CaptureFixture[str],
-    archive: Path,
-    cluster: Cluster,
-    **options: Any,
+    capsys: pytest.CaptureFixture[str], archive: Path, cluster: Cluster, **options: Any
 ) -> tuple[int, dict[str, Any]]:
     launcher = ScriptedLauncher(cluster)
     use_launcher(launcher)

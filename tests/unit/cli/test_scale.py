@@ -80,13 +80,6 @@ def test_a_point_that_cannot_be_believed(
     assert gate in gates(printed)
 
 
-def test_lost_patches_are_named(tmp_path: Path, seatrial: Seatrial) -> None:
-    extra = '--> FOAM Warning : \n    Cannot find any patch or group names matching "motorBike.*"\n\n'
-    report(seatrial, files := written(tmp_path, curve(extra=extra)), ExitCode.FINDINGS)
-    text = " ".join(seatrial("judge", "--as", "scaling", *files, code=ExitCode.FINDINGS).out.split())
-    assert "patches are missing: motorBike.*" in text
-
-
 def test_meshes_are_compared(tmp_path: Path, seatrial: Seatrial) -> None:
     texts = {
         f"{ranks}.log": openfoam(ranks=ranks, seconds=80 / ranks, cells=cells)

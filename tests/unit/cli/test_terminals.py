@@ -76,11 +76,7 @@ def test_findings_are_printed_in_any_locale(locale: str, folder: Path) -> None:
 @pytest.mark.parametrize("columns", [80, 100, 132, 200])
 @pytest.mark.parametrize("words", [["report", "run"], ["facts", "--from", "facts"]], ids=" ".join)
 def test_lines_are_as_wide_as_the_terminal_at_most(
-    words: list[str],
-    columns: int,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    seatrial: Seatrial,
+    words: list[str], columns: int, folder: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("SEATRIAL_ARCHIVE", str(folder / "archive"))

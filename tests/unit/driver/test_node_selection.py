@@ -27,12 +27,7 @@ def left_out(reason: str, *nodes: str, cause: NodeCause = NodeCause.UNAVAILABLE)
     ],
 )
 def test_the_remedy_fits_what_is_missing(
-    there: tuple[str, ...],
-    reason: str,
-    cause: NodeCause,
-    remedy: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    there: tuple[str, ...], reason: str, cause: NodeCause, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     hosts = Hosts(nodes=there, left_out=left_out(reason, "n1", "n2", cause=cause) if reason else (), fabric=NO_FABRIC)

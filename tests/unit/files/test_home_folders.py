@@ -88,12 +88,7 @@ def test_a_folder_that_others_may_write_to_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "home", "expected"),
-    [
-        ("/s", "/h", "/s"),
-        ("", "/h", "/h/.local/state"),
-        ("s", "/h", "/h/.local/state"),
-    ],
+    ("state", "home", "expected"), [("/s", "/h", "/s"), ("", "/h", "/h/.local/state"), ("s", "/h", "/h/.local/state")]
 )
 def test_the_folder_of_runs(monkeypatch: pytest.MonkeyPatch, state: str, home: str, expected: str) -> None:
     told(monkeypatch, cache=None, home=home)

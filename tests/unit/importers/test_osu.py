@@ -137,8 +137,7 @@ AMBIGUOUS = ("two kinds", "matching")
 
 
 @pytest.mark.parametrize(
-    ("kind", "design"),
-    [each for each in itertools.product(NAMES, ["all", "upper", "matching"]) if each != AMBIGUOUS],
+    ("kind", "design"), [each for each in itertools.product(NAMES, ["all", "upper", "matching"]) if each != AMBIGUOUS]
 )
 def test_the_two_nodes_of_a_files_name(kind: str, design: str) -> None:
     nodes, form = NAMES[kind]

@@ -127,8 +127,7 @@ def test_columns_in_another_order_are_not_taken_for_the_usual_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "heading",
-    ["size,count,latency_us", "rank,core,bw_mb_s", "node,number,platform", "n1,thread,time", "x,y,time_s"],
+    "heading", ["size,count,latency_us", "rank,core,bw_mb_s", "node,number,platform", "n1,thread,time", "x,y,time_s"]
 )
 def test_a_heading_that_does_not_name_two_ends_is_refused(heading: str) -> None:
     rows = "".join(f"{a},{b},{10 + a}\n" for a in range(6) for b in range(6) if a != b)

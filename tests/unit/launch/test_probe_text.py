@@ -17,16 +17,7 @@ from seatrial.launch.probe_text import (
     parse_record,
 )
 from seatrial.model.errors import LaunchError
-from seatrial.model.measurement import (
-    Corruption,
-    GroupRound,
-    Kernel,
-    Needs,
-    Phase,
-    Round,
-    Shape,
-    Verification,
-)
+from seatrial.model.measurement import Corruption, GroupRound, Kernel, Needs, Phase, Round, Shape, Verification
 from seatrial.pairs.survey import BANDWIDTH
 
 NODES = ("n1", "n2", "n3")

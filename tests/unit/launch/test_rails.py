@@ -13,11 +13,7 @@ from seatrial.launch.rails import Transport, rail_environment, rail_manner, tran
         (Transport.OPEN_MPI_TCP, ["eth0", "eth1"], {"OMPI_MCA_btl_tcp_if_include": "eth0,eth1"}),
         (Transport.OPEN_MPI_VERBS, ["mlx4_0:2"], {"OMPI_MCA_btl_openib_if_include": "mlx4_0:2"}),
         (Transport.UCX, ["mlx5_0:1"], {"UCX_NET_DEVICES": "mlx5_0:1", "UCX_MAX_RNDV_RAILS": "1"}),
-        (
-            Transport.UCX,
-            ["mlx5_0:1", "mlx5_1:1"],
-            {"UCX_NET_DEVICES": "mlx5_0:1,mlx5_1:1", "UCX_MAX_RNDV_RAILS": "2"},
-        ),
+        (Transport.UCX, ["mlx5_0:1", "mlx5_1:1"], {"UCX_NET_DEVICES": "mlx5_0:1,mlx5_1:1", "UCX_MAX_RNDV_RAILS": "2"}),
         (
             Transport.OFI_TCP,
             ["eth1"],

@@ -8,8 +8,7 @@ from seatrial.model.unit_text import finite, is_number, is_row, number_of, whole
 
 
 @pytest.mark.parametrize(
-    ("text", "number"),
-    [("12", 12.0), ("1.", 1.0), (".5", 0.5), ("-1.5e-3", -0.0015), ("2.5D+3", 2500.0)],
+    ("text", "number"), [("12", 12.0), ("1.", 1.0), (".5", 0.5), ("-1.5e-3", -0.0015), ("2.5D+3", 2500.0)]
 )
 def test_numbers_as_programs_print_them(text: str, number: float) -> None:
     assert is_number(text) and number_of(f" {text} ") == number

@@ -82,13 +82,7 @@ def test_kernel_lists_that_refuse_single_byte_reads_are_read() -> None:
 
 def test_needs_no_home_no_path_and_no_folder(tmp_path: Path) -> None:
     done = subprocess.run(
-        ["/bin/sh", "-s"],
-        input=collector().encode(),
-        capture_output=True,
-        check=True,
-        cwd=tmp_path,
-        env={},
-        timeout=60,
+        ["/bin/sh", "-s"], input=collector().encode(), capture_output=True, check=True, cwd=tmp_path, env={}, timeout=60
     )
     assert parse_facts(done.stdout.decode()).complete
     assert done.stderr == b""

@@ -5,10 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.model.system import (
-    Library,
-    SoftwareFacts,
-)
+from seatrial.model.system import Library, SoftwareFacts
 from seatrial.model.words import Unknown
 from seatrial.node.frame import CommandOutput, Frame
 from seatrial.node.node import node_facts, read_kernel, read_software

@@ -133,8 +133,7 @@ def test_a_thousand_nodes_cost_less_than_a_second() -> None:
 
 words = st.sampled_from(["", "a", "b", "half", "up", "powersave", "performance", "SMT x; SMT y", "/", "/run/", "1.2.3"])
 nodes: st.SearchStrategy[NodeFacts] = values(
-    NodeFacts,
-    {**SCALARS, str: words, int: st.integers(0, 3), float: st.sampled_from([0.0, 1e9, 8e9, 16e9, 25e9])},
+    NodeFacts, {**SCALARS, str: words, int: st.integers(0, 3), float: st.sampled_from([0.0, 1e9, 8e9, 16e9, 25e9])}
 )
 
 

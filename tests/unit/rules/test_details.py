@@ -115,9 +115,7 @@ def test_an_ethernet_card_can_be_starved_too() -> None:
 )
 def test_governors(driver: str, governor: str, preference: str | None, good: bool) -> None:
     facts = processor(
-        frequency_driver=driver,
-        governors={governor: 16},
-        energy_preferences={preference: 16} if preference else {},
+        frequency_driver=driver, governors={governor: 16}, energy_preferences={preference: 16} if preference else {}
     )
     assert (of(FindingKind.GOVERNOR, odd(processor=facts)) == []) is good
 

@@ -59,10 +59,7 @@ PLANTED: dict[str, tuple[tuple[str, str], ...]] = {
 }
 """Kind of finding -> what stands in the stream, and what the fault makes of it."""
 
-COMPANY: dict[str, set[str]] = {
-    "no-subnet-manager": {"port-down"},
-    "memory-channel-empty": {"memory-differs"},
-}
+COMPANY: dict[str, set[str]] = {"no-subnet-manager": {"port-down"}, "memory-channel-empty": {"memory-differs"}}
 """What else may rightly be said of the same node."""
 
 

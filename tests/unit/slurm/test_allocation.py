@@ -179,10 +179,7 @@ def test_a_node_whose_prolog_fails_is_named_and_not_waited_for(commands: Command
 
 def test_nodes_that_were_woken_in_vain_are_named(commands: Commands, tmp_path: Path) -> None:
     argv = commands(GRANTED, "None")
-    script(
-        tmp_path / "sinfo",
-        "".join(f"echo 'n{place}|down~|main*|ResumeTimeout reached'\n" for place in (1, 2)),
-    )
+    script(tmp_path / "sinfo", "".join(f"echo 'n{place}|down~|main*|ResumeTimeout reached'\n" for place in (1, 2)))
     with pytest.raises(LaunchError, match=r"granted n\[1-3\], and n\[1-2\] did not wake up in time") as caught:
         obtain(argv, ("n1", "n2", "n3"), 30)
     assert "ResumeProgram" in caught.value.remedy

@@ -35,10 +35,7 @@ def test_a_state_that_we_do_not_know_is_no_end() -> None:
     assert (line.state, line.ended) == ("EXPEDITING", False)
 
 
-@pytest.mark.parametrize(
-    ("said", "code"),
-    [("slurm_load_jobs error: Invalid job id specified\n", 1), ("", 0)],
-)
+@pytest.mark.parametrize(("said", "code"), [("slurm_load_jobs error: Invalid job id specified\n", 1), ("", 0)])
 def test_a_job_that_slurm_knows_no_more(monkeypatch: pytest.MonkeyPatch, said: str, code: int) -> None:
     answer = Completed(argv=("squeue",), returncode=code, stdout="", stderr=said)
     monkeypatch.setattr(queue, "asked", lambda _: answer)

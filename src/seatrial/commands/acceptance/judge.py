@@ -93,11 +93,7 @@ class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge_item(
-    item: Item,
-    benchmark: Benchmark,
-    attempts: Sequence[Attempt],
-    baselines: Mapping[str, Output],
-    left: str = "",
+    item: Item, benchmark: Benchmark, attempts: Sequence[Attempt], baselines: Mapping[str, Output], left: str = ""
 ) -> ItemResult:
     """One benchmark. `baselines`: output of the runs that thresholds name; `left`: why runs are missing."""
     breaches = [(attempt.run, breach) for attempt in attempts for breach in attempt.output.breaches]

@@ -217,14 +217,9 @@ def _text(path: Path, words: Sequence[str], waiting: Callable[[str], None] | Non
     return read_text(path, TABLES_BYTES, path.parent)
 
 
-def _plain_name(metric: str) -> str:
-    """`bandwidth` of `bandwidth_bytes_per_s`."""
-    return UNITS_IN_NAME.sub("", metric).replace("_", " ")
-
-
 def _figure_name(metric: str, labels: Sequence[str]) -> str:
     """`bandwidth`, `latency max`: without labels that repeat the metric, or name what every tool prints first."""
-    plain = _plain_name(metric)
+    plain = UNITS_IN_NAME.sub("", metric).replace("_", " ")
     return " ".join((plain, *(label for label in labels if label not in ("", plain, USUAL))))
 
 

@@ -138,12 +138,7 @@ def _shared(name: str, shares: str) -> list[Finding]:
         f"The partition {name} shares nodes between jobs (OverSubscribe={shares}): other jobs may run beside this one."
     )
     return [
-        noted(
-            STEP,
-            FindingKind.PARTITION_REFUSES,
-            says,
-            "Choose another by --partition, or wait for a quiet time.",
-        )
+        noted(STEP, FindingKind.PARTITION_REFUSES, says, "Choose another by --partition, or wait for a quiet time.")
     ]
 
 
@@ -162,10 +157,7 @@ def _people(name: str, values: Mapping[str, str], user_id: int, groups: Collecti
     if values.get("ReqResv") == "YES":
         says = f"The partition {name} takes only jobs within a reservation (ReqResv)."
         found.append(_refuses(says, "Name one by SALLOC_RESERVATION, or choose another by --partition."))
-    for key, what, variable in (
-        ("AllowAccounts", "accounts", "SALLOC_ACCOUNT"),
-        ("AllowQos", "QOS", "SALLOC_QOS"),
-    ):
+    for key, what, variable in (("AllowAccounts", "accounts", "SALLOC_ACCOUNT"), ("AllowQos", "QOS", "SALLOC_QOS")):
         only = values.get(key, "ALL")
         if only not in ("ALL", ""):
             says = f"The partition {name} is only for the {what} {only} ({key})."

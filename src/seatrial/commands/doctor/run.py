@@ -209,11 +209,7 @@ class Doctor:
                 budget_s=longest_budget_s,
             )
         self.remarks += node_states.judge_nodes(
-            lines,
-            name,
-            settings.nodes,
-            jobs=answers.running_jobs,
-            resume_s=config_of(answers, "ResumeTimeout"),
+            lines, name, settings.nodes, jobs=answers.running_jobs, resume_s=config_of(answers, "ResumeTimeout")
         )
 
     def _vain(self) -> bool:

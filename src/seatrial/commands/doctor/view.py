@@ -10,12 +10,7 @@ from seatrial.model.words import count
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Findings, Lines, Report
 
-WEIGHTS = {
-    Verdict.PASS: "ok",
-    Verdict.NOTE: "note",
-    Verdict.BLOCKED: "blocked",
-    Verdict.NOT_RUN: "not tried",
-}
+WEIGHTS = {Verdict.PASS: "ok", Verdict.NOTE: "note", Verdict.BLOCKED: "blocked", Verdict.NOT_RUN: "not tried"}
 """The words of the JSON report."""
 OUT_OF_SERVICE = (FindingKind.NODE_DOWN, FindingKind.NODE_SILENT)
 PARTS = (("Obstacles", Verdict.BLOCKED), ("Not tried", Verdict.NOT_RUN), ("Worth knowing", Verdict.NOTE))

@@ -118,13 +118,7 @@ def submit_facts(site: SiteSettings, progress: Progress) -> Submitted:
     name = new_run_name(WHAT)
     run = site.run or name
     submitted = Submitted(
-        run=run,
-        what=WHAT,
-        name=f"seatrial-{name}",
-        user=this_user(),
-        at=now_text(),
-        nodes=nodes,
-        left_out=left_out,
+        run=run, what=WHAT, name=f"seatrial-{name}", user=this_user(), at=now_text(), nodes=nodes, left_out=left_out
     )
     with submission(site.archive, run, submitted.name, submitted.user) as folder:
         _prepare(folder, submitted, hosts, site)
@@ -196,13 +190,7 @@ def _hand_in(folder: Path, submitted: Submitted, site: SiteSettings, progress: P
                 continue
             try:
                 submit_alone(
-                    node,
-                    site.partition,
-                    submitted.name,
-                    str(script),
-                    words,
-                    memory=memory,
-                    request=site.slurm,
+                    node, site.partition, submitted.name, str(script), words, memory=memory, request=site.slurm
                 )
                 in_a_row = []
             except LaunchError as error:
@@ -271,8 +259,4 @@ def submitted_report(submitted: Submitted) -> Report:
 def collected_report(found: FactsCollected) -> Report:
     """The progress of a detached reading, for programs; PASS once every node is read."""
     whole = not (found.waiting or found.failed or found.left_out)
-    return Report(
-        run_name=found.run,
-        payload=lambda: found,
-        exit_code=ExitCode.PASS if whole else ExitCode.INCOMPLETE,
-    )
+    return Report(run_name=found.run, payload=lambda: found, exit_code=ExitCode.PASS if whole else ExitCode.INCOMPLETE)

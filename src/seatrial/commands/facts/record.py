@@ -54,7 +54,8 @@ def read_again(source: Path, nodes: Sequence[str], progress: Progress) -> tuple[
     outputs: dict[str, str] = {}
     if source.is_dir():
         described = read_gathered(source) or Gathered()
-        outputs = _raw(source)
+        paths = {name: source / RAW_FOLDER / name for name in RAW_FILES}
+        outputs = {name: text_of(path, source) for name, path in paths.items() if path.is_file()}
         read = msgspec.structs.replace(
             read,
             silent={**described.silent, **read.silent},
@@ -68,11 +69,6 @@ def read_again(source: Path, nodes: Sequence[str], progress: Progress) -> tuple[
         read = only(read, nodes, source)
         read = msgspec.structs.replace(read, texts={node: read.texts[node] for node in nodes if node in read.texts})
     return read, outputs
-
-
-def _raw(folder: Path) -> dict[str, str]:
-    found = {name: folder / RAW_FOLDER / name for name in RAW_FILES}
-    return {name: text_of(path, folder) for name, path in found.items() if path.is_file()}
 
 
 class GatherSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,11 +142,7 @@ def recording(
 
 def scrubbed_outputs(outputs: Mapping[str, str], fabric: Fabric, known: StandIns) -> dict[str, str]:
     """The raw outputs without names; of the topology only which node is attached to which leaf is kept."""
-    changed = {
-        "sinfo.txt": scrub_sinfo,
-        "sinfo-features.txt": scrub_features,
-        "ibnetdiscover.txt": scrub_fabric,
-    }
+    changed = {"sinfo.txt": scrub_sinfo, "sinfo-features.txt": scrub_features, "ibnetdiscover.txt": scrub_fabric}
     found = {name: change(outputs[name], known) for name, change in changed.items() if name in outputs}
     if "scontrol-show-topology.txt" in outputs:
         found["scontrol-show-topology.txt"] = topology_text(fabric, known)

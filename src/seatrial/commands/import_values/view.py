@@ -45,8 +45,7 @@ class ImportedFields(msgspec.Struct, frozen=True, kw_only=True):
 def import_report(imported: Imported) -> Report:
     """The report of the command: runs, files and metrics."""
     return Report(
-        payload=lambda: _fields(imported.batches, imported.runs, imported.already),
-        terminal=lambda _: _blocks(imported),
+        payload=lambda: _fields(imported.batches, imported.runs, imported.already), terminal=lambda _: _blocks(imported)
     )
 
 

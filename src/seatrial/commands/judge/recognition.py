@@ -191,16 +191,12 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
     return kinds
 
 
-def _is_json(text: str) -> bool:
-    return text.lstrip()[:1] in ("[", "{")
-
-
 def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
     """The kinds of a table in CSV or JSON, by its columns; none of one of configurations.
 
     Raises UsageError for what is not a table.
     """
-    if _is_json(text):
+    if text.lstrip()[:1] in ("[", "{"):
         value = json_value(text)
         if isinstance(value, dict) and isinstance(value.get("series"), list):
             return (Kind.SERIES,)

@@ -112,9 +112,7 @@ def _series_fields(judged: JudgedSeries) -> SeriesFields:
     end = len(judged.series.values)
     pieces = [
         msgspec.structs.replace(
-            piece,
-            first=judged.place(piece.first),
-            end=judged.place(piece.end) if piece.end < len(present) else end,
+            piece, first=judged.place(piece.first), end=judged.place(piece.end) if piece.end < len(present) else end
         )
         for piece in analysis.pieces
     ]

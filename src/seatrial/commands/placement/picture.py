@@ -108,10 +108,7 @@ def pictures(
 
 
 def _picture(
-    nodes: tuple[str, ...],
-    facts: NodeFacts | None,
-    ranks: Sequence[RankPlace],
-    wanted: Mapping[int, tuple[int, ...]],
+    nodes: tuple[str, ...], facts: NodeFacts | None, ranks: Sequence[RankPlace], wanted: Mapping[int, tuple[int, ...]]
 ) -> NodePicture:
     cores = known_cores(facts, ranks)
     ours = usable_cores(facts, ranks)

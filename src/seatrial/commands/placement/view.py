@@ -71,7 +71,10 @@ def placement_report(run: RunInfo, placement: Placement) -> Report:
         page=lambda: _page(run, placement),
         about=run_line(run),
         findings=placement.findings,
-        cases=_cases(placement),
+        cases=tuple(
+            Case(name=subject.node(node).text, verdict=Verdict.MEASURED)
+            for node in dict.fromkeys(row.node for row in placement.rows)
+        ),
     )
 
 
@@ -88,14 +91,6 @@ def placement_fields(run: RunInfo, placement: Placement) -> PlacementFields:
         hydra=advice.hydra if advice else (),
         intel_mpi=advice.intel if advice else (),
         rankfile=advice.rankfile if advice else "",
-    )
-
-
-def _cases(placement: Placement) -> tuple[Case, ...]:
-    """A case for each node whose ranks were read."""
-    return tuple(
-        Case(name=subject.node(node).text, verdict=Verdict.MEASURED)
-        for node in dict.fromkeys(row.node for row in placement.rows)
     )
 
 

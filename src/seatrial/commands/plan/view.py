@@ -29,7 +29,7 @@ def plan(archive: Path, wanted: str, effect: float, note: Callable[[str], None],
     chosen = find_runs(archive, runs or ALL_RUNS)
     is_kind = wanted in tuple(RunKind)
     if is_kind:
-        chosen = _of_kind(chosen, wanted)
+        chosen = msgspec.structs.replace(chosen, runs=tuple(run for run in chosen.runs if run.summary.kind == wanted))
     tables = [] if not chosen.runs else list(load_tables([chosen], note=note))
     if not is_kind:
         tables = [table for table in tables if table.metric.name.startswith(wanted)]
@@ -43,10 +43,6 @@ def plan(archive: Path, wanted: str, effect: float, note: Callable[[str], None],
     rows = [place for place, run in enumerate(chosen.runs) if run in alike]
     leaf_of = {node: leaf for run in alike for node, leaf in run.summary.leaf_of.items()}
     return plan_runs([run.summary for run in alike], [table.rows(rows) for table in tables], effect, leaf_of)
-
-
-def _of_kind(chosen: StoredSet, kind: str) -> StoredSet:
-    return msgspec.structs.replace(chosen, runs=tuple(run for run in chosen.runs if run.summary.kind == kind))
 
 
 def _that_measured(chosen: StoredSet, tables: Sequence[MetricTable]) -> tuple[StoredSet, list[MetricTable]]:

@@ -61,8 +61,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
 def list_report(rows: Sequence[RunRow], nothing: str) -> Report:
     """All runs. `nothing`: the sentence where there is none."""
     return Report(
-        payload=lambda: RunListFields(runs=tuple(rows)),
-        terminal=lambda width: _list_blocks(rows, nothing, width),
+        payload=lambda: RunListFields(runs=tuple(rows)), terminal=lambda width: _list_blocks(rows, nothing, width)
     )
 
 

@@ -53,10 +53,7 @@ LOSSES = 0.05, 0.5
 """Range of the losses of random faults."""
 FAULTY_SHARE = 0.1
 """Share of the parts of one kind, at least one, that random faults hit; the good ones remain the majority."""
-NAMED = {
-    True: (PartKind.NODE, PartKind.LINK, PartKind.UPLINK, PartKind.SPINE),
-    False: (PartKind.NODE, PartKind.UPLINK),
-}
+NAMED = {True: (PartKind.NODE, PartKind.LINK, PartKind.UPLINK, PartKind.SPINE), False: (PartKind.NODE, PartKind.UPLINK)}
 """Kinds that a check can name with and without the fabric's cables and routes."""
 
 

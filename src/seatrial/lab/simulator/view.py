@@ -15,12 +15,7 @@ from seatrial.render.escape import clean
 from seatrial.render.json import SubjectText, filled
 
 MEGABYTE = 1e6
-MATCHES = {
-    Match.NAMED: "named",
-    Match.IN_SET: "in a set",
-    Match.MISSED: "MISSED",
-    Match.UNSEEN: "never measured",
-}
+MATCHES = {Match.NAMED: "named", Match.IN_SET: "in a set", Match.MISSED: "MISSED", Match.UNSEEN: "never measured"}
 
 
 def trial_text(trial: FabricTrial) -> str:

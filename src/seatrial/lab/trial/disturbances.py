@@ -12,11 +12,7 @@ from seatrial.model.errors import SeatrialError
 from seatrial.process.process import python_program, run
 
 MOST_HOGS = 16
-WORK = (
-    "for _ in range(1_000_000): pass",
-    "copied[:] = source",
-    "subprocess.run(['true'])",
-)
+WORK = ("for _ in range(1_000_000): pass", "copied[:] = source", "subprocess.run(['true'])")
 """What hogs do, in turn: the first computes, the second copies memory, the third starts and ends programs."""
 LOOP = """
 import os, subprocess, sys

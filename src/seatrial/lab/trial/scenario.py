@@ -67,12 +67,7 @@ class ExpectSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         """The expected findings as the score takes them."""
         subjects = (self.subject,) if isinstance(self.subject, str) else self.subject
         kinds = (self.kind,) if isinstance(self.kind, str) else self.kind
-        return Expected(
-            kinds=kinds,
-            subjects=subjects,
-            direction=self.direction or "",
-            of_peers=self.of_peers,
-        )
+        return Expected(kinds=kinds, subjects=subjects, direction=self.direction or "", of_peers=self.of_peers)
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -81,9 +81,7 @@ def judge_environment(tried: Tried) -> tuple[EnvironmentFault, ...]:
 def _not_entered(tried: Tried) -> EnvironmentFault:
     if tried.late:
         return EnvironmentFault(
-            what=f"A start in {tried.environment.spec} failed: no task ended in time.",
-            remedy=WAITS,
-            fatal=True,
+            what=f"A start in {tried.environment.spec} failed: no task ended in time.", remedy=WAITS, fatal=True
         )
     outside = tried.environment.where is Where.OUTSIDE
     failures = sorted(set(launch_failures(tried.said).values()))

@@ -45,15 +45,7 @@ def mpirun_argv(
     open_mpi = mpi.family is Family.OPEN_MPI
     where = ["--wdir", folder] if open_mpi else ["-launcher", "ssh", "-rmk", "user", "-wdir", folder]
     return placed_argv(
-        mpi,
-        hosts,
-        ranks_per_host,
-        program,
-        root=root,
-        where=where,
-        bound=True,
-        options=options,
-        exported=exported,
+        mpi, hosts, ranks_per_host, program, root=root, where=where, bound=True, options=options, exported=exported
     )
 
 

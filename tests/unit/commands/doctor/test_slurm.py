@@ -155,8 +155,7 @@ def test_limits_that_are_kept_refuse_nobody() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "minutes"),
-    [("UNLIMITED", None), ("00:10:00", 10), ("2-01:30:00", 2970), ("30:00", 30), ("soon", None)],
+    ("text", "minutes"), [("UNLIMITED", None), ("00:10:00", 10), ("2-01:30:00", 2970), ("30:00", 30), ("soon", None)]
 )
 def test_times_of_slurm(text: str, minutes: int | None) -> None:
     assert partition.minutes_of(text) == minutes

@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 from seatrial.commands.facts.view import facts_report
 from seatrial.drift.fact_words import value_text
 from seatrial.model.errors import ExitCode
-from seatrial.model.facts import (
-    NodeFacts,
-    NumaNode,
-    PciKind,
-    ProcessorFacts,
-    Topology,
-)
+from seatrial.model.facts import NodeFacts, NumaNode, PciKind, ProcessorFacts, Topology
 from seatrial.model.system import ClockState, KernelFacts, Library, SoftwareFacts
 from seatrial.model.words import Unknown
 from seatrial.node.node import parse_facts

@@ -70,10 +70,7 @@ def test_a_named_node_stays_first_and_the_gap_follows(tmp_path: Path, seatrial: 
     first, data = judged(seatrial, tmp_path, table(ONE_RUN, factor=slow("n03")))
     assert (first, data["slow"]) == ("SLOW  n03 20 % below its peers, among 12 nodes; n07 has 1 of 3 runs", ["n03"])
     first, data = judged(seatrial, tmp_path, table(ONE_RUN, factor=slow("n07")))
-    assert (first, data["suspected"]) == (
-        "INCONCLUSIVE  n07 20 % below its peers; 2 more runs would decide",
-        ["n07"],
-    )
+    assert (first, data["suspected"]) == ("INCONCLUSIVE  n07 20 % below its peers; 2 more runs would decide", ["n07"])
 
 
 def emptied(text: str, *beginnings: str) -> str:

@@ -98,9 +98,7 @@ def test_a_condition_that_one_node_lacks_withholds_pass(tmp_path: Path, seatrial
 
 def test_two_columns_together_are_the_run(tmp_path: Path, seatrial: Seatrial) -> None:
     table = long_table(
-        {"node": nodes(8), "jobid": ["4711", "4712"], "iter": ["0", "1", "2"]},
-        lambda _: 50.0,
-        slow(0.8, node="n02"),
+        {"node": nodes(8), "jobid": ["4711", "4712"], "iter": ["0", "1", "2"]}, lambda _: 50.0, slow(0.8, node="n02")
     )
     verdict, data = judged(seatrial, tmp_path, table)
     assert (verdict, data["slow"], data["columns"][0]["runs"]) == ("SLOW", ["n02"], "jobid, iter")

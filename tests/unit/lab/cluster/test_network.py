@@ -4,12 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.lab.cluster.network import (
-    burst_bytes,
-    frames_per_skb,
-    shape_line,
-    tbf_rate_bit_per_s,
-)
+from seatrial.lab.cluster.network import burst_bytes, frames_per_skb, shape_line, tbf_rate_bit_per_s
 from tests.support.lab_hosts import tcp_limit_bytes_per_s
 
 RATES = st.floats(1e6, 100e9)

@@ -19,10 +19,7 @@ def test_only_the_key_of_the_lab_logs_in() -> None:
 
 def test_nodes_are_known_by_name_and_address() -> None:
     text = known_hosts(PLAN, {"n1": "ssh-ed25519 AAA lab-p-n1\n", "n2": "ssh-ed25519 BBB lab-p-n2\n"})
-    assert text.splitlines() == [
-        "n1,10.77.1.1 ssh-ed25519 AAA lab-p-n1",
-        "n2,10.77.1.2 ssh-ed25519 BBB lab-p-n2",
-    ]
+    assert text.splitlines() == ["n1,10.77.1.1 ssh-ed25519 AAA lab-p-n1", "n2,10.77.1.2 ssh-ed25519 BBB lab-p-n2"]
 
 
 def test_the_folder_of_ssh_is_replaced_only_where_the_lab_has_sshd() -> None:

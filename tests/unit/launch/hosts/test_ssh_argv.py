@@ -1,10 +1,6 @@
 """Argument lists of ssh and of mpirun over ssh, for both families of MPI."""
 
-from seatrial.launch.hosts.ssh_argv import (
-    mpirun_argv,
-    mpirun_variables,
-    ssh_argv,
-)
+from seatrial.launch.hosts.ssh_argv import mpirun_argv, mpirun_variables, ssh_argv
 from seatrial.launch.mpi import Family, Mpi
 from seatrial.launch.mpiexec import ending_with_parent, without_schedulers
 

@@ -79,12 +79,7 @@ def pair_maps(table: PairTable, located: Located, groups: Sequence[Sequence[str]
 
 
 def _map(
-    nodes: Sequence[str],
-    located: Located,
-    groups: Sequence[Sequence[str]],
-    metric: str,
-    values: Reals,
-    quality: Reals,
+    nodes: Sequence[str], located: Located, groups: Sequence[Sequence[str]], metric: str, values: Reals, quality: Reals
 ) -> Matrix:
     """`quality`: over the table's median, 1 for as good; 0 where nothing arrived, NaN where nothing was measured."""
     group_of = {name: f"group {number}" for number, group in enumerate(groups, 1) for name in group}

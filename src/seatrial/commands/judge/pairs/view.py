@@ -9,15 +9,7 @@ from seatrial.commands.judge.pairs.drawing import WORDS, pair_maps, table_findin
 from seatrial.judgement.wording import WAYS
 from seatrial.locate.classes import Classes
 from seatrial.model.errors import ExitCode
-from seatrial.model.pair_faults import (
-    Instability,
-    Located,
-    Method,
-    Observation,
-    Population,
-    Resolution,
-    Unstable,
-)
+from seatrial.model.pair_faults import Instability, Located, Method, Observation, Population, Resolution, Unstable
 from seatrial.model.pair_table import PairTable
 from seatrial.model.subject import FABRIC, Direction
 from seatrial.model.units import LATENCY, duration, quantity, share
@@ -160,7 +152,11 @@ def _open_lines(located: Located) -> Iterator[str]:
     """What is undecided, unstable, too small for a fault, or not judged."""
     for one in located.ambiguous[:MOST]:
         yield f"Undecided: {' or '.join(subject.text for subject in one.subjects)} ({share(one.loss_ratio)})"
-    yield from _population_lines(located.populations)
+    yield from [
+        f"Population {number} by {WORDS[one.metric]} ({count(len(one.nodes), 'node')}, at {share(one.ratio)}): "
+        f"{some(one.nodes, MOST)}."
+        for number, one in enumerate(located.populations, 1)
+    ]
     yield from _unstable_lines(located.unstable, located.unstable_pairs)
     yield from (_observation(one) for one in located.observations[:MOST])
     if located.unjudged:
@@ -275,14 +271,6 @@ def _missing(located: Located) -> str:
 
 def _pairs(one: Resolution) -> str:
     return "ordered pairs" if one.directed else "pairs"
-
-
-def _population_lines(populations: Sequence[Population]) -> list[str]:
-    return [
-        f"Population {number} by {WORDS[one.metric]} ({count(len(one.nodes), 'node')}, at {share(one.ratio)}): "
-        f"{some(one.nodes, MOST)}."
-        for number, one in enumerate(populations, 1)
-    ]
 
 
 def _unstable_lines(unstable: Sequence[Unstable], pairs: int) -> list[str]:

@@ -1,7 +1,5 @@
 """Latency and bandwidth of one pair over message sizes, and a closer look at every step that may be a switch."""
 
-import msgspec
-
 from seatrial.commands.link.curve.judge import LinkCurve, fit_latency, judge_curve
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
@@ -26,17 +24,9 @@ MOST_STEPS = 10
 """Halvings of the gap around a switch; from half an octave to 2 % it takes 5."""
 
 
-class CurveOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The run and what it says."""
-
-    outcome: TwoNodesOutcome
-    curve: LinkCurve
-
-
-def run_curve(settings: CurveSettings, progress: Progress | None = None) -> CurveOutcome:
+def run_curve(settings: CurveSettings, progress: Progress | None = None) -> TwoNodesOutcome[LinkCurve]:
     """Carry out `seatrial link`; errors as of run_two_nodes."""
-    outcome = run_two_nodes(settings, lambda trial: _carry_out(trial, settings), progress)
-    return CurveOutcome(outcome=outcome, curve=judge_curve(outcome.recorded))
+    return run_two_nodes(settings, lambda trial: _carry_out(trial, settings), judge_curve, progress)
 
 
 def _carry_out(trial: TwoNodes, settings: CurveSettings) -> str:

@@ -15,15 +15,7 @@ from seatrial.model.run import RunInfo
 from seatrial.node.processor_sets import numbers
 from seatrial.render.curves import overlaid
 from seatrial.render.json import filled
-from seatrial.render.pair_view import (
-    PairOutcome,
-    design_note,
-    limit_fields,
-    limit_text,
-    pair_case,
-    pair_sentence,
-    run_line,
-)
+from seatrial.render.pair_view import PairOutcome, design_note, limit_fields, limit_text, pair_report
 from seatrial.render.plots import Plot, characters
 from seatrial.render.report import Block, Drawing, Findings, Lines, Paragraph, Report, Table, columns
 from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Break, Interval, Segment, Segmentation
@@ -79,23 +71,15 @@ class CurveFields(PairOutcome, frozen=True, kw_only=True):
 
 def curve_report(run: RunInfo, curve: LinkCurve) -> Report:
     """The whole report."""
-    return Report(
-        word=curve.word,
-        sentence=pair_sentence(curve, _sentence(curve)),
-        exit_code=curve.exit_code,
-        run=run,
-        payload=lambda: filled(
-            CurveFields,
-            curve,
-            run,
-            limit_fields(curve.limit),
-            latency=_segmentation(curve.latency) if curve.latency else None,
-        ),
+    plateau = f"{units.estimate(curve.plateau.bandwidth_bytes_per_s, units.BANDWIDTH)}: " if curve.plateau else ""
+    latency = _segmentation(curve.latency) if curve.latency else None
+    return pair_report(
+        run,
+        curve,
+        f"{plateau}{curve.reason}",
+        payload=lambda: filled(CurveFields, curve, run, limit_fields(curve.limit), latency=latency),
         terminal=lambda width: _terminal(curve, min(width, MOST_COLUMNS)),
         page=lambda: _page(run, curve),
-        about=run_line(run),
-        findings=curve.findings,
-        cases=() if curve.findings else (pair_case(curve),),
     )
 
 
@@ -110,12 +94,7 @@ def _segmentation(found: Segmentation) -> SegmentationFields:
 
 
 def _break(gap: Break) -> SizeBreak:
-    return filled(
-        SizeBreak,
-        gap,
-        at_bytes=round(gap.at_bytes),
-        interval_bytes=(gap.low_bytes, gap.high_bytes),
-    )
+    return filled(SizeBreak, gap, at_bytes=round(gap.at_bytes), interval_bytes=(gap.low_bytes, gap.high_bytes))
 
 
 def _terminal(curve: LinkCurve, width: int) -> Iterator[Block]:
@@ -184,13 +163,6 @@ def sizes_plot(
         marks=switches,
         mark_text="protocol switch",
     )
-
-
-def _sentence(curve: LinkCurve) -> str:
-    way = f"{curve.pair[0]} to {curve.pair[1]}"
-    if curve.plateau is None:
-        return f"{way}: {curve.reason}"
-    return f"{way}: {units.estimate(curve.plateau.bandwidth_bytes_per_s, units.BANDWIDTH)}: {curve.reason}"
 
 
 def summary(curve: LinkCurve) -> list[tuple[str, str]]:

@@ -1,7 +1,5 @@
 """One, two, four, ... ranks of a node sending to as many of another, all at once."""
 
-import msgspec
-
 from seatrial.commands.link.saturate.judge import Saturation, judge_saturation
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
@@ -24,17 +22,9 @@ from seatrial.pairs.rank_pairs import (
 from seatrial.pairs.sizes import FEWEST_REPETITIONS, REPETITIONS, Pace
 
 
-class SaturateOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The run and what it says."""
-
-    outcome: TwoNodesOutcome
-    saturation: Saturation
-
-
-def run_saturate(settings: SaturateSettings, progress: Progress | None = None) -> SaturateOutcome:
+def run_saturate(settings: SaturateSettings, progress: Progress | None = None) -> TwoNodesOutcome[Saturation]:
     """Carry out `seatrial link --ranks-per-node`; errors as of run_two_nodes."""
-    outcome = run_two_nodes(settings, lambda trial: _carry_out(trial, settings), progress)
-    return SaturateOutcome(outcome=outcome, saturation=judge_saturation(outcome.recorded))
+    return run_two_nodes(settings, lambda trial: _carry_out(trial, settings), judge_saturation, progress)
 
 
 def _carry_out(trial: TwoNodes, settings: SaturateSettings) -> str:

@@ -12,15 +12,7 @@ from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 from seatrial.render.curves import runs_text
 from seatrial.render.json import filled
-from seatrial.render.pair_view import (
-    PairOutcome,
-    design_note,
-    limit_fields,
-    limit_text,
-    pair_case,
-    pair_sentence,
-    run_line,
-)
+from seatrial.render.pair_view import PairOutcome, design_note, limit_fields, limit_text, pair_report
 from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
 from seatrial.render.report import Block, Findings, Lines, Report, Table, columns
 from seatrial.statistics.max_rate import MaxRate
@@ -47,13 +39,10 @@ class SaturationFields(PairOutcome, frozen=True, kw_only=True):
 
 def saturation_report(run: RunInfo, saturation: Saturation) -> Report:
     """The whole report."""
-    return Report(
-        word=saturation.word,
-        sentence=pair_sentence(
-            saturation, f"{saturation.pair[0]} to {saturation.pair[1]}: {_most(saturation)}{saturation.reason}"
-        ),
-        exit_code=saturation.exit_code,
-        run=run,
+    return pair_report(
+        run,
+        saturation,
+        f"{_most(saturation)}{saturation.reason}",
         payload=lambda: filled(
             SaturationFields,
             saturation,
@@ -64,9 +53,6 @@ def saturation_report(run: RunInfo, saturation: Saturation) -> Report:
         ),
         terminal=lambda _: _terminal(saturation),
         page=lambda: _page(run, saturation),
-        about=run_line(run),
-        findings=saturation.findings,
-        cases=() if saturation.findings else (pair_case(saturation),),
     )
 
 

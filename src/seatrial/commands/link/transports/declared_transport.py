@@ -48,7 +48,7 @@ def read_declared(text: str) -> Declared | None:
         carriers, words = _intel(text)
     if not words and not compiled:
         return None
-    return Declared(carriers=_once(carriers), words=tuple(dict.fromkeys(words)), compiled=compiled)
+    return Declared(carriers=tuple(dict.fromkeys(carriers)), words=tuple(dict.fromkeys(words)), compiled=compiled)
 
 
 def _compiled(text: str) -> dict[str, tuple[str, ...]]:
@@ -112,7 +112,3 @@ def _intel(text: str) -> tuple[list[Carrier], list[str]]:
     if any(int(count) > 1 for count in INTEL_LOCAL.findall(text)):
         return [Carrier.SHARED_MEMORY], [*words, "shm"]
     return [INTEL_PROVIDERS.get(name.partition(";")[0], Carrier.OFI) for name in names], words
-
-
-def _once(carriers: Iterable[Carrier]) -> tuple[Carrier, ...]:
-    return tuple(dict.fromkeys(carriers))

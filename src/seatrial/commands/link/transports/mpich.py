@@ -10,12 +10,7 @@ from functools import partial
 from seatrial.commands.link.transports.components import MpiFamily, Stock, carrier_variant, leave_out
 from seatrial.model.transport import Carrier, Role, Variant
 
-VERBOSE = {
-    "UCX_LOG_LEVEL": "info",
-    "UCX_LOG_FILE": "stderr",
-    "FI_LOG_LEVEL": "info",
-    "FI_LOG_SUBSYS": "core",
-}
+VERBOSE = {"UCX_LOG_LEVEL": "info", "UCX_LOG_FILE": "stderr", "FI_LOG_LEVEL": "info", "FI_LOG_SUBSYS": "core"}
 UCX_NAMES = {Carrier.SHARED_MEMORY: "sm", Carrier.TCP: "tcp", Carrier.VERBS: "ib"}
 """UCX's names of whole kinds of transports."""
 PROVIDERS = {Carrier.TCP: "tcp", Carrier.VERBS: "verbs", Carrier.PSM2: "psm2"}

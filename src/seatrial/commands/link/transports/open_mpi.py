@@ -80,10 +80,7 @@ def carriers(stock: Stock) -> tuple[Carrier, ...]:
 
 
 def _candidates(stock: Stock) -> tuple[Carrier, ...]:
-    extra = {
-        Carrier.PSM2: stock.has("mtl", "psm2"),
-        Carrier.VERBS: stock.has("btl", "openib"),
-    }
+    extra = {Carrier.PSM2: stock.has("mtl", "psm2"), Carrier.VERBS: stock.has("btl", "openib")}
     return (*carriers(stock), *(one for one, there in extra.items() if there))
 
 

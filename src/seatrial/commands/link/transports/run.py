@@ -11,19 +11,13 @@ from seatrial.commands.link.transports.judge import Transports, TransportsByRail
 from seatrial.driver.node_selection import enough
 from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.two_nodes import Pair, pick_ends
+from seatrial.driver.two_nodes import Pair, TwoNodesOutcome, pick_ends
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.run import RunInfo, RunKind, run_kind
+from seatrial.model.run import RunKind, run_kind
 from seatrial.model.settings import TransportsSettings
 
-
-class TransportsOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The run and its judgement."""
-
-    folder: Path
-    run: RunInfo
-    found: Transports | TransportsByRail
+TransportsOutcome = TwoNodesOutcome[Transports | TransportsByRail]
 
 
 def run_transports(settings: TransportsSettings, progress: Progress | None = None) -> TransportsOutcome:
@@ -63,8 +57,7 @@ def place(settings: TransportsSettings, launcher: Launcher, hosts: Hosts) -> tup
     """Nodes to get hold of, the pair of ranks to measure, and ranks a node. Raises UsageError, SeatrialError."""
     if settings.rails is not None and (settings.within or launcher.name == "local"):
         raise UsageError(
-            "--rails: two ranks of one node have no rails between them.",
-            "Leave --rails out, or name two nodes.",
+            "--rails: two ranks of one node have no rails between them.", "Leave --rails out, or name two nodes."
         )
     if launcher.name == "local":
         first, second, *_ = hosts.nodes

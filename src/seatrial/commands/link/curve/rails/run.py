@@ -1,7 +1,5 @@
 """`link --rails`: one pair over each of its rails alone and over all of them, alternating from launch to launch."""
 
-import msgspec
-
 from seatrial.commands.link.curve.rails.judge import RailComparison, judge_rails
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
@@ -14,17 +12,9 @@ from seatrial.model.settings import RailsSettings
 from seatrial.pairs.rails import RailDesign, rail_design, rail_rounds, rail_schedule, rail_variants
 
 
-class RailsOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The run and what it says."""
-
-    outcome: TwoNodesOutcome
-    comparison: RailComparison
-
-
-def run_rails(settings: RailsSettings, progress: Progress | None = None) -> RailsOutcome:
+def run_rails(settings: RailsSettings, progress: Progress | None = None) -> TwoNodesOutcome[RailComparison]:
     """Carry out `seatrial link --rails`; errors as of run_two_nodes."""
-    outcome = run_two_nodes(settings, lambda trial: _carry_out(trial, settings), progress)
-    return RailsOutcome(outcome=outcome, comparison=judge_rails(outcome.recorded))
+    return run_two_nodes(settings, lambda trial: _carry_out(trial, settings), judge_rails, progress)
 
 
 def _carry_out(trial: TwoNodes, settings: RailsSettings) -> str:

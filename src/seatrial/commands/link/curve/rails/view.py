@@ -15,16 +15,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.render.json import filled
-from seatrial.render.pair_view import (
-    PairOutcome,
-    PathLimitFields,
-    design_note,
-    limit_fields,
-    limit_text,
-    pair_case,
-    pair_sentence,
-    run_line,
-)
+from seatrial.render.pair_view import PairOutcome, PathLimitFields, design_note, limit_fields, limit_text, pair_report
 from seatrial.render.plots import Plot
 from seatrial.render.report import Block, Findings, Lines, Report, Table, columns
 
@@ -54,11 +45,10 @@ class RailsFields(PairOutcome, frozen=True, kw_only=True):
 
 def rails_report(run: RunInfo, comparison: RailComparison) -> Report:
     """The whole report."""
-    return Report(
-        word=comparison.word,
-        sentence=pair_sentence(comparison, f"{comparison.pair[0]} to {comparison.pair[1]}: {comparison.reason}"),
-        exit_code=comparison.exit_code,
-        run=run,
+    return pair_report(
+        run,
+        comparison,
+        comparison.reason,
         payload=lambda: filled(
             RailsFields,
             comparison,
@@ -67,9 +57,6 @@ def rails_report(run: RunInfo, comparison: RailComparison) -> Report:
         ),
         terminal=lambda _: (*_findings(comparison), Lines(rows=tuple(summary(comparison)))),
         page=lambda: _page(run, comparison),
-        about=run_line(run),
-        findings=tuple(comparison.findings),
-        cases=() if comparison.findings else (pair_case(comparison),),
     )
 
 
