@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.assessment import Assessor, on_one_machine
-from seatrial.commands.check.comparisons import comparisons
 from seatrial.commands.check.earlier import compare, slower_findings
 from seatrial.commands.check.findings import (
     FindingInputs,
@@ -17,12 +16,13 @@ from seatrial.commands.check.findings import (
     unstable_link,
     waits_for_processor,
 )
+from seatrial.commands.check.headline import comparisons
 from seatrial.commands.check.leaf_comparison import EFFECT
+from seatrial.commands.check.next_experiments import only_proved
 from seatrial.commands.check.notes import make_notes, powers, unsure_notes
 from seatrial.commands.check.own_job import job_findings
 from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reason
-from seatrial.commands.check.rail_suspects import told_by_rail
-from seatrial.commands.check.require_retest import only_proved
+from seatrial.commands.check.rail_measurement import told_by_rail
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.commands.check.unmeasured_pairs import (
     capped_notes,

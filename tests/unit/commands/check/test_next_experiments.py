@@ -11,10 +11,12 @@ from seatrial.commands.check.next_experiments import (
     cables_seen_once,
     contended,
     crowded,
+    not_seen,
+    only_proved,
     plan_retest,
+    retests,
     still_crowded,
 )
-from seatrial.commands.check.require_retest import not_seen, only_proved, retests
 from seatrial.commands.check.retest_verdicts import prove_bandwidth
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.launcher import SimulatedLauncher
