@@ -6,11 +6,10 @@ from typing import Literal
 
 import msgspec
 
-from seatrial.commands.check.earlier import before_text
 from seatrial.commands.check.headline import answer, could_show, machine, medians
+from seatrial.judgement.past import references_text
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import (
-    Before,
     Judgement,
     Loaded,
     NodeVerdict,
@@ -54,7 +53,7 @@ def _lines(run: RunInfo, own: OwnJob, judgement: Judgement, facts: Mapping[str, 
     for label, text in (
         ("All pairs", medians(judgement)),
         ("Would have been seen", could_show(judgement)),
-        ("Before", before_text(own, judgement.before)),
+        ("Before", _before(run, judgement)),
         ("MPI", run.mpi_library),
         ("Kernel", _few({known.kernel for known in facts.values()})),
         ("Processor", _few({known.cpu_model for known in facts.values()})),
@@ -65,9 +64,14 @@ def _lines(run: RunInfo, own: OwnJob, judgement: Judgement, facts: Mapping[str, 
     yield f"All numbers: seatrial report {shlex.quote(run.run)} --json"
 
 
-def job_rows(own: OwnJob, judgement: Judgement) -> Iterator[tuple[str, str]]:
+def _before(run: RunInfo, judgement: Judgement) -> str:
+    """What the nodes did before; empty where no earlier run is known."""
+    return references_text(run.past, judgement.past) if run.past and judgement.past else ""
+
+
+def job_rows(run: RunInfo, own: OwnJob, judgement: Judgement) -> Iterator[tuple[str, str]]:
     """Label and text of what was seen of the job, for the report."""
-    yield "before", before_text(own, judgement.before) or "no earlier run of these nodes is in the archive"
+    yield "before", _before(run, judgement) or "no earlier run of these nodes is in the archive"
     if own.steps:
         yield (
             "beside it",
@@ -141,7 +145,6 @@ class CheckFields(msgspec.Struct, frozen=True, kw_only=True):
     loaded: Loaded | None
     trials: TrialFields | None
     own_job: OwnJobFields | None
-    before: tuple[Before, ...]
     past: PastFields | None
     notes: tuple[str, ...]
     lost: tuple[NodeState, ...]

@@ -13,7 +13,7 @@ from seatrial.judgement.nodes.storage import broken_text
 from seatrial.judgement.past import references_text
 from seatrial.locate.references import References
 from seatrial.model import units
-from seatrial.model.judgement import Before, Doubt, Judgement, PairVerdict, VerdictBasis, Withheld
+from seatrial.model.judgement import Doubt, Judgement, PairVerdict, VerdictBasis, Withheld
 from seatrial.model.measurement import Kernel, Measurement
 from seatrial.model.node_trials import USEFUL, Measure, NodeTrials
 from seatrial.model.past import Past, PastRatio
@@ -31,20 +31,16 @@ def comparisons(
     recorded: RecordedRun,
     pairs: Sequence[PairVerdict],
     references: References,
-    before: Sequence[Before],
     past: Sequence[PastRatio],
 ) -> VerdictBasis:
     """Counted over the pairs whose bandwidth was measured. Ranks of one machine are not peers."""
     measured = [pair for pair in pairs if pair.bandwidth_bytes_per_s]
-    earlier = {run for one in before for run in one.runs}
-    if recorded.info.past and past:
-        earlier |= {one.run for one in recorded.info.past.runs}
     peers = references.alike and references.bandwidth is not None
     return VerdictBasis(
         pairs=len(measured),
         with_limit=sum(pair.limit is not None for pair in measured),
         with_peers=len(measured) if peers else 0,
-        earlier_runs=len(earlier),
+        earlier_runs=len(recorded.info.past.runs) if recorded.info.past and past else 0,
         verified_bytes=sum(map(verified_bytes, recorded.measurements)),
     )
 
@@ -106,7 +102,7 @@ def headline(run: RunInfo, judgement: Judgement, acts: Mapping[str, str] = NO_AC
         what = [return_answer(names, judgement, what[0], acts)]
         if all(may_return(name, judgement) is not None for name in names):
             return CheckHeadline(word=word, what=what[0])
-    elif verdict is Verdict.PASS and run.past and judgement.past:
+    elif verdict is Verdict.PASS and run.past and judgement.past and run.own_job is None:
         what = [f"{what[0]}; {_references(run.past, judgement)}"]
     lost = judgement.lost or run.lost
     if lost:

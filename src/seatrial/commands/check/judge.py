@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.assessment import Assessor, on_one_machine
-from seatrial.commands.check.earlier import compare, slower_findings
 from seatrial.commands.check.findings import (
     FindingInputs,
     high_latency,
@@ -85,8 +84,6 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     judged = _pair_verdicts(recorded, evidence, references, suspicion)
     pairs = with_corruption(with_reasons(judged, recorded.info.capped_pairs), corrupt_flows(recorded.measurements))
     pairs = without_unnamed(pairs, [*measured, *loaded.findings], references.fabric)
-    before = compare(recorded.info.own_job, judge_nodes(recorded, pairs, findings))
-    findings += slower_findings(before, findings, recorded.facts)
     findings += (past := judge_past(recorded, judge_nodes(recorded, pairs, ()), trials, findings)).findings
     return Judgement(
         pairs=pairs,
@@ -113,9 +110,8 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         powers=powers(references, suspicion),
         thresholds=tuple(_thresholds(references)),
         populations=_populations(suspicion),
-        before=before,
         past=past.ratios,
-        compared=comparisons(recorded, pairs, references, before, past.ratios),
+        compared=comparisons(recorded, pairs, references, past.ratios),
     )
 
 

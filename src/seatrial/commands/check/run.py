@@ -35,9 +35,9 @@ from seatrial.driver.node_selection import allocation_s, enough, sampled, what_i
 from seatrial.driver.pair_program import OPTION, PairStarts, first_figure
 from seatrial.driver.past import (
     asked_for,
-    earlier_runs,
     find_past,
     hurry,
+    last_runs,
     look_at_job,
     own_past,
     soon,
@@ -282,9 +282,8 @@ class Check(Run):
             return
         self.progress.stage("Looking at the job, and at earlier runs of its nodes")
         view = look_at_job(self._launcher, self.measurer.nodes)
-        earlier = earlier_runs(self._settings.archive, self._writer.info)
-        view = msgspec.structs.replace(view, earlier=earlier)
-        self._writer.describe(msgspec.structs.replace(self._writer.info, own_job=view))
+        past = last_runs(self._settings.archive, self._writer.info)
+        self._writer.describe(msgspec.structs.replace(self._writer.info, own_job=view, past=past))
 
     def _survey_passes(self, plan: SurveyPlan, deadline: float) -> bool:
         """All pairs once, and again only as long as noise hides the practical effect."""

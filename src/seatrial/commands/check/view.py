@@ -177,7 +177,7 @@ def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts])
         if known:
             yield label, known
     if own := run.own_job:
-        yield from job_rows(own, judgement)
+        yield from job_rows(run, own, judgement)
     yield from tables.loaded_rows(judgement.loaded)
     for state in judgement.lost or run.lost:
         yield "not measured", f"{state.node}: {state.reason}" + ("" if state.fault else " (no fault)")
