@@ -154,10 +154,10 @@ MECHANISMS = (
     rule("parts cleared of loss", "suspects._cleared", nothing(frozenset())),
     rule("pairs excused by loss", "suspects.excused_pairs", nothing(set())),
     rule("only what was measured again", "judge.only_proved", lambda suspicion, _: (suspicion, [])),
-    rule("later everywhere in the last look", "survey_suspects.later_everywhere", nothing(1.0)),
+    rule("later everywhere in the last look", "survey.later_everywhere", nothing(1.0)),
     Mechanism(
         name="old retests forgotten after the last look",
-        place=CHECK + "survey_suspects.Survey._forget_old_retests",
+        place=CHECK + "survey.Survey._forget_old_retests",
         without=nothing(None),
         state=lambda survey: [*map(id, survey.evidence.values()), *map(len, survey.retested.values())],
     ),

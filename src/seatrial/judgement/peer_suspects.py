@@ -20,13 +20,13 @@ from seatrial.judgement.association import adjusted_known, by_count, cost_of, he
 from seatrial.model.facts import NodeFacts
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Finding, FindingKind
-from seatrial.model.words import count, natural_sorted, some
+from seatrial.model.words import MOST_NAMED, count, natural_sorted, some
 
 ERROR_RATE = 0.05
 """Share of false ones among the suspects that are called proved; with no true one, the chance to name any."""
 LEAST_WEIGHT = 20
 """Facts of less weight have no known effect on speed; they are named only where the nodes prove an association."""
-MOST_FACTS, MOST_LISTED, MOST_NODES, MOST_SUSPECTS = 20, 4, 6, 3
+MOST_FACTS, MOST_SUSPECTS = 20, 3
 FEWEST_SLOW = 2
 """A single slow node differs from its peers in whatever it alone has."""
 
@@ -110,7 +110,7 @@ def _held(fact: str, holders: Holders, everyone: Mapping[str, NodeFacts]) -> Ite
             yield readable, PeerFact(fact=fact, value=value, usual=usual)
     if usual_nodes and len(holders) > 2 and odd:
         values = [value_text(fact, value) for value, nodes in holders if nodes != usual_nodes]
-        yield tuple(sorted(odd)), PeerFact(fact=fact, value=some(values, MOST_LISTED), usual=usual)
+        yield tuple(sorted(odd)), PeerFact(fact=fact, value=some(values), usual=usual)
 
 
 def _suspect(nodes: tuple[str, ...], held: Sequence[PeerFact], slow: Set[str], everyone: Set[str]) -> PeerSuspect:
@@ -219,8 +219,8 @@ def _who(suspect: PeerSuspect) -> str:
 
 
 def _names(nodes: Sequence[str]) -> str:
-    if len(nodes) > MOST_NODES:
-        return some(nodes, MOST_NODES)
+    if len(nodes) > MOST_NAMED:
+        return some(nodes)
     return " and ".join(filter(None, (", ".join(nodes[:-1]), nodes[-1])))
 
 
@@ -233,7 +233,7 @@ def _what(suspect: PeerSuspect, *, p_value: bool = False) -> str:
     text = f"{fact_name(named.fact)} {value}"
     text += f" ({'; '.join(filter(None, (usual, chance)))})" if usual or chance else ""
     others = [fact_name(each.fact) for each in suspect.facts[1:]]
-    return f"{text}, and differ together with it in {some(others, MOST_LISTED)}" if others else text
+    return f"{text}, and differ together with it in {some(others)}" if others else text
 
 
 def _value(named: PeerFact) -> str:

@@ -8,18 +8,15 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.significance import HALF_NORMAL
+from seatrial.locate.thresholds import BEST_PAIRS, RUN_SCATTER
 from seatrial.model.pair_table import Flags, Reals
 from seatrial.statistics.estimates import array_median, robust_scale
 
 Pair = tuple[str, str]
-UPPER = 0.75
-"""A node is as good as this quantile of its pairs: with 40 % of all nodes slow, 60 % of its partners are good."""
 TAIL = 0.54
 """Median excess of normal values over their 58th to 75th percentile, in standard deviations: 0.48 to 0.61."""
 CORE = 4.5
 """Standard deviations around the reference within which a pair counts as healthy."""
-LEAST_SCATTER = 0.0005
-"""What repeated runs of one pair scatter on the quietest public cluster."""
 FEWEST_EXCESSES = 3
 MOST_ROUNDS = 10
 
@@ -81,7 +78,7 @@ class PeerTable:
             return None
         rough = self._rough(every, measured)
         scatter = min(_above(every, rough), self._directions(logs), _better_half(every))
-        scatter = max(scatter if np.isfinite(scatter) else _few(every), LEAST_SCATTER)
+        scatter = max(scatter if np.isfinite(scatter) else _few(every), RUN_SCATTER)
         core = every
         for _ in range(MOST_ROUNDS):
             core = every[every > rough - CORE * scatter]
@@ -93,13 +90,13 @@ class PeerTable:
         return PeerScatter(log=array_median(core), scatter=scatter)
 
     def _rough(self, logs: Reals, measured: Flags) -> float:
-        """The median over nodes of each node's UPPER quantile."""
+        """The median over nodes of each node's BEST_PAIRS quantile."""
         node = np.concatenate([np.array(self._source)[measured], np.array(self._target)[measured]])
         both = np.concatenate([logs, logs])
         ordered = both[np.lexsort((-both, node))]
         count = np.bincount(node)
         first = np.cumsum(count) - count
-        place = np.maximum(np.ceil((1 - UPPER) * count).astype(np.intp) - 1, 0)
+        place = np.maximum(np.ceil((1 - BEST_PAIRS) * count).astype(np.intp) - 1, 0)
         paces = np.sort(ordered[(first + place)[count > 0]])
         return float(paces[len(paces) // 2])
 

@@ -25,7 +25,7 @@ from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth
 from seatrial.model.verdict import Verdict
-from seatrial.statistics.estimates import WANTED_CONFIDENCE, median
+from seatrial.statistics.estimates import CONFIDENCE, median
 
 
 class PeerLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -215,7 +215,7 @@ def against_gate(measured: Estimate, limit: Limit | None, slowest: float | None 
     if limit is None or not impossible(measured.value, limit):
         return None
     lowest = measured.low if slowest is None else slowest
-    certain = measured.confidence >= WANTED_CONFIDENCE and impossible(measured.low, limit)
+    certain = measured.confidence >= CONFIDENCE and impossible(measured.low, limit)
     return Verdict.INVALID if certain or lowest > GROSS_GATE * limit.gate_bytes_per_s else Verdict.INCONCLUSIVE
 
 

@@ -4,11 +4,11 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.rows import Rows
-from seatrial.locate.significance import ERROR_RATE, adjusted_p, critical_value
+from seatrial.locate.significance import adjusted_p, critical_value
 from seatrial.locate.thresholds import Effects
 from seatrial.model.pair_faults import Instability
 from seatrial.model.pair_table import Flags, Indices, Reals
-from seatrial.statistics.estimates import array_median
+from seatrial.statistics.estimates import ERROR_RATE, array_median
 from seatrial.statistics.power_tail import HEAVY_DEGREES, power_tail
 
 MOST_CHANCE = 0.01

@@ -11,9 +11,8 @@ import msgspec
 import numpy as np
 
 from seatrial.model.pair_table import Reals
+from seatrial.statistics.estimates import ERROR_RATE
 
-ERROR_RATE = 0.01
-"""Probability that any value of a healthy table counts as out: all values counted."""
 MOST_OUT = 0.25
 """Share of all values that can be out; more of them leave no tail to compare with."""
 TAIL = 2.0

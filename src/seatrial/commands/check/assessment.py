@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from seatrial.commands.check.survey_suspects import Survey, behind_slow_uplinks
+from seatrial.commands.check.survey import Survey
+from seatrial.commands.check.survey_suspects import behind_slow_uplinks
 from seatrial.commands.check.suspects import Suspicion, suspect_all
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.judgement.pair_limit import has_path_limits, limit_of_flow

@@ -16,7 +16,6 @@ from seatrial.commands.check.findings import (
     waits_for_processor,
 )
 from seatrial.commands.check.headline import comparisons
-from seatrial.commands.check.leaf_comparison import EFFECT
 from seatrial.commands.check.next_experiments import only_proved
 from seatrial.commands.check.notes import make_notes, powers, unsure_notes
 from seatrial.commands.check.own_job import job_findings
@@ -44,6 +43,7 @@ from seatrial.judgement.rank_deaths import judge_deaths
 from seatrial.judgement.rank_notes import first_ranks
 from seatrial.locate.evidence import MeasuredPair, Pair, deciding
 from seatrial.locate.references import References
+from seatrial.locate.thresholds import EFFECT
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict, Threshold
 from seatrial.model.measurement import Phase
 from seatrial.model.node_trials import NodeTrials

@@ -30,7 +30,6 @@ from seatrial.model.words import some
 from seatrial.pairs.next_pairs import Known, next_pairs
 from seatrial.pairs.separate_rounds import cables_known
 
-MOST_NAMED = 4
 OPEN = "suspected by the survey alone, not measured again"
 
 
@@ -58,7 +57,7 @@ def _left(wrong: str, suspects: Sequence[PartSuspect]) -> str:
     """Parts before single pairs."""
     names = [who(one) for one in sorted(suspects, key=lambda one: one.subject.kind is SubjectKind.PAIR)]
     return (
-        f"Suspected of being {wrong}, and not measured again: {some(names, MOST_NAMED)}. Let the check run to its end, "
+        f"Suspected of being {wrong}, and not measured again: {some(names)}. Let the check run to its end, "
         f"or give it more time with --budget."
     )
 

@@ -12,11 +12,9 @@ import msgspec
 from seatrial.locate.evidence import Pair
 from seatrial.locate.thresholds import EXPLAINED
 from seatrial.model.units import share
-from seatrial.statistics.estimates import median
+from seatrial.statistics.estimates import ERROR_RATE, median
 from seatrial.statistics.rank_sum import rank_sum_tail
 
-ERROR_RATE = 0.01
-"""Share of the nodes whose ranks wait no longer than others that is mistaken for nodes whose ranks do."""
 CROWDED = 0.9
 """Share of the time: if a rank waits this long, the little that is left of a core decides what a run delivers."""
 LEAST_EXCESS = 0.05

@@ -165,9 +165,6 @@ MOST_PASSING = 2000
 The attempts go on while any of them recovers, in at most this many rounds each: a retest takes far longer."""
 MOST_ATTEMPTS = 8
 """Attempts in all. The last ones are of one pair at a time, while traffic passes."""
-PASSING_ROUNDS = 2000
-"""If no two pairs shared a cable in the survey either, the first attempt takes this many rounds, or as many as there
-are pairs: at once, or within a second, it would meet the same traffic again."""
 
 
 def measure_without_contention(check: Growing, plan: SurveyPlan, deadline: float) -> None:
@@ -190,7 +187,7 @@ def measure_without_contention(check: Growing, plan: SurveyPlan, deadline: float
         draw.shuffle(pairs)
         at_once = max(at_once // FEWER, 1)
         if plan.separate:
-            rounds_wanted = PASSING_ROUNDS if step == 1 else MOST_PASSING // 2
+            rounds_wanted = MOST_PASSING if step == 1 else MOST_PASSING // 2
             at_once = max(at_once if step > 1 else 1, math.ceil(len(pairs) / rounds_wanted))
         found = apart(pairs, references.fabric, at_once)
         if step > 1 and len(found) > MOST_PASSING:

@@ -9,12 +9,13 @@ from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, li
 from seatrial.commands.check.processor_waits import explained
 from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_latency
 from seatrial.commands.check.second_look import SecondLook
-from seatrial.commands.check.survey_suspects import Survey, averaged, once_bad, set_apart
+from seatrial.commands.check.survey import Survey
+from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apart
 from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair, deciding, deciding_series
 from seatrial.locate.explanation import Blamed, Crossings, PartSuspect, blame, nodes_of, pair_suspects, suspects_of
 from seatrial.locate.references import References
-from seatrial.locate.thresholds import SCATTERS, UNIFORM_SHARE, WAVERING_SHARE
-from seatrial.locate.uplinks import UNLIKE, by_cables
+from seatrial.locate.thresholds import EFFECT, SCATTERS, UNIFORM_SHARE, WAVERING_SHARE
+from seatrial.locate.uplinks import by_cables
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
@@ -233,7 +234,7 @@ def _by_cables(
         return references.rate_over_peers(pair, max(median(runs), SHORTEST_S)) if runs else -math.inf
 
     line = references.bandwidth
-    return by_cables(suspects, references.fabric, over_peers, max(UNLIKE, SCATTERS * line.scatter if line else 0.0))
+    return by_cables(suspects, references.fabric, over_peers, max(EFFECT, SCATTERS * line.scatter if line else 0.0))
 
 
 def _slow_groups(

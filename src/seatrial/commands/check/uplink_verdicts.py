@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 import msgspec
 
 from seatrial.commands.check.findings import pair_names
-from seatrial.commands.check.leaf_comparison import EFFECT, LeafRatio
+from seatrial.commands.check.leaf_comparison import LeafRatio
 from seatrial.commands.check.leaf_loads import Key, apart, carried, is_light, loads, node_rates, rounds_of
 from seatrial.commands.check.loaded_scene import LoadState, Looks, scene_of
 from seatrial.judgement.wording import WAYS, link_remedy, sentence, who
 from seatrial.locate.evidence import MeasuredPair, Pair
 from seatrial.locate.explanation import PartSuspect
-from seatrial.locate.thresholds import RETEST_RUNS
+from seatrial.locate.thresholds import EFFECT, RETEST_RUNS
 from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import LeafLoad, Loaded
 from seatrial.model.measurement import Measurement
@@ -135,7 +135,6 @@ def _missing_note(leaves: Sequence[str]) -> str:
 
 BISECTION = 0.4
 """Share of the nodes: a round with as many pairs loads the whole fabric. An odd number of leaves leaves one out."""
-MOST_CABLES = 4
 PEERS = "median of other leaves in the same rounds"
 
 
@@ -238,7 +237,7 @@ def _with_cables(found: Finding, worst: LeafRatio, scene: LoadState, wiring: Wir
     slow = [one for one in cables if one.of_peers < 1 - effect]
     if not slow or len(slow) == len(cables):
         return found
-    listed = some([f"{one.cable} ({share(one.of_peers)})" for one in slow], MOST_CABLES)
+    listed = some([f"{one.cable} ({share(one.of_peers)})" for one in slow])
     by_cable = Experiment(
         description=f"Cable by cable, {count(len(cables), 'cable')} of the uplink compared with those of other leaves",
         outcome=f"slow: {listed}; the other {len(cables) - len(slow)} are as good as others",

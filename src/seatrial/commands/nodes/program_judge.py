@@ -26,7 +26,7 @@ from seatrial.model.units import share
 from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
 from seatrial.model.words import by_text, count, natural_sorted, some
 from seatrial.rules.catalogue import findings_during
-from seatrial.statistics.fleets import FEWEST_NODES
+from seatrial.statistics.estimates import FEWEST_ALIKE
 
 NO_FACT = "No fact that is known to matter differs from its peers'."
 REMEDY = (
@@ -105,7 +105,7 @@ def judge_program(recorded: RecordedRun) -> ProgramResult:
     if benchmark is not None and not benchmark.main.of_result:
         tables = {shlex.join(words): table_of_nodes(benchmark, outputs)}
         judged = judge_strata(tables)
-        fleet = judged if judged.subjects >= FEWEST_NODES else None
+        fleet = judged if judged.subjects >= FEWEST_ALIKE else None
     findings = [*_of_gates(outputs), *(_of_fleet(fleet, benchmark, facts) if fleet and benchmark else ())]
     findings += findings_during(recorded.facts, recorded.facts_after)
     missing = natural_sorted({node_of(name) for name in recorded.info.nodes} - {item.node for item in outputs})

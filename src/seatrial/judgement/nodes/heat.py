@@ -4,14 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.judgement.nodes.peers import FEWEST_PEERS, SCATTERS, like_nodes
+from seatrial.judgement.nodes.peers import like_nodes
+from seatrial.locate.thresholds import SCATTERS
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate
 from seatrial.model.node_trials import Heat, NodeFigures
 from seatrial.model.subject import node
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count
-from seatrial.statistics.estimates import median, median_estimate, robust_scale
+from seatrial.statistics.estimates import FEWEST_ALIKE, median, median_estimate, robust_scale
 
 EFFECT_CELSIUS = 5.0
 """A smaller difference is usual between places of one rack."""
@@ -39,11 +40,11 @@ class ModelHeat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def heat_of(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[ModelHeat, ...]:
-    """The heat of each model with temperatures of at least `FEWEST_PEERS` nodes."""
+    """The heat of each model with temperatures of at least `FEWEST_ALIKE` nodes."""
     judged = []
     for group in like_nodes(figures, facts):
         measured = [figure for figure in group if figure.temperatures]
-        if len(measured) >= FEWEST_PEERS:
+        if len(measured) >= FEWEST_ALIKE:
             unknown = tuple(figure.node for figure in group if not figure.temperatures)
             heat = _heat(measured, unknown)
             judged.append(ModelHeat(heat=heat, hot=tuple(_hot_nodes(measured, heat))))
@@ -68,7 +69,7 @@ def _beyond(group: Sequence[NodeFigures]) -> dict[str, Estimate]:
     degrees: dict[str, list[float]] = {}
     for repetition in sorted({number for one in group for number in one.temperatures}):
         present = {one.node: one.temperatures[repetition] for one in group if repetition in one.temperatures}
-        if len(present) >= FEWEST_PEERS:
+        if len(present) >= FEWEST_ALIKE:
             usual = median([*present.values()])
             for name, celsius in present.items():
                 degrees.setdefault(name, []).append(celsius - usual)

@@ -6,21 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.drift.peer_groups import hardware_groups
+from seatrial.locate.thresholds import RETEST_RUNS, SCATTERS
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate
 from seatrial.model.node_trials import USEFUL, Measure, NodeFigures, PeerComparison, Runs
 from seatrial.model.settings import Trial
 from seatrial.model.units import SHARE
-from seatrial.statistics.estimates import median, median_estimate, robust_scale
+from seatrial.statistics.estimates import FEWEST_ALIKE, median, median_estimate, robust_scale
 
-FEWEST_PEERS = 3
-"""The fewest nodes that are compared: of two that differ, either may be at fault."""
-SCATTERS = 4.5
-"""Robust standard deviations beyond which a node is out of line."""
 LEAST_SCATTER, LEAST_SCATTER_OF_SHARE = 0.005, 0.0005
 """Shares of the peers' value, and of a share: equal readings of a few nodes do not make a scatter of zero."""
-FEWEST_RUNS = 6
-"""Repetitions that a finding needs: the interval of fewer has less than 95 % confidence. A few show suspects."""
 LEAST_RATIO = 1e-9
 """Median absolute deviation to standard deviation, of a normal distribution."""
 
@@ -37,7 +32,7 @@ class Outlier(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def repeated(self) -> bool:
         """Whether it was measured often enough to decide."""
-        return self.comparison.ratios[self.node].runs >= FEWEST_RUNS
+        return self.comparison.ratios[self.node].runs >= RETEST_RUNS
 
     @property
     def proved(self) -> bool:
@@ -46,7 +41,7 @@ class Outlier(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[PeerComparison, ...]:
-    """Each figure within each group of like hardware of at least `FEWEST_PEERS` nodes that delivered it."""
+    """Each figure within each group of like hardware of at least `FEWEST_ALIKE` nodes that delivered it."""
     return tuple(outlying for group in like_nodes(figures, facts) for outlying in _compare_group(group))
 
 
@@ -61,12 +56,12 @@ def like_nodes(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -
 def _compare_group(figures: Sequence[NodeFigures]) -> Iterator[PeerComparison]:
     for measure in Measure:
         runs = {each.node: each.runs[measure] for each in figures if measure in each.runs}
-        if len(runs) < FEWEST_PEERS:
+        if len(runs) < FEWEST_ALIKE:
             continue
         peers = median([each.values[measure].value for each in figures if each.node in runs])
         singles = _ratios(measure, runs)
         ratios = {node: median_estimate(values) for node, values in singles.items()}
-        if len(ratios) < FEWEST_PEERS or (peers <= 0 and measure.metric != SHARE):
+        if len(ratios) < FEWEST_ALIKE or (peers <= 0 and measure.metric != SHARE):
             continue
         usual, least = (0.0, LEAST_SCATTER_OF_SHARE) if measure.metric == SHARE else (1.0, LEAST_SCATTER)
         scatter = max(robust_scale([ratio.value for ratio in ratios.values()], usual), least)
@@ -100,7 +95,7 @@ def _ratios(measure: Measure, runs: Mapping[str, Runs]) -> Mapping[str, list[flo
     ratios: dict[str, list[float]] = {node: [] for node in runs}
     for repetition in sorted({number for values in runs.values() for number in values}):
         present = {node: values[repetition] for node, values in runs.items() if repetition in values}
-        if len(present) < FEWEST_PEERS:
+        if len(present) < FEWEST_ALIKE:
             continue
         usual = median([*present.values()])
         for node, value in present.items():

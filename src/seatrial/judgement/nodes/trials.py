@@ -11,10 +11,11 @@ from seatrial.judgement.nodes.figures import figures_of
 from seatrial.judgement.nodes.findings import slow_node
 from seatrial.judgement.nodes.heat import heat_of, hot_node_finding
 from seatrial.judgement.nodes.limits import limits_of, without_turbo
-from seatrial.judgement.nodes.peers import FEWEST_RUNS, Outlier, compare, outliers
+from seatrial.judgement.nodes.peers import Outlier, compare, outliers
 from seatrial.judgement.nodes.storage import impossible, storage_notes, storage_of, without
 from seatrial.judgement.nodes.wrong_results import wrong_results
 from seatrial.judgement.peer_suspects import with_suspects
+from seatrial.locate.thresholds import RETEST_RUNS
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import GroupMeasurement, Kernel, node_of
 from seatrial.model.node_trials import Measure, NodeFigures, NodeTrials, Storage
@@ -29,7 +30,6 @@ TURBO = (
     "Turbo is off (BIOS, intel_pstate/no_turbo, cpufreq/boost), or a limit of power or heat holds it: `seatrial facts` "
     "shows both."
 )
-MOST_NAMED = 4
 SHARED = "These nodes share one kernel and its cores, so their trials were carried out one after the other."
 
 
@@ -80,16 +80,16 @@ def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str
         notes.append(SHARED)
     notes += [_suspicion(node, measure, trials) for node, measure in trials.suspected]
     if at_base := [figures.node for figures in trials.figures if without_turbo(trials.limits[figures.node])]:
-        notes.append(f"No turbo on {some(at_base, MOST_NAMED)}: no core was faster than its base frequency. {TURBO}")
+        notes.append(f"No turbo on {some(at_base)}: no core was faster than its base frequency. {TURBO}")
     if without := [figures.node for figures in trials.figures if figures.blas == ""]:
-        notes.append(f"DGEMM was not tried on {some(without, MOST_NAMED)}: {NO_BLAS}")
+        notes.append(f"DGEMM was not tried on {some(without)}: {NO_BLAS}")
     return (*notes, *storage_notes(trials.storage), *condition_notes(trials))
 
 
 def _suspicion(node: str, measure: Measure, trials: NodeTrials) -> str:
     """The note on a node that is out of line: by how much, and why that is not decided."""
     ratio = next(one.ratios[node] for one in trials.comparisons if one.measure is measure and node in one.ratios)
-    if ratio.runs < FEWEST_RUNS:
+    if ratio.runs < RETEST_RUNS:
         return (
             f"{node} was out of line in {measure.label} and not tried often enough to decide: try it again "
             f"(seatrial nodes)."

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from seatrial.model.node_trials import NodeFigures, WrongResult
 from seatrial.model.subject import CLUSTER, Subject, node
 from seatrial.model.verdict import Finding, FindingKind
-from seatrial.model.words import count, natural_sorted, some
+from seatrial.model.words import MOST_NAMED, count, natural_sorted, some
 from seatrial.pairs.node_rounds import COLLECTIVE_KERNELS
 from seatrial.pairs.storage_rounds import STORAGE_KERNELS
 
-MOST_NAMED = 4
 MOST_RANKS = 8
 EXACT = "Every result is known exactly, so this is silent data corruption and no noise."
 

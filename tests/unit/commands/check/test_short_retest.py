@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from seatrial.commands.check.pair_verdicts import bandwidth_reason
-from seatrial.commands.check.survey_suspects import Survey
+from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.suspects import suspect_all
 from seatrial.limits.path import path_limit
 from seatrial.locate.evidence import Fresh, MeasuredPair, RunSeries
