@@ -35,8 +35,7 @@ from seatrial.commands.check.unmeasured_pairs import (
 from seatrial.commands.check.uplink_verdicts import judge_loaded
 from seatrial.drift.peer_groups import tcp_resent_between
 from seatrial.judgement.corrupt_data import corrupt_flows, corruption_findings
-from seatrial.judgement.nodes.findings import with_slow_nodes
-from seatrial.judgement.nodes.trials import judge_trials, trial_notes
+from seatrial.judgement.nodes.trials import judge_trials, trial_notes, with_slow_nodes
 from seatrial.judgement.past import judge_past
 from seatrial.judgement.peer_suspects import with_suspects
 from seatrial.judgement.rank_deaths import judge_deaths

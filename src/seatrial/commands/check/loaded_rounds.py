@@ -25,6 +25,7 @@ from seatrial.model.measurement import Phase, Round
 from seatrial.model.run import RecordedRun
 from seatrial.model.subject import SubjectKind
 from seatrial.model.words import count
+from seatrial.pairs.leaf_matchings import cables_known, on_two_levels
 from seatrial.pairs.load_rounds import (
     EACH_ALONE,
     again_rounds,
@@ -33,7 +34,6 @@ from seatrial.pairs.load_rounds import (
     leaves_of,
     load_shape,
 )
-from seatrial.pairs.separate_rounds import cables_known, on_two_levels
 from seatrial.pairs.survey import BANDWIDTH, thinned
 
 SHARE = 0.2

@@ -27,8 +27,8 @@ from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import some
+from seatrial.pairs.leaf_matchings import cables_known
 from seatrial.pairs.next_pairs import Known, next_pairs
-from seatrial.pairs.separate_rounds import cables_known
 
 OPEN = "suspected by the survey alone, not measured again"
 

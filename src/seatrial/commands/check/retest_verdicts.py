@@ -17,7 +17,7 @@ from seatrial.model.fabric import Component, Wiring
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Verdict
-from seatrial.pairs.separate_rounds import on_shared_cables
+from seatrial.pairs.leaf_matchings import on_shared_cables
 
 LEAST_OWN = 2
 """Pairs that a slow bundle does not explain, by which a node is suspected."""

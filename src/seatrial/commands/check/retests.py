@@ -32,8 +32,8 @@ from seatrial.model.run import RecordedRun
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.words import count
+from seatrial.pairs.leaf_matchings import apart, cables_known
 from seatrial.pairs.next_pairs import MOST_PAIRS
-from seatrial.pairs.separate_rounds import apart, cables_known
 from seatrial.pairs.survey import LATENCY as ROUND_TRIP
 from seatrial.pairs.survey import PILOT, PROGRAM, SurveyPlan
 

@@ -14,12 +14,13 @@ import msgspec
 import numpy as np
 
 from seatrial.importers.fleets import Fleet, FleetTable, Labels, Stratum, without_gaps
-from seatrial.judgement.fleet.coverage import expected_subjects, uneven_parts
 from seatrial.judgement.fleet.judge import (
     FleetJudgement,
+    expected_subjects,
     judge_both_ways,
     judge_nodes,
     node_verdict,
+    uneven_parts,
 )
 from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
 from seatrial.model.errors import ExitCode

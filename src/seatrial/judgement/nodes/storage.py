@@ -9,7 +9,7 @@ from seatrial.model.measurement import GroupMeasurement, Kernel, node_of
 from seatrial.model.node_trials import Measure, NodeFigures, NodeLimits, Runs, Storage, StorageRates
 from seatrial.model.units import bandwidth, share
 from seatrial.model.words import MOST_NAMED, by_text, count, some
-from seatrial.pairs.storage_rounds import STORAGE_KERNELS, STREAM, STREAMS, TOTAL
+from seatrial.pairs.node_rounds import STORAGE_KERNELS, STREAM, STREAMS, TOTAL
 from seatrial.statistics.estimates import median
 
 RATES = {

@@ -7,8 +7,7 @@ from typing import Literal
 import msgspec
 
 from seatrial.importers.fleets import FleetTable
-from seatrial.judgement.fleet.coverage import FewerRuns
-from seatrial.judgement.fleet.judge import FleetJudgement, node_verdict
+from seatrial.judgement.fleet.judge import FewerRuns, FleetJudgement, node_verdict
 from seatrial.judgement.peer_suspects import PeerSuspect, brief_separation, suspects_text
 from seatrial.model import subject
 from seatrial.model.units import prefixed, share

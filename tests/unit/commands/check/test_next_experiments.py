@@ -30,8 +30,8 @@ from seatrial.model.measurement import Kernel, Phase, Round
 from seatrial.model.run import RecordedRun
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Verdict
+from seatrial.pairs.leaf_matchings import apart
 from seatrial.pairs.rounds import sparse_rounds
-from seatrial.pairs.separate_rounds import apart
 from seatrial.pairs.survey import BANDWIDTH, LATENCY, MOST_SAMPLES, plan_survey, thinned
 from tests.support.builders import Cluster, leaves, names, sail, slow_part
 from tests.support.evidence import gather
