@@ -111,9 +111,6 @@ def _against_floor(measured: Estimate, limit: Limit) -> tuple[Verdict, str]:
     return Verdict.INCONCLUSIVE, f"{part}; the runs lie on both sides of {share(LIMIT_FLOOR)}"
 
 
-Pair = tuple[str, str]
-
-
 class PairRate(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict on a pair; MEASURED: not judged, for the reason given."""
 

@@ -21,7 +21,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import MOST_NAMED, count, natural_sorted, some
-from seatrial.statistics.rank_sum import adjusted, count_tail, rank_sum_tail
+from seatrial.statistics.rank_sum import adjusted, count_tail, rank_sum_test
 
 NO_CAUSE = ("node", "boot_id", "complete")
 """Facts that say that something may have changed, and not what."""
@@ -47,9 +47,7 @@ def by_rank(nodes: Iterable[str], losses: Mapping[str, float]) -> float | None:
     if not touched.any() or touched.all():
         return None
     lost = np.array([losses[name] for name in names])
-    _, place, count = np.unique(-lost, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(count) - (count - 1) / 2)[place]
-    return rank_sum_tail(float(ranks[touched].sum()), int(touched.sum()), len(names))
+    return rank_sum_test(lost[touched], lost[~touched])
 
 
 def by_count(nodes: Set[str], slow: Set[str], everyone: Set[str]) -> float:

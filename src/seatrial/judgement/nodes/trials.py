@@ -9,9 +9,8 @@ from seatrial.drift.peer_groups import one_kernel
 from seatrial.judgement.nodes.collectives import clocks_of, collectives_of
 from seatrial.judgement.nodes.conditions import condition_notes
 from seatrial.judgement.nodes.figures import figures_of
-from seatrial.judgement.nodes.heat import heat_of, hot_node_finding
 from seatrial.judgement.nodes.limits import limits_of, without_turbo
-from seatrial.judgement.nodes.peers import Outlier, compare, outliers
+from seatrial.judgement.nodes.peers import Outlier, compare, heat_of, hot_node_finding, outliers
 from seatrial.judgement.nodes.storage import impossible, storage_notes, storage_of, without
 from seatrial.judgement.peer_suspects import with_suspects
 from seatrial.locate.thresholds import RETEST_RUNS
