@@ -98,7 +98,7 @@ def rule(name: str, place: str, without: object, room: str = CHECK) -> Mechanism
 
 
 MECHANISMS = (
-    stage("measured without contention", "run.measure_without_contention", "contention.apart"),
+    stage("measured without contention", "run.measure_without_contention", "retests.apart"),
     stage("stage under load", "run.measure_loaded", "loaded_rounds._Stage.again"),
     stage("second retest of late parts", "run.retest_late", "run.retest_late"),
     stage("last look", "run.look_once_more", "run.look_once_more"),
@@ -108,7 +108,7 @@ MECHANISMS = (
     stage("second retests", "retests.MORE_LOOKS", "retests._measure_again", 0),
     rule("second retest on shared cables", "retests.cables_seen_once", nothing([])),
     rule("retest of pairs of a part that is good", "suspects.Suspicion.unproved", property(nothing(()))),
-    rule("attempts after the first without contention", "contention.still_crowded", nothing([])),
+    rule("attempts after the first without contention", "retests.still_crowded", nothing([])),
     stage("under load: leaves one by one", "loaded_rounds._Stage._one_by_one", "loaded_rounds.again_rounds"),
     stage("under load: all of one by one again", "loaded_rounds.OTHER_PARTNERS", "loaded_rounds.again_rounds", 0),
     stage("under load: leaves after the worst six", "loaded_rounds.MOST_STEPS", "loaded_rounds._Stage._look", 1),
@@ -151,7 +151,7 @@ MECHANISMS = (
     rule("single late pairs", "suspects._alone_late", nothing([])),
     rule("uplinks by their cables", "suspects._by_cables", lambda suspects, *_: [*suspects]),
     rule("lossy parts", "suspects.lossy_suspects", nothing([])),
-    rule("parts cleared of loss", "lossy_parts._cleared", nothing(frozenset())),
+    rule("parts cleared of loss", "suspects._cleared", nothing(frozenset())),
     rule("pairs excused by loss", "suspects.excused_pairs", nothing(set())),
     rule("only what was measured again", "judge.only_proved", lambda suspicion, _: (suspicion, [])),
     rule("later everywhere in the last look", "survey.later_everywhere", nothing(1.0)),

@@ -4,13 +4,14 @@ import itertools
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from seatrial.commands.check.judge import judge
 from seatrial.locate.evidence import Pair, run_value, stalls_of
 from seatrial.model.judgement import Judgement
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.run import RecordedRun
-from seatrial.model.subject import SubjectKind
+from seatrial.model.subject import Direction, SubjectKind
 from seatrial.statistics.estimates import median, robust_scale
 from tests.support.builders import Cluster, names, sail, slow_part
 
@@ -93,11 +94,11 @@ def drawn(number: int) -> Example:
     nodes = names(draw.choice((5, 6, 8, 12)))
     fault, level = draw.choice(FAULTS), draw.choice((0.6, 0.9, 0.95, 0.965, 0.98, 0.99))
     noise, name, other = draw.choice((0.002, 0.005, 0.01, 0.02, 0.06)), *draw.sample(nodes, 2)
-    settings: dict[str, object] = {}
+    settings: dict[str, Any] = {}
     part, crosses = name, lambda pair: name in pair
     match fault:
         case "out" | "in":
-            settings["parts"] = slow_part("node", name, level, (fault,))
+            settings["parts"] = slow_part("node", name, level, (Direction(fault),))
             part, crosses = f"{name} {fault}", (lambda pair: pair[0 if fault == "out" else 1] == name)
         case "both":
             settings["parts"] = slow_part("node", name, level)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from seatrial.locate.evidence import MeasuredPair, PairEvidence
-from seatrial.locate.peers import PeerScatter, PeerTable
+from seatrial.locate.references import PeerScatter, PeerTable
 from seatrial.model.measurement import Measurement
 
 Pair = tuple[str, str]

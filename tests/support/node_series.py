@@ -21,9 +21,16 @@ from seatrial.model.measurement import (
 from seatrial.model.run import Design, RecordedRun, RunKind
 from seatrial.model.settings import NodesSettings, SiteSettings, SoakSettings, Trial
 from seatrial.pairs.node_places import NodePlaces
-from seatrial.pairs.node_rounds import COLLECTIVE_KERNELS, rounds_of
+from seatrial.pairs.node_rounds import (
+    COLLECTIVE_KERNELS,
+    FULL_STORAGE,
+    STORAGE_KERNELS,
+    STREAM,
+    TOTAL,
+    rounds_of,
+    storage_rounds,
+)
 from seatrial.pairs.rounds import circle_round, turns
-from seatrial.pairs.storage_rounds import FULL_STORAGE, STORAGE_KERNELS, STREAM, TOTAL, storage_rounds
 from tests.support.builders import Cluster, info_of
 from tests.support.paths import ROOT
 

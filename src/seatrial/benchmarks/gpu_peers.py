@@ -10,7 +10,8 @@ from seatrial.model import units
 from seatrial.model.benchmark import Better, Breach, Metric, Output
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
-from seatrial.statistics.fleets import EFFECT, FEWEST_NODES, HIDDEN_EFFECTS, NodeRuns, judge_fleet
+from seatrial.statistics.estimates import FEWEST_ALIKE
+from seatrial.statistics.fleets import EFFECT, HIDDEN_EFFECTS, NodeRuns, judge_fleet
 
 Condition = tuple[tuple[str, str], ...]
 """Metric and labels of a number without its GPU, each with a name."""
@@ -45,7 +46,7 @@ def compared(benchmark: Benchmark, output: Output) -> tuple[list[Breach], str, b
     groups = {
         condition: of_gpu
         for condition, of_gpu in values_of_gpus(benchmark, output).items()
-        if len(of_gpu) >= FEWEST_NODES and all(0 < value < math.inf for values in of_gpu.values() for value in values)
+        if len(of_gpu) >= FEWEST_ALIKE and all(0 < value < math.inf for values in of_gpu.values() for value in values)
     }
     breaches: list[Breach] = []
     detectable = 0.0

@@ -94,8 +94,11 @@ def look_at_job(launcher: Launcher, nodes: Sequence[str]) -> OwnJob:
     return msgspec.structs.replace(view, variables=variables)
 
 
-def earlier_runs(archive: Path, info: RunInfo) -> tuple[EarlierRun, ...]:
-    """The newest checks of this user and root of at least two of these nodes on this cluster that came to their end."""
+def last_runs(archive: Path, info: RunInfo) -> Past | None:
+    """The newest checks of this user and root of at least two of these nodes on this cluster that came to their end.
+
+    None where there are none.
+    """
     runs: list[EarlierRun] = []
     for folder in trusted_runs(archive)[:MOST_OWN_LOOKED_AT]:
         if len(runs) == MOST_EARLIER:
@@ -105,7 +108,9 @@ def earlier_runs(archive: Path, info: RunInfo) -> tuple[EarlierRun, ...]:
                 runs.append(run)
         except (SeatrialError, BadInput, OSError):  # of a damaged run
             continue
-    return tuple(runs)
+    oldest_first = tuple(reversed(runs))
+    names = ",".join(run.run for run in oldest_first)
+    return Past(name=names, label=ITS_PAST, runs=oldest_first) if runs else None
 
 
 def _earlier(folder: Path, info: RunInfo) -> EarlierRun | None:

@@ -12,7 +12,7 @@ from seatrial.driver.run import Run
 from seatrial.model.errors import UsageError
 from seatrial.model.measurement import GroupRound
 from seatrial.pairs.node_places import NodePlaces
-from seatrial.pairs.storage_rounds import (
+from seatrial.pairs.node_rounds import (
     FREE_PART,
     FULL_STORAGE,
     QUICK_STORAGE,

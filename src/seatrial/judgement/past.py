@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from seatrial.drift.fact_words import value_text
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.drift.severity import weight
-from seatrial.judgement.comparison.records import ERROR_RATE
 from seatrial.judgement.nodes.run_values import node_values
+from seatrial.locate.thresholds import EFFECT, GROSS_LOSS, LATENCY_EFFECT, LATENCY_STEP_S
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import ImportedValue, Sense
 from seatrial.model.judgement import NodeVerdict
@@ -30,17 +30,13 @@ from seatrial.model.subject import CLUSTER, Subject, SubjectKind, node, output
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count, natural_sorted, some
+from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE
 from seatrial.statistics.rank_sum import adjusted_together
-from seatrial.statistics.run_comparison import CONFIDENCE, RunComparison, compare_runs
+from seatrial.statistics.run_comparison import RunComparison, compare_runs
 
-EFFECT, LATENCY_EFFECT = 0.03, 0.10
-"""Practical effects, as shares: a smaller loss since then does not matter, unless the command line says otherwise."""
-LATENCY_LEAST_S = 0.3e-6
-ONE_RUN_EFFECT = 0.10
-"""The smallest loss beside a single past run, which does not show how much runs vary."""
 MOST_ALIKE = 0.5
 """Losses of more than this share of the nodes are one finding on all of them."""
-MOST_NODES, MOST_FACTS = 6, 3
+MOST_FACTS = 3
 HARDWARE_WEIGHT = 72
 """Facts of hardware, frequency, power, topology and modes weigh as much; versions and settings of the kernel less."""
 OUT, IN, LATENCY = "out", "in", "latency"
@@ -53,7 +49,7 @@ class Line(NamedTuple):
     """The smallest loss of one metric that matters, as a share of speed."""
 
     effect: float
-    of_one_run: float = ONE_RUN_EFFECT
+    of_one_run: float = GROSS_LOSS
     """The smallest loss that matters if the past is one run."""
     figure: Measure | None = None
 
@@ -108,7 +104,7 @@ def _figures(recorded: RecordedRun, trials: NodeTrials) -> tuple[Latest, dict[st
     for figure in node_values(recorded.group_measurements, recorded.info.settings):
         measure = figure.metric.kernel
         if isinstance(measure, Measure):
-            lines[figure.metric.name] = Line(measure.effect, max(ONE_RUN_EFFECT, coarse.get(measure, 0.0)), measure)
+            lines[figure.metric.name] = Line(measure.effect, max(GROSS_LOSS, coarse.get(measure, 0.0)), measure)
             latest.setdefault(figure.metric.name, {})[figure.node] = figure.value
     return latest, lines
 
@@ -183,7 +179,7 @@ def _judged(
         large = ratio.loss > least
         if metric == LATENCY:
             more_s = float(latest[0, place]) * ratio.loss
-            large = ratio.ratio.value > 1 + least and more_s > LATENCY_LEAST_S
+            large = ratio.ratio.value > 1 + least and more_s > LATENCY_STEP_S
         yield msgspec.structs.replace(ratio, slower=bool(large and (alone or certain[place])))
 
 
@@ -239,7 +235,7 @@ def past_findings(past: Past | None, ratios: Sequence[PastRatio], others: Sequen
     everybody = {one.node for one in ratios}
     worst = max(slower.values(), key=lambda one: one.loss)
     if len(slower) > max(MOST_ALIKE * len(everybody), 1):
-        names = some(natural_sorted(slower), MOST_NODES)
+        names = some(natural_sorted(slower))
         what = f"{count(len(slower), 'node')} of {len(everybody)} ({names}) are slower than they were"
         how = f"{what}; {worst.node}: {_how_much(worst)} than in {past_text(past)}."
         return [_finding(past, worst, CLUSTER, how, list(slower))]
@@ -332,10 +328,10 @@ def past_notes(info: RunInfo, past: Past, ratios: Sequence[PastRatio]) -> list[s
     notes = []
     compared = {one.node for one in ratios}
     if missing := [name for name in info.nodes if not {name, node_of(name)} & compared]:
-        which = some(missing, MOST_NODES)
+        which = some(missing)
         notes.append(f"Not compared with the past, for {past.called} has no value of them: {which}.")
     if len(past.runs) == 1:
-        least = share(ONE_RUN_EFFECT)
+        least = share(GROSS_LOSS)
         what = f"{past.called} is one run, which does not show how much runs vary"
         notes.append(f"{what}: losses below {least} do not count.")
     if past.mpi_library and info.mpi_library and past.mpi_library != info.mpi_library:

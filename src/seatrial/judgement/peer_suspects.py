@@ -6,8 +6,9 @@ as tests (Tarone, Biometrics 46, 1990), since that follows from how many nodes t
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -15,18 +16,63 @@ from seatrial.drift.changes import was_unread
 from seatrial.drift.comparison import Holders, Value, majority, unlike
 from seatrial.drift.expected_differences import excused_between_nodes
 from seatrial.drift.fact_words import NOT_THERE, THERE, fact_name, value_text
-from seatrial.drift.severity import REST, weight
-from seatrial.judgement.association import adjusted_known, by_count, cost_of, heaviest_first, least_by_count
+from seatrial.drift.severity import REST, known_cost, weight
 from seatrial.model.facts import NodeFacts
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Finding, FindingKind
-from seatrial.model.words import count, natural_sorted, some
+from seatrial.model.words import MOST_NAMED, count, natural_sorted, some
+from seatrial.statistics.rank_sum import adjusted, count_tail, rank_sum_test
+
+NO_CAUSE = ("node", "boot_id", "complete")
+"""Facts that say that something may have changed, and not what."""
+
+
+def heaviest_first(weights: Mapping[str, int]) -> list[str]:
+    """Facts of one group by their weights, in the order in which they are named: the greatest known cost first."""
+    return sorted(weights, key=lambda fact: (fact in NO_CAUSE, -weights[fact], fact))
+
+
+def cost_of(fact: str) -> tuple[int, str]:
+    """The weight of a fact, and how it can change performance; `REST` and nothing if it cannot be a cause itself."""
+    return (REST, "") if fact in NO_CAUSE else known_cost(fact)
+
+
+def by_rank(nodes: Iterable[str], losses: Mapping[str, float]) -> float | None:
+    """Probability that nodes drawn at random lost as much: the exact permutation test on ranks (`rank_sum`).
+
+    Nodes of equal loss get their mean rank. None where the losses of all nodes, or of none of them, are known.
+    """
+    names = sorted(losses)
+    touched = np.isin(names, list(nodes))
+    if not touched.any() or touched.all():
+        return None
+    lost = np.array([losses[name] for name in names])
+    return rank_sum_test(lost[touched], lost[~touched])
+
+
+def by_count(nodes: Set[str], slow: Set[str], everyone: Set[str]) -> float:
+    """Probability that as many of the slow nodes are among as many nodes drawn at random: Fisher's exact test."""
+    having = nodes & everyone
+    return count_tail(len(having & slow), len(slow), len(having), len(everyone))
+
+
+def least_by_count(nodes: Set[str], slow: Set[str], everyone: Set[str]) -> float:
+    """The least probability that `by_count` can have for these numbers of nodes, wherever the slow ones are."""
+    having = len(nodes & everyone)
+    return count_tail(min(having, len(slow)), len(slow), having, len(everyone))
+
+
+def adjusted_known(p_values: Sequence[float | None]) -> list[float | None]:
+    """The known ones, adjusted for their number (`rank_sum.adjusted`); the others stay unknown."""
+    shares = adjusted(np.array([np.nan if each is None else each for each in p_values]))
+    return [None if each is None else float(share) for each, share in zip(p_values, shares, strict=True)]
+
 
 ERROR_RATE = 0.05
 """Share of false ones among the suspects that are called proved; with no true one, the chance to name any."""
 LEAST_WEIGHT = 20
 """Facts of less weight have no known effect on speed; they are named only where the nodes prove an association."""
-MOST_FACTS, MOST_LISTED, MOST_NODES, MOST_SUSPECTS = 20, 4, 6, 3
+MOST_FACTS, MOST_SUSPECTS = 20, 3
 FEWEST_SLOW = 2
 """A single slow node differs from its peers in whatever it alone has."""
 
@@ -110,7 +156,7 @@ def _held(fact: str, holders: Holders, everyone: Mapping[str, NodeFacts]) -> Ite
             yield readable, PeerFact(fact=fact, value=value, usual=usual)
     if usual_nodes and len(holders) > 2 and odd:
         values = [value_text(fact, value) for value, nodes in holders if nodes != usual_nodes]
-        yield tuple(sorted(odd)), PeerFact(fact=fact, value=some(values, MOST_LISTED), usual=usual)
+        yield tuple(sorted(odd)), PeerFact(fact=fact, value=some(values), usual=usual)
 
 
 def _suspect(nodes: tuple[str, ...], held: Sequence[PeerFact], slow: Set[str], everyone: Set[str]) -> PeerSuspect:
@@ -219,8 +265,8 @@ def _who(suspect: PeerSuspect) -> str:
 
 
 def _names(nodes: Sequence[str]) -> str:
-    if len(nodes) > MOST_NODES:
-        return some(nodes, MOST_NODES)
+    if len(nodes) > MOST_NAMED:
+        return some(nodes)
     return " and ".join(filter(None, (", ".join(nodes[:-1]), nodes[-1])))
 
 
@@ -233,7 +279,7 @@ def _what(suspect: PeerSuspect, *, p_value: bool = False) -> str:
     text = f"{fact_name(named.fact)} {value}"
     text += f" ({'; '.join(filter(None, (usual, chance)))})" if usual or chance else ""
     others = [fact_name(each.fact) for each in suspect.facts[1:]]
-    return f"{text}, and differ together with it in {some(others, MOST_LISTED)}" if others else text
+    return f"{text}, and differ together with it in {some(others)}" if others else text
 
 
 def _value(named: PeerFact) -> str:

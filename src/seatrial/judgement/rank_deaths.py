@@ -12,7 +12,7 @@ from seatrial.model.loss import LossCause, Moment, RankDeath, SessionLoss
 from seatrial.model.run import RecordedRun
 from seatrial.model.subject import CLUSTER, node
 from seatrial.model.verdict import Finding, FindingKind, Verdict
-from seatrial.model.words import count, natural_sorted, some
+from seatrial.model.words import MOST_NAMED, count, natural_sorted, some
 from seatrial.statistics.estimates import median
 
 REPEATED = 2
@@ -25,7 +25,6 @@ runs, once in a dozen where ranks share cores, and mostly in rank 0. So crashes 
 larger share of the starts than the share of their time for which ranks waited for a processor."""
 ENDED = (LossCause.TIME_LIMIT, LossCause.CANCELLED)
 MOST_NOTES = 6
-MOST_SUSPECTS = 4
 SIGNAL_NAMES = {
     1: "SIGHUP",
     2: "SIGINT",
@@ -169,11 +168,11 @@ def _groups(losses: Sequence[SessionLoss]) -> tuple[list[tuple[list[str], list[S
 
 def _on_nodes(names: Sequence[str], losses: Sequence[SessionLoss], sessions: int) -> Finding:
     first, *others = names
-    where = " or ".join(names[: MOST_SUSPECTS + 1])
+    where = " or ".join(names[: MOST_NAMED + 1])
     return Finding(
         kind=FindingKind.RANK_DIED,
         subject=node(first),
-        ambiguous_with=tuple(node(name) for name in others[:MOST_SUSPECTS]),
+        ambiguous_with=tuple(node(name) for name in others[:MOST_NAMED]),
         verdict=Verdict.UNSTABLE,
         statement=f"{_failed(losses, f'The rank on {where} died', where, sessions)}: {_kinds(losses, first)}.",
         brief=_brief(losses),
@@ -205,8 +204,8 @@ def _at_start(losses: Sequence[SessionLoss], sessions: int) -> Finding:
 
 def _anywhere(losses: Sequence[SessionLoss], sessions: int) -> Finding:
     known = natural_sorted({name for one in losses for name in one.loss.suspects})
-    where = f"on {some(known, MOST_SUSPECTS)}" if known else "on nodes that the launcher did not name"
-    failed = _failed(losses, "Ranks died", some(known, MOST_SUSPECTS), sessions)
+    where = f"on {some(known)}" if known else "on nodes that the launcher did not name"
+    failed = _failed(losses, "Ranks died", some(known), sessions)
     return Finding(
         kind=FindingKind.RANK_DIED,
         subject=CLUSTER,
@@ -267,7 +266,7 @@ def _single(one: SessionLoss) -> str:
     suspects = one.loss.suspects
     if one.loss.pair is not None:
         return f"The program gave no figure on {' and '.join(one.loss.pair)} after {one.at_s:.0f} s: {one.detail}."
-    where = f" on {' or '.join(suspects[:MOST_SUSPECTS])}" if suspects else ""
+    where = f" on {' or '.join(suspects[:MOST_NAMED])}" if suspects else ""
     nowhere = "" if suspects else " The launcher did not name the node."
     known = " Open MPI occasionally does this on healthy nodes." if _may_be_chance(one) else ""
     kind = _kind(one, suspects[0] if suspects else "")

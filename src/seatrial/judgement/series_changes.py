@@ -9,7 +9,8 @@ from seatrial.importers.series import ValueSeries
 from seatrial.model.errors import ExitCode
 from seatrial.model.verdict import Verdict, worst
 from seatrial.model.words import count
-from seatrial.statistics.change_points import ERROR_RATE, FEWEST, ChangePoint, SeriesChanges, find_changes
+from seatrial.statistics.change_points import FEWEST, ChangePoint, SeriesChanges, find_changes
+from seatrial.statistics.estimates import ERROR_RATE
 
 EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.NOTE: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS}
 """Any other verdict is not a PASS, and names nothing."""

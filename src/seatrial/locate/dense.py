@@ -20,15 +20,13 @@ from seatrial.locate.nodes import (
 from seatrial.locate.populations import Split, level_again, level_distances, levelled, split
 from seatrial.locate.rows import Rows, group_numbers, matrix_of
 from seatrial.locate.significance import adjusted_p, resolution
-from seatrial.locate.thresholds import Effects, to_loss
+from seatrial.locate.thresholds import RUN_SCATTER, Effects, to_loss
 from seatrial.locate.uplinks import UplinkEffect, slow_uplinks
 from seatrial.model.fabric import Wiring
 from seatrial.model.pair_faults import LocatedFault, Method, Observation, Population, Resolution, Undecided
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, SubjectKind, node, uplink
 
-FLOOR = 0.0005
-"""Scatter of repeated runs of one pair on the quietest public cluster, as a share of the median."""
 SAMPLE = 1 << 18
 """Rows from which the resolution of the numbers is read."""
 NODE_SHARE = 0.5
@@ -60,7 +58,7 @@ def judge_dense(
     near = group[:, None] == group if len(groups) > 1 else None
     if near is not None:
         level_distances(y, near)
-    floor = max(FLOOR, _resolution(rows))
+    floor = max(RUN_SCATTER, _resolution(rows))
     node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
     if near is not None and level_again(y, near, node_fit.fit, node_fit.reference):
         node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)

@@ -9,15 +9,13 @@ import numpy as np
 from seatrial.locate.part_cover import Ways, explain
 from seatrial.locate.rows import Rows, group_numbers
 from seatrial.locate.significance import adjusted_p, critical_value, detectable, relative_scale
-from seatrial.locate.thresholds import SCATTERS, Effects
+from seatrial.locate.thresholds import CLEAR, SCATTERS, Effects
 from seatrial.locate.uplinks import clearly_better
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, Subject, SubjectKind, node, uplink
 from seatrial.statistics.estimates import MEDIAN_ERROR, array_median
 
-BAND = 0.5
-"""A pair that lacks less than this part of what makes a pair bad is clearly good."""
 FEWEST_ROWS = 2
 """Bad pairs that name a part; one bad pair alone is the pair's."""
 FEWEST_PEERS = 8
@@ -75,7 +73,7 @@ def group_test(
         parts, ways = _wired_ways(nodes, rows, wiring)
     else:
         parts, ways = _ways(nodes, rows, groups if len(groups) > 2 else ())
-    blamed = explain(np.exp(log), ways, 1 - lack, 3 * scatter, good=1 - BAND * lack)
+    blamed = explain(np.exp(log), ways, 1 - lack, 3 * scatter, good=1 - CLEAR * lack)
     effects_of: list[PartEffect] = []
     undecided = []
     sure: defaultdict[Subject, dict[Direction, Indices]] = defaultdict(dict)

@@ -10,7 +10,7 @@ from seatrial.locate.significance import critical_value, detectable
 from seatrial.locate.single_pairs import NODE_PAIRS, NODE_SHARE
 from seatrial.locate.thresholds import Effects
 from seatrial.model.pair_table import Flags, Indices, Reals
-from seatrial.statistics.estimates import MAD_TO_DEVIATION, array_median, robust_scale
+from seatrial.statistics.estimates import MAD_TO_DEVIATION, NORMAL_95, array_median, robust_scale
 
 WAYS = 3
 """Tests of each node: what leaves it, what enters it, both together."""
@@ -29,7 +29,7 @@ SMALL = 20.0
 TINY = 4.9
 """The effects of fewer than ten peers scatter more than the residuals say: 5 % of eight, 30 % of six."""
 MOST_ROUNDS = 30
-SCALE_ERROR, UPPER_NORMAL = 1.16, 1.645
+SCALE_ERROR = 1.16
 
 
 class NodeEffects(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,7 +178,7 @@ def _natural(effect: Reals, error: Reals, critical: float) -> float:
             return 0.0
         values = effect[usual]
         total = robust_scale(values)
-        noise = array_median(error[usual]) * (1 + UPPER_NORMAL * SCALE_ERROR / math.sqrt(len(values)))
+        noise = array_median(error[usual]) * (1 + NORMAL_95 * SCALE_ERROR / math.sqrt(len(values)))
         before, natural = natural, math.sqrt(max(total**2 - noise**2, 0.0))
         if natural <= before * 1.001:
             break

@@ -5,11 +5,10 @@ from statistics import NormalDist
 
 import numpy as np
 
+from seatrial.locate.rows import BLOCK
 from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import array_median, robust_scale
+from seatrial.statistics.estimates import ERROR_RATE, LEAST_SCATTER, array_median, robust_scale
 
-ERROR_RATE = 0.01
-"""Probability that a healthy table gets any name at all; shared among all tests of the table (Bonferroni)."""
 POWER = 0.95
 MOST_SCORE = 37.0
 """Beyond this the normal tail is no longer a positive double."""
@@ -53,9 +52,6 @@ def detectable(threshold: float, standard_error: float) -> float:
 HALF_NORMAL = 1.7
 """Robust scatter of a normal distribution over that of its upper half."""
 NEAR = 0.05
-BLOCK = 1 << 20
-FLOOR = 0.002
-"""Least scatter of repeated runs of one pair on the quietest public clusters, as a share of the median."""
 
 
 def resolution(values: Reals) -> float:
@@ -81,13 +77,13 @@ def resolution(values: Reals) -> float:
 
 
 def relative_scale(values: Reals) -> float:
-    """Scatter as a share of the median: the greatest of the robust one, rounding's (step / sqrt 12), and FLOOR.
+    """Scatter as a share of the median: the greatest of the robust one, rounding's (step / sqrt 12), and LEAST_SCATTER.
 
     Never zero, so that equal or quantised values divide by something. `values` must be positive and not empty.
     """
     finite = _finite(values)
     centre = array_median(finite)
-    return max(robust_scale(finite, centre) / centre, resolution(finite) / math.sqrt(12) / centre, FLOOR)
+    return max(robust_scale(finite, centre) / centre, resolution(finite) / math.sqrt(12) / centre, LEAST_SCATTER)
 
 
 def _finite(values: Reals) -> Reals:

@@ -11,7 +11,7 @@ from seatrial.locate.group_test import FEWEST_ROWS, group_name, group_test
 from seatrial.locate.metric_result import MetricResult, dead_faults, evidence, fault_of, pair_findings
 from seatrial.locate.nodes import FEWEST_CELLS
 from seatrial.locate.rows import Rows, expected_pairs, rows_of, selected
-from seatrial.locate.significance import ERROR_RATE, detectable
+from seatrial.locate.significance import detectable
 from seatrial.locate.thresholds import SCATTERS, Effects, practical_effects, to_loss
 from seatrial.model.fabric import Wiring
 from seatrial.model.pair_faults import Located, LocatedFault, Method, Resolution, Undecided
@@ -21,13 +21,12 @@ from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.rounds import wrongly_left
 from seatrial.pairs.survey import FAULT_SHARE
+from seatrial.statistics.estimates import ERROR_RATE, FEWEST_ALIKE
 
 DENSE_SHARE = 0.5
 """A table with at least this share of all pairs is judged by row and column effects."""
 FEWEST_DENSE_NODES = 6
 """The row and column effects of fewer nodes leave too few degrees of freedom."""
-FEWEST_NODES = 3
-"""Two nodes have no peers."""
 MOST_UNEVEN = 2
 """Pairs of the node with most pairs, over those of the node with fewest, in a design that was measured to its end."""
 METRICS = (BANDWIDTH, LATENCY)
@@ -132,7 +131,7 @@ def _judged_sparse(
     faults = [fault_of(nodes, alive, one, metric, tested.critical) for one in tested.named]
     pairs = pair_findings(nodes, alive, tested.residual, tested.scatter, len(alive.log) - 1, effects)
     hidden = detectable(-math.log1p(-min(SCATTERS * tested.scatter, 0.999)), tested.scatter)
-    peers = len(nodes) >= FEWEST_NODES
+    peers = len(nodes) >= FEWEST_ALIKE
     return MetricResult(
         dense=False,
         faults=(*dead, *faults, *pairs.faults),

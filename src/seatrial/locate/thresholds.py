@@ -21,8 +21,9 @@ MOST_LACK = 0.7
 SURE = 0.85
 """A part that was measured again is good if its whole interval is above this share of the practical effect."""
 
-NEAR = 0.5
-"""A part is good, too, if its median lacks less than this part of the effect, since noise widens intervals."""
+CLEAR = 0.5
+"""What lacks less than this part of what makes it bad is clearly good: a pair or way of the survey, and the median of a
+part in the retest, whose interval noise widens."""
 
 GROSS_LOSS = 0.10
 """Runs this much worse than the peers, with good ones between them, are instability, not noise."""
@@ -76,13 +77,19 @@ SCATTERS = 4.5
 """A node is slow from this many scatters of its healthy peers below them, unless --effect says otherwise."""
 LEAST_EFFECT = {BANDWIDTH: 0.0075, LATENCY: 0.09}
 """A slow node lacks at least this share, however quiet the table."""
-MOST_EFFECT = {BANDWIDTH: 0.03, LATENCY: 0.10}
-"""A node that lacks this share is slow however natural such differences are in this table."""
+EFFECT, LATENCY_EFFECT = 0.03, 0.10
+"""A part that lacks this share is slow however natural such differences are in this table; less does not matter."""
+MOST_EFFECT = {BANDWIDTH: EFFECT, LATENCY: LATENCY_EFFECT}
 LATENCY_STEP_S = 0.3e-6
 """The least MOST_EFFECT of latency: one switch more on the way costs 0.1 to 0.3 µs."""
+RUN_SCATTER = 0.0005
+"""Scatter of repeated runs of one pair on the quietest public cluster, as a share of the median."""
+BEST_PAIRS = 0.75
+"""A node or a way between groups is as good as this quantile of its pairs: with 40 % of all nodes slow, 60 % of its
+partners are good."""
 MUST_SHOW = 0.10
 """A table in which noise would hide a node slower by this share does not pass."""
-PAIR_EFFECT = {BANDWIDTH: 0.03, LATENCY: 0.30}
+PAIR_EFFECT = {BANDWIDTH: EFFECT, LATENCY: 0.30}
 """A single pair has few measurements, and their tails are heavy."""
 
 

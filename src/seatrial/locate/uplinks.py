@@ -10,27 +10,19 @@ from seatrial.locate.evidence import Pair
 from seatrial.locate.explanation import PartSuspect
 from seatrial.locate.part_cover import Ways, explain
 from seatrial.locate.significance import HALF_NORMAL, adjusted_p, critical_value, relative_scale
-from seatrial.locate.thresholds import SCATTERS, Effects
+from seatrial.locate.thresholds import BEST_PAIRS, CLEAR, EFFECT, SCATTERS, Effects
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.model.subject import Direction, Subject, SubjectKind, link
-from seatrial.statistics.estimates import MEDIAN_ERROR, array_median, robust_scale
+from seatrial.statistics.estimates import FEWEST_ALIKE, MEDIAN_ERROR, array_median, robust_scale
 
-FEWEST_GROUPS = 3
-"""Two groups have both uplinks on the same pairs, and there is nothing to compare with."""
 FEWEST_NODES = 2
 """An uplink of a single node cannot be distinguished from the node."""
-UPPER = 0.75
-"""A way between groups is as good as this quantile of its pairs: slow nodes at one end spoil fewer."""
 FEWEST_WAYS = 2
 BETTER = 1.05
 """The reference is the second best way if it is this much better than the median: half of the uplinks may be bad."""
 QUANTILE_ERROR = 1.6
 """Standard error of an upper quartile, in those of a mean; 1.36 for normal noise, and few cells scatter too little."""
-BAND = 0.5
-"""A way that lacks less than this part of what makes a way bad is clearly good."""
-UNLIKE = 0.03
-"""Log: cables of one uplink whose levels are further apart are not slow for one reason."""
 FEWEST_PAIRS = 3
 """Pairs that show a cable's level: the best of them, since traffic of other jobs only takes from a pair."""
 Own = Mapping[tuple[Direction, Component], Sequence[Pair]]
@@ -64,11 +56,11 @@ def slow_uplinks(y: Reals, group: Indices, effects: Effects, error_rate: float) 
     within itself has slow nodes, and its uplink is not judged.
     """
     sizes = np.bincount(group[group >= 0]) if (group >= 0).any() else np.zeros(0, dtype=np.intp)
-    if len(sizes) < FEWEST_GROUPS:
+    if len(sizes) < FEWEST_ALIKE:
         return Uplinks(slow=(), explained=None)
     source, target, pace, noise = _ways(y, group, len(sizes))
     far = source != target
-    if far.sum() < FEWEST_GROUPS:
+    if far.sum() < FEWEST_ALIKE:
         return Uplinks(slow=(), explained=None)
     log = pace[far] - clearly_better(float(np.sort(pace[far])[-2]), pace[far])
     ratio = np.exp(log)
@@ -80,7 +72,7 @@ def slow_uplinks(y: Reals, group: Indices, effects: Effects, error_rate: float) 
     usable = ~(_slow_inside(source, target, pace, count, lack) | (sizes < FEWEST_NODES))
     keep = usable[ends % count]
     cover = explain(
-        ratio, Ways(row=owner[keep], part=ends[keep], parts=2 * count), 1 - lack, 3 * scatter, good=1 - BAND * lack
+        ratio, Ways(row=owner[keep], part=ends[keep], parts=2 * count), 1 - lack, 3 * scatter, good=1 - CLEAR * lack
     )
     blamed = [blame for blame in cover if len(blame.rows) >= FEWEST_WAYS]
     critical = critical_value(2 * count, max(len(log) - 1, 1), error_rate)
@@ -101,7 +93,7 @@ def slow_uplinks(y: Reals, group: Indices, effects: Effects, error_rate: float) 
 
 
 def _ways(y: Reals, group: Indices, count: int) -> tuple[Indices, Indices, Reals, Reals]:
-    """Every ordered pair of groups, and each group, that has a known cell; its UPPER quantile and standard error."""
+    """Every ordered pair of groups, and each group, with a known cell; its BEST_PAIRS quantile and error."""
     members = [np.flatnonzero(group == number) for number in range(count)]
     ways = []
     for source in range(count):
@@ -115,7 +107,7 @@ def _ways(y: Reals, group: Indices, count: int) -> tuple[Indices, Indices, Reals
                     (
                         source,
                         target,
-                        float(np.quantile(cells, UPPER)),
+                        float(np.quantile(cells, BEST_PAIRS)),
                         QUANTILE_ERROR * own / np.sqrt(len(cells)),
                     )
                 )
@@ -140,7 +132,7 @@ def _slow_inside(source: Indices, target: Indices, pace: Reals, count: int, lack
     """Groups whose own nodes reach each other more slowly than those of other groups do."""
     slow = np.zeros(count, dtype=np.bool_)
     inside = source == target
-    if inside.sum() >= FEWEST_GROUPS:
+    if inside.sum() >= FEWEST_ALIKE:
         slow[source[inside]] = pace[inside] < np.log1p(-min(lack, 0.99)) + np.median(pace[inside])
     return slow
 
@@ -162,7 +154,7 @@ def _merged(
 
 
 def by_cables(
-    suspects: Sequence[PartSuspect], fabric: Wiring, over_peers: Callable[[Pair], float], apart: float = UNLIKE
+    suspects: Sequence[PartSuspect], fabric: Wiring, over_peers: Callable[[Pair], float], apart: float = EFFECT
 ) -> list[PartSuspect]:
     """`suspects`; an uplink whose cables are slow to a different degree is replaced by them.
 
@@ -170,7 +162,8 @@ def by_cables(
     slow inwards, one leads to a slow spine, and the third is slow outwards. All pairs outwards are slow then, and the
     uplink explains them with as many parts as the third cable does.
 
-    `over_peers`: logarithm of a pair's bandwidth over what its peers give. `apart`: see `UNLIKE`; more where noise is.
+    `over_peers`: logarithm of a pair's bandwidth over what its peers give. `apart`: cables whose
+    levels differ by more are not slow for one reason.
     """
     by_subject: dict[Subject, PartSuspect] = {}
     for suspect in suspects:

@@ -139,26 +139,6 @@ class Threshold(msgspec.Struct, frozen=True, kw_only=True):
     """Which side of it is bad: `suspected below`."""
 
 
-class Before(msgspec.Struct, frozen=True, kw_only=True):
-    """One node compared with the worst that earlier runs had of it."""
-
-    node: str
-    runs: tuple[str, ...] = ()
-    """The earlier runs that have the node, the newest first."""
-    out_ratio: float | None = None
-    """The best bandwidth of the node now, as a share of the least of the earlier runs."""
-    in_ratio: float | None = None
-    latency_s: float | None = None
-    """The best latency of the node now, one way."""
-    most_latency_s: float | None = None
-    """The greatest of the earlier runs."""
-
-    @property
-    def least(self) -> float:
-        """The worse of both ways; 1 where neither is known."""
-        return min((ratio for ratio in (self.out_ratio, self.in_ratio) if ratio is not None), default=1.0)
-
-
 class VerdictBasis(msgspec.Struct, frozen=True, kw_only=True):
     """What the verdicts on bandwidth rest on."""
 
@@ -234,10 +214,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """Both paces of the nodes if they have two, the slower first; else empty."""
     late_pairs: tuple[str, ...] = ()
     """Pairs with round trips as late as after a lost packet, while their ranks waited for a processor."""
-    before: tuple[Before, ...] = ()
-    """The nodes of a user's own job, compared with earlier runs."""
     past: tuple[PastRatio, ...] = ()
-    """Every node compared with the baseline, if there is one."""
+    """Every node compared with earlier runs, if there are any: a baseline, or the last runs in a user's own job."""
     compared: VerdictBasis | None = None
     """What the verdicts rest on; None where nothing was judged."""
     damage: tuple[str, ...] = ()

@@ -48,8 +48,6 @@ class OwnJob(msgspec.Struct, frozen=True, kw_only=True):
     """The ranks of the step on the most nodes; if none runs, those that `srun` without options would start."""
     variables: dict[str, str] = {}
     """Variables of the shell that bind ranks, restrict transports or set numbers of threads."""
-    earlier: tuple[EarlierRun, ...] = ()
-    """The newest first."""
 
     @property
     def program(self) -> JobStep | None:

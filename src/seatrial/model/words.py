@@ -25,7 +25,11 @@ def verb(number: int, singular: str = "is", plural: str = "are") -> str:
     return singular if number == 1 else plural
 
 
-def some(names: Sequence[str], most: int, unlisted: int = 0) -> str:
+MOST_NAMED = 4
+"""Names that a sentence lists, unless it says otherwise."""
+
+
+def some(names: Sequence[str], most: int = MOST_NAMED, unlisted: int = 0) -> str:
     """n1, n2, n3 and 61 more: the first `most` of them, and the number of the rest and of the `unlisted`."""
     rest = max(len(names) - most, 0) + unlisted
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")

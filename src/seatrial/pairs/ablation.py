@@ -7,22 +7,20 @@ import msgspec
 
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.transport import Role, Variant
+from seatrial.pairs.survey import LATENCY
 
 MESSAGE_BYTES = 4 << 20
-LATENCY_BYTES = 8
-WINDOW = 2
 BANDWIDTH_S = 0.06
 """Seconds for the timed windows of one bandwidth round: a start takes about a second anyhow."""
 FEWEST, MOST = 1, 200
 """Windows in one round."""
 ROUNDS = 3
 """Rounds of each kernel at each start; the best one counts."""
-LATENCY = Shape(kernel=Kernel.PINGPONG, message_bytes=LATENCY_BYTES, window=1, warmup=20, iterations=100)
 HOBBLED_LATENCY = msgspec.structs.replace(LATENCY, iterations=20)
 PILOT = Round(
     phase=Phase.PILOT,
     repetition=0,
-    shape=Shape(kernel=Kernel.ONEWAY, message_bytes=MESSAGE_BYTES, window=WINDOW, warmup=1, iterations=2),
+    shape=Shape(kernel=Kernel.ONEWAY, message_bytes=MESSAGE_BYTES, window=2, warmup=1, iterations=2),
     pairs=(),
 )
 
@@ -37,7 +35,7 @@ def start_rounds(pair: tuple[str, str], window_s: float, role: Role) -> tuple[Ro
     latency = LATENCY
     if role in (Role.HOBBLED, Role.REFERENCE):
         windows, latency = 1, HOBBLED_LATENCY
-    bandwidth = Shape(kernel=Kernel.ONEWAY, message_bytes=MESSAGE_BYTES, window=WINDOW, warmup=1, iterations=windows)
+    bandwidth = msgspec.structs.replace(PILOT.shape, iterations=windows)
     return tuple(
         Round(phase=Phase.VARIANT, repetition=0, shape=shape, pairs=(pair,))
         for _ in range(ROUNDS)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.model.measurement import Phase, Round, Shape
+from seatrial.pairs.rank_pairs import LATENCY_BYTES
 from seatrial.pairs.rounds import Pair, abba
 from seatrial.pairs.sizes import REPETITIONS, Pace, geometric_sizes, latency_shape, seconds_of, stream_shape
 
-LATENCY_BYTES = 8
 PLATEAU_HALVINGS = 1
 """The plateau is read from the largest size and this many halvings of it."""
 MORE_REPETITIONS = 9

@@ -8,18 +8,11 @@ import msgspec
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.pairs.rounds import Pair
 from seatrial.pairs.sizes import MOST_IN_FLIGHT, Pace, as_many_as_last, latency_shape, seconds_of
+from seatrial.pairs.survey import BANDWIDTH, BANDWIDTH_ROUND_S, LATENCY
 
 SIZES = (64 << 10, 256 << 10, 1 << 20, 4 << 20)
-WINDOW = 4
-"""Messages in flight; the same at every size, so that the model's start-up is."""
-ROUND_S = 0.1
-"""Wanted length of the timed part of a round."""
-LATENCY_BYTES = 8
+LATENCY_BYTES = LATENCY.message_bytes
 """Message size of latency, and of the message rate."""
-
-
-MESSAGE_BYTES = 1 << 20
-
 
 ROUNDS = 3
 """Rounds of each kernel in one launch, whose median counts: a single disturbed one has no effect."""
@@ -39,24 +32,24 @@ def place_pairs(pair: Pair, ranks: int) -> tuple[Pair, ...]:
 
 
 def window_shape(message_bytes: int, ranks: int, pace: Pace) -> Shape:
-    """Windows that fill `ROUND_S` if `ranks` share one rank's pace, 5 to 200, and one before them."""
-    iterations = as_many_as_last(ROUND_S, pace.time_s(ranks * WINDOW * message_bytes), 5, 200)
+    """Windows that fill `BANDWIDTH_ROUND_S` if `ranks` share one rank's pace, 5 to 200, and one before them."""
+    iterations = as_many_as_last(BANDWIDTH_ROUND_S, pace.time_s(ranks * BANDWIDTH.window * message_bytes), 5, 200)
     return Shape(
         kernel=Kernel.ONEWAY,
         message_bytes=message_bytes,
-        window=WINDOW,
+        window=BANDWIDTH.window,
         warmup=1,
         iterations=iterations,
     )
 
 
 def rate_shape(ranks: int, pace: Pace) -> Shape:
-    """Many small messages in flight, as osu_mbw_mr counts them: windows that fill half of `ROUND_S`, 5 to 200.
+    """Many small messages in flight, as osu_mbw_mr counts them: windows that fill half of a round, 5 to 200.
 
     A message in flight is taken to cost a tenth of a latency, as far as the ranks do not share it.
     """
     took_s = pace.latency_s * (1 + ranks * MOST_IN_FLIGHT / 10)
-    iterations = as_many_as_last(ROUND_S / 2, took_s, 5, 200)
+    iterations = as_many_as_last(BANDWIDTH_ROUND_S / 2, took_s, 5, 200)
     return Shape(
         kernel=Kernel.ONEWAY,
         message_bytes=LATENCY_BYTES,
@@ -104,13 +97,15 @@ def pilot_shapes() -> tuple[Shape, Shape]:
     """A few of each, to find out how long one takes."""
     return (
         Shape(kernel=Kernel.PINGPONG, message_bytes=LATENCY_BYTES, window=1, warmup=2, iterations=5),
-        Shape(kernel=Kernel.ONEWAY, message_bytes=MESSAGE_BYTES, window=WINDOW, warmup=1, iterations=2),
+        Shape(
+            kernel=Kernel.ONEWAY, message_bytes=BANDWIDTH.message_bytes, window=BANDWIDTH.window, warmup=1, iterations=2
+        ),
     )
 
 
 def lasting(shape: Shape, took_s: float) -> Shape:
-    """The shape with as many iterations as last `ROUND_S` where one takes `took_s`: 5 to 500, a fifth before them."""
-    iterations = as_many_as_last(ROUND_S, took_s, 5, 500)
+    """The shape with as many iterations as last a round, each `took_s`: 5 to 500, and a fifth before them."""
+    iterations = as_many_as_last(BANDWIDTH_ROUND_S, took_s, 5, 500)
     return msgspec.structs.replace(shape, warmup=max(iterations // 5, 1), iterations=iterations)
 
 

@@ -11,9 +11,8 @@ import msgspec
 from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import Design
-from seatrial.pairs.leaf_matchings import capped, covering, leaf_design, matchings
+from seatrial.pairs.leaf_matchings import MANY_NODES, apart, capped, covering, even_matchings, leaf_design, matchings
 from seatrial.pairs.rounds import MOST_ROUNDS, Pair, circle_rounds, guarantee, rounds_needed, turns
-from seatrial.pairs.separate_rounds import MANY_NODES, apart, even_matchings
 from seatrial.pairs.sizes import ROUND_COST_S, as_many_as_last
 
 LATENCY = Shape(kernel=Kernel.PINGPONG, message_bytes=8, window=1, warmup=20, iterations=100)

@@ -20,16 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import MEDIAN_ERROR
+from seatrial.statistics.estimates import FEWEST_ALIKE, MEDIAN_ERROR, NORMAL_95
 from seatrial.statistics.student import two_sided
 
-FEWEST_SUBJECTS = 3
 JUMPING = 2.0
 """Subjects jump if the largest tenth of their deviations begins at this many times what a normal distribution with as
 small a smallest fifth would make it; of Student's distribution with 3 degrees of freedom it is 1.3 times."""
 LARGEST, SMALLEST = 0.9, 0.2
-NORMAL_LARGEST, NORMAL_SMALLEST = 1.6449, 0.2533
-"""Quantiles `LARGEST` and `SMALLEST` of the size of a standard normal number."""
+NORMAL_SMALLEST = 0.2533
+"""The quantile `SMALLEST` of the size of a standard normal number; `LARGEST` is `NORMAL_95`."""
 FEWEST_JUMPING = 2
 """Subjects: a single unsteady one says nothing of the others."""
 ALIKE = 1.5
@@ -157,11 +156,11 @@ def jumps_of(sides: Sequence[Reals]) -> Jumps | None:
     sizes = (len(sides[0]), len(sides[1]))
     by_subject = np.concatenate([_deviations(logs) for logs in sides])
     deviations = by_subject[~np.isnan(by_subject)]
-    if subjects < FEWEST_SUBJECTS or not len(deviations) or sum(sizes) < 3:
+    if subjects < FEWEST_ALIKE or not len(deviations) or sum(sizes) < 3:
         return None
     tenth = float(np.quantile(deviations, LARGEST))
     jumping = int(np.sum(np.nan_to_num(by_subject).max(axis=0) >= tenth))
-    largest = tenth / NORMAL_LARGEST
+    largest = tenth / NORMAL_95
     smallest = max(float(np.quantile(deviations, SMALLEST)) / NORMAL_SMALLEST, LEAST_DEVIATION)
     if jumping < FEWEST_JUMPING or largest <= JUMPING * smallest:
         return None

@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 
 from seatrial.model.pair_table import Indices, Reals
+from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE, NORMAL_95
 from seatrial.statistics.scan import (
     SHORTEST,
     Stretches,
@@ -35,15 +36,10 @@ from seatrial.statistics.scan import (
 )
 from seatrial.statistics.student import student_quantile
 
-ERROR_RATE = 0.01
-"""Share of series without a change in which one may be reported."""
 FEWEST = 2 * SHORTEST + 2
 """Values below which nothing can be found."""
 MOST_CHANGES = 100
 CHANCES = 2
-CONFIDENCE = 0.95
-POWER_DEVIATIONS = 1.645
-"""Above the critical statistic: enough for 95 % with a known autocorrelation, for about 90 % with an estimated one."""
 NEARLY_ALL_DEVIATIONS = 11.03
 """95 % quantile of the scaled distance between the true and the best place (Bai, Econometric Theory 13, 1997)."""
 LARGEST_DEVIATIONS = 1e3
@@ -217,7 +213,7 @@ class _Division:
             middle = (low + high) / 2
             enough = noise.statistic(middle**2 * count / 4, count / 2) >= critical
             low, high = (low, middle) if enough else (middle, high)
-        return high + POWER_DEVIATIONS * 2 * noise.long_run / math.sqrt(count)
+        return high + NORMAL_95 * 2 * noise.long_run / math.sqrt(count)
 
     def criterion(self) -> float:
         """Schwarz's criterion: pieces, and the places between them, cost log n for each of their numbers."""

@@ -17,7 +17,6 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.pair_table import Reals
 from seatrial.statistics.student import quantile, student_quantile
 
-WANTED_CONFIDENCE = 0.95
 WANTED_DEVIATIONS = 1.96
 FEW_TO_SORT = 1000
 """Values beyond which numpy's partition is as fast as sorting."""
@@ -35,6 +34,15 @@ POWER = 0.90
 MOST_RUNS = 1000
 """More runs than that of each set are not worth planning."""
 CONFIDENCE = 0.95
+ERROR_RATE = 0.01
+"""Share of healthy tables, series and runs in which anything may be named by chance."""
+NORMAL_95 = 1.645
+"""95 % of a normal distribution lie below this many standard deviations."""
+FEWEST_ALIKE = 3
+"""The fewest subjects that are compared: of two that differ, either may be at fault."""
+LEAST_SCATTER = 0.002
+"""Scatter below which none is trusted, a share: repeated runs of one pair on the quietest public clusters; rounded
+values would make every difference infinite."""
 SAMENESS_CONFIDENCE = 0.90
 
 
@@ -104,7 +112,7 @@ def _interval(count: int) -> tuple[int, float, str]:
         confidence = math.erf((count + 1 - 2 * rank) / math.sqrt(2 * count))
     else:
         ranks = range(2, (count + 1) // 2 + 1)
-        rank = 1 + bisect_left(ranks, True, key=lambda each: coverage(count, each) < WANTED_CONFIDENCE)
+        rank = 1 + bisect_left(ranks, True, key=lambda each: coverage(count, each) < CONFIDENCE)
         confidence = coverage(count, rank)
     return rank, confidence, f"median of {count} runs, order statistics {rank} and {count - rank + 1}"
 
@@ -140,7 +148,7 @@ def paired_ratio(pairs: Sequence[tuple[float, float]], confidence: float) -> Est
 
 def too_few(measured: Estimate) -> bool:
     """Whether its interval cannot hold with 95 %: fewer than six runs."""
-    return measured.confidence < WANTED_CONFIDENCE
+    return measured.confidence < CONFIDENCE
 
 
 def paired(runs: Sequence[float], beside: Sequence[float]) -> Estimate | None:
@@ -165,13 +173,13 @@ def mean_estimate(runs: Sequence[Reals]) -> Estimate:
     low = high = value
     if len(runs) > 1:
         spread = float(((counts * (means - value)) ** 2).sum()) * len(runs) / (len(runs) - 1)
-        half = student_quantile((1 + WANTED_CONFIDENCE) / 2, len(runs) - 1) * math.sqrt(spread) / everything
+        half = student_quantile((1 + CONFIDENCE) / 2, len(runs) - 1) * math.sqrt(spread) / everything
         low, high = max(value - half, min(float(one.min()) for one in runs)), value + half
     return Estimate(
         value=value,
         low=min(low, value),
         high=high,
-        confidence=WANTED_CONFIDENCE if len(runs) > 1 else 0.0,
+        confidence=CONFIDENCE if len(runs) > 1 else 0.0,
         runs=len(runs),
         method=f"mean of {int(everything)} iterations in {len(runs)} runs, Student's interval over runs",
     )

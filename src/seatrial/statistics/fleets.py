@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import MEDIAN_ERROR, robust_scale
+from seatrial.statistics.estimates import FEWEST_ALIKE, LEAST_SCATTER, MEDIAN_ERROR, NORMAL_95, robust_scale
 from seatrial.statistics.student import student_quantile
 
 ERROR_RATE = 0.02
@@ -26,18 +26,14 @@ GROSS_EFFECTS = 4.0
 """A single run is bad if it loses this many practical effects, and GROSS_SCALES."""
 GROSS_SCALES = 8.0
 """A single run is bad if it loses this many standard deviations of a run, and GROSS_EFFECTS."""
-LEAST_SCALE = 0.002
-"""A scatter below this share is not trusted: rounded values would make every difference infinite."""
 EFFICIENCY = 0.37
 """Degrees of freedom that each node gives to the median absolute deviation as an estimate of scale."""
 MOST_DEGREES = 15
 """Real fleets have heavier tails than a normal distribution, however many nodes they have."""
-POWER_DEVIATIONS = 1.645
 HIDDEN_EFFECTS = 5.0
 """A scatter that hides a loss of more than this many practical effects leaves the fleet undecided."""
 FEWEST_RUNS = 3
 """Fewer runs cannot confirm that a low value was not a single bad run."""
-FEWEST_NODES = 3
 LOG_OF_NOTHING = math.log(1e9)
 """A value of 0 counts as this much below the fleet: lower than any that was delivered."""
 POPULATION_SHARE = 1 / 3
@@ -115,7 +111,7 @@ def judge_fleet(
     groups = _populations(medians, effect)
     tail = ERROR_RATE / 2 / len(names) / comparisons
     scales = _scales(medians, groups, run_scatter, [len(runs) for runs in logs], tail=tail, effect=effect)
-    gross = max(_gross(logs, comparisons) * max(run_scatter, LEAST_SCALE),
+    gross = max(_gross(logs, comparisons) * max(run_scatter, LEAST_SCATTER),
                 -math.log1p(-min(GROSS_EFFECTS * effect, 0.9)))  # fmt: skip
     alive = {
         name: _node(
@@ -142,7 +138,7 @@ def judge_fleet(
         intraclass=intraclass,
         reliability=reliability,
         populations=tuple(tuple(names[place] for place in group) for group in groups) if len(groups) > 1 else (),
-        enough=len(names) >= FEWEST_NODES,
+        enough=len(names) >= FEWEST_ALIKE,
     )
 
 
@@ -178,9 +174,9 @@ def _scales(
         centre = float(np.median(medians[group]))
         spread = robust_scale(medians[group], centre)
         centres[group] = centre
-        scatters[group] = max(spread, run_scatter * _median_error(usual), LEAST_SCALE)
+        scatters[group] = max(spread, run_scatter * _median_error(usual), LEAST_SCATTER)
         beside_others[group] = _limits_beside_others(
-            medians[group], centre, max(run_error, LEAST_SCALE), tail, excess[group]
+            medians[group], centre, max(run_error, LEAST_SCATTER), tail, excess[group]
         )
     critical = _critical(tail, min(len(group) for group in groups))
     least = -math.log1p(-effect)
@@ -188,12 +184,12 @@ def _scales(
     threshold = max(min(critical * scatter, float(np.median(beside_others))), least)
     scatters = np.sqrt(scatters**2 + excess)
     limits = np.maximum(np.minimum(critical * scatters, beside_others), least)
-    usually = threshold + POWER_DEVIATIONS * scatter
+    usually = threshold + NORMAL_95 * scatter
     return _Scales(
         centres=centres,
         scatters=scatters,
         limits=limits,
-        detectable=np.where(excess > 0, np.maximum(limits + POWER_DEVIATIONS * scatters, usually), usually),
+        detectable=np.where(excess > 0, np.maximum(limits + NORMAL_95 * scatters, usually), usually),
         scatter=scatter,
         threshold=threshold,
     )
@@ -285,13 +281,13 @@ def _limits_beside_others(medians: Reals, centre: float, floor: float, tail: flo
     `excess`: variance that each node has beyond that of the others, since it has fewer runs.
     """
     count = len(medians)
-    if count < FEWEST_NODES + 1:
+    if count < FEWEST_ALIKE + 1:
         return np.full(count, np.inf)
     mean = (medians.sum() - medians) / (count - 1)
     squares = (medians**2).sum() - medians**2 - (count - 1) * mean**2
     scale = np.maximum(np.sqrt(np.maximum(squares, 0) / (count - 2)), floor) * math.sqrt(1 + 1 / (count - 1))
     scale = np.sqrt(scale**2 + excess)
-    quantile = student_quantile(1 - tail, min(count - 2, FEWEST_NODES + 1))
+    quantile = student_quantile(1 - tail, min(count - 2, FEWEST_ALIKE + 1))
     limits: Reals = quantile * scale - (mean - centre)
     return limits
 
@@ -308,7 +304,7 @@ def _populations(medians: Reals, effect: float) -> list[NDArray[np.intp]]:
     """Places of the nodes of one population, or of two, the lower one first: each has a third of the nodes."""
     order = np.argsort(medians, kind="stable")
     count = len(order)
-    least = max(math.ceil(POPULATION_SHARE * count), FEWEST_NODES)
+    least = max(math.ceil(POPULATION_SHARE * count), FEWEST_ALIKE)
     whole = [np.arange(count)]
     if count < 2 * least:
         return whole
@@ -317,7 +313,7 @@ def _populations(medians: Reals, effect: float) -> list[NDArray[np.intp]]:
     cut = least + int(np.argmax(gaps))
     low, high = ordered[:cut], ordered[cut:]
     within = max(robust_scale(part) for part in (low, high))
-    if float(gaps.max()) <= max(POPULATION_SCALES * max(within, LEAST_SCALE / 2), effect):
+    if float(gaps.max()) <= max(POPULATION_SCALES * max(within, LEAST_SCATTER / 2), effect):
         return whole
     return [np.sort(order[:cut]), np.sort(order[cut:])]
 

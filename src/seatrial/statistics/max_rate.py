@@ -11,13 +11,11 @@ import msgspec
 import numpy as np
 
 from seatrial.model.pair_table import Reals
-from seatrial.statistics.piecewise import FLOOR
-from seatrial.statistics.segments import CONFIDENCE, Interval
+from seatrial.statistics.estimates import CONFIDENCE, LEAST_SCATTER
+from seatrial.statistics.segments import RESAMPLES, Interval
 
 Point = tuple[int, int]
 """Ranks a node, and bytes that each of them sends."""
-
-RESAMPLES = 200
 
 
 class MaxRate(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +87,7 @@ def _best(points: Reals, times: Reals) -> tuple[float, float, float]:
 
 
 def _bic(points: Reals, times: Reals, fit: tuple[float, float, float]) -> float:
-    mean_square = float(np.mean((1 - predicted(points, fit) / times) ** 2)) + FLOOR**2
+    mean_square = float(np.mean((1 - predicted(points, fit) / times) ** 2)) + LEAST_SCATTER**2
     return len(points) * math.log(mean_square) + sum(map(math.isfinite, fit)) * math.log(len(points))
 
 

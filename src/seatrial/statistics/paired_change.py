@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.model.pair_table import Reals
+from seatrial.statistics.estimates import CONFIDENCE
 from seatrial.statistics.strata import ENDLESS, Places, midranks
 
 FEWEST_DAYS = 3
 """Days on each side with a job of the group."""
 LEAST_ERROR = 1e-4
-CONFIDENCE = 0.95
 MOST_PAIRS = 250_000
 """Differences of one group that are looked at; of more days than that, evenly chosen ones."""
 HALF = 0.5

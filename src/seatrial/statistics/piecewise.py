@@ -7,11 +7,10 @@ through the sizes `first` to `last` (their places in order), fitted by least squ
 import numpy as np
 
 from seatrial.model.pair_table import Indices, Reals
+from seatrial.statistics.estimates import LEAST_SCATTER
 
 FEWEST_SIZES = 3
 """A piece of two sizes fits anything."""
-FLOOR = 0.002
-"""Relative error below which no measurement is trusted to go; keeps exact or rounded data from endless pieces."""
 BORROWED = 3.0
 """The scale of two short pieces is that of few residuals: the whole fit's counts as this many more."""
 
@@ -107,11 +106,11 @@ def _divisions(squares: Reals, most: int) -> tuple[list[Reals], list[Indices]]:
 def bic_of(fitted: Pieces) -> Reals:
     """[pieces - 1, series]: n ln(RSS/n) + (3K - 1) ln n, a start-up, a slope and a place for each of K pieces but one.
 
-    Relative errors below `FLOOR` are not believed.
+    Relative errors below `LEAST_SCATTER` are not believed.
     """
     count = fitted.squares.shape[1]
     criteria = [
-        count * np.log(cost / count + FLOOR**2) + (3 * (place + 1) - 1) * np.log(count)
+        count * np.log(cost / count + LEAST_SCATTER**2) + (3 * (place + 1) - 1) * np.log(count)
         for place, cost in enumerate(fitted.cost)
     ]
     return np.array(criteria)
@@ -131,5 +130,5 @@ def steps_of(fitted: Pieces, breaks: int) -> tuple[Reals, Reals]:
     held = fitted.held(cuts)
     whole = squares.sum(axis=1, keepdims=True) / max(int(held[0].sum()) - (3 * breaks + 2), 1)
     free = np.maximum(held[:, :-1] + held[:, 1:] - 5 + BORROWED, 1)
-    scale = np.sqrt((squares[:, :-1] + squares[:, 1:] + BORROWED * np.maximum(whole, FLOOR**2)) / free)
-    return np.where(ends[0] * ends[1] <= 0, 0.0, least), np.maximum(scale, FLOOR)
+    scale = np.sqrt((squares[:, :-1] + squares[:, 1:] + BORROWED * np.maximum(whole, LEAST_SCATTER**2)) / free)
+    return np.where(ends[0] * ends[1] <= 0, 0.0, least), np.maximum(scale, LEAST_SCATTER)

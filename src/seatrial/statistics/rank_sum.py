@@ -16,6 +16,13 @@ def log_choose(total: int, size: int) -> float:
     return math.lgamma(total + 1) - math.lgamma(size + 1) - math.lgamma(total - size + 1)
 
 
+def rank_sum_test(values: NDArray[np.float64], others: NDArray[np.float64]) -> float:
+    """Probability that as many of all numbers, drawn at random, are as large as `values`; equal ones share a rank."""
+    _, place, count = np.unique(-np.concatenate([values, others]), return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(count) - (count - 1) / 2)[place]
+    return rank_sum_tail(float(ranks[: len(values)].sum()), len(values), len(ranks))
+
+
 def rank_sum_tail(rank_sum: float, size: int, total: int) -> float:
     """Probability that `size` of the ranks 1 to `total`, drawn without replacement, sum to `rank_sum` or less.
 

@@ -32,12 +32,9 @@ from seatrial.statistics.change_errors import (
     shrink,
     variance_of,
 )
-from seatrial.statistics.estimates import robust_scale
+from seatrial.statistics.estimates import CONFIDENCE, SAMENESS_CONFIDENCE, robust_scale
 from seatrial.statistics.student import quantile, ratio_tails, two_sided
 
-CONFIDENCE = 0.95
-SAMENESS_CONFIDENCE = 0.90
-"""Two one-sided tests of 5 % each."""
 UNLIKE_CONFIDENCE = 0.92
 """Confidence if sets may scatter unequally: medians over subjects are less certain than they are taken for."""
 UNLIKE_CHANCE = 0.3

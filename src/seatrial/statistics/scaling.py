@@ -12,12 +12,12 @@ import numpy as np
 
 from seatrial.model.pair_table import Reals
 from seatrial.model.words import count
+from seatrial.statistics.estimates import CONFIDENCE
 from seatrial.statistics.segments import Interval
 from seatrial.statistics.student import student_quantile
 
 FEWEST_SIZES = 6
 """Different sizes that a fit needs."""
-CONFIDENCE = 0.95
 STEPS = 100
 SETTLED = 1e-10
 

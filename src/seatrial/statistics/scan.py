@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from seatrial.model.pair_table import Indices, Reals
+from seatrial.statistics.estimates import MEDIAN_ERROR, NORMAL_95, robust_scale
 
 SHORTEST = 5
 """Values on each side of a change: a shorter stretch is an episode and not a level."""
@@ -20,8 +21,6 @@ SMALL = 1e-4
 SINGLE_PARAMETER, LINE_PARAMETERS = 1, 2
 MOST_AUTOCORRELATION = 0.8
 """Beyond it a series drifts rather than scatters: its levels are changes and not noise."""
-UPPER = 1.645
-"""The upper 95 % limit of the autocorrelation is used, since too small a value makes false alarms."""
 LEAST_DIVISOR = 0.3
 BIASES = {1: (1.0, 3.0), 2: (2.0, 4.0)}
 """Parameters fitted to each piece, mean or line -> (a, b): r is underestimated by (a + b r) / n for each piece
@@ -34,9 +33,6 @@ SCALES = 5.0
 RARE = 0.02
 """More wild values than this share (and than one) are the noise of the series, and stay: without them it would look
 quieter than it is."""
-MEDIAN_TO_DEVIATION = 1.4826 / 2**0.5
-MEAN_TO_DEVIATION = 1.2533 / 2**0.5
-"""Factors from the median and the mean of absolute differences of neighbours to a normal standard deviation."""
 
 
 class Stretches:
@@ -164,7 +160,7 @@ def upper_autocorrelation(squares: float, lagged: float, count: int, pieces: int
     plain = lagged / squares
     corrected = (plain + offset * pieces / count) / max(1 - slope * pieces / count, LEAST_DIVISOR)
     bounded = min(max(corrected, 0.0), 0.999)
-    return min(bounded + UPPER * math.sqrt((1 - bounded**2) / count), MOST_AUTOCORRELATION)
+    return min(bounded + NORMAL_95 * math.sqrt((1 - bounded**2) / count), MOST_AUTOCORRELATION)
 
 
 def independent_share(autocorrelation: float) -> float:
@@ -191,7 +187,8 @@ def replace_spikes(values: Reals) -> tuple[Reals, Indices]:
     if len(values) <= 2 * REACH:
         return values, np.empty(0, dtype=np.intp)
     steps = np.abs(np.diff(values))
-    scale = MEDIAN_TO_DEVIATION * float(np.median(steps)) or MEAN_TO_DEVIATION * float(np.mean(steps))
+    mean = MEDIAN_ERROR * float(np.mean(steps))  # sqrt(pi / 2), also of the mean of absolute deviations
+    scale = (robust_scale(steps, 0.0) or mean) / math.sqrt(2)
     padded = np.concatenate((values[REACH:0:-1], values, values[-2 : -2 - REACH : -1]))
     middle = _medians_of_five(*(padded[first : first + len(values)] for first in range(2 * REACH + 1)))
     places = np.flatnonzero(np.abs(values - middle) > SCALES * scale)

@@ -17,7 +17,8 @@ import msgspec
 import numpy as np
 
 from seatrial.model.pair_table import Indices, Reals
-from seatrial.statistics.piecewise import FEWEST_SIZES, FLOOR, Pieces, bic_of, steps_of
+from seatrial.statistics.estimates import CONFIDENCE, LEAST_SCATTER
+from seatrial.statistics.piecewise import FEWEST_SIZES, Pieces, bic_of, steps_of
 
 MOST_SEGMENTS = 8
 JUMP_SCALES = 3.0
@@ -25,7 +26,6 @@ JUMP_SCALES = 3.0
 LEAST_JUMP = 0.05
 """A step that may be a switch is at least this share of the time: a smaller one does not matter, however certain."""
 RESAMPLES = 200
-CONFIDENCE = 0.95
 CONFIRMED = 0.95
 """The share of the resamples that must find a switch of the same sign at the same place."""
 DOUBTFUL = 0.5
@@ -97,7 +97,7 @@ class Segmentation(msgspec.Struct, frozen=True, kw_only=True):
     segments: tuple[Segment, ...]
     breaks: tuple[Break, ...]
     relative_scale: float
-    """Residual scale of the whole fit, a share of the time; at least `FLOOR`."""
+    """Residual scale of the whole fit, a share of the time; at least `LEAST_SCATTER`."""
     sizes: int
     runs: int
     method: str
@@ -245,7 +245,7 @@ def _described(sizes: Reals, fitted: Pieces, pieces: int, again: _Resamples, run
     return Segmentation(
         segments=segments,
         breaks=breaks,
-        relative_scale=max(math.sqrt(float(squares.sum()) / free), FLOOR),
+        relative_scale=max(math.sqrt(float(squares.sum()) / free), LEAST_SCATTER),
         sizes=len(sizes),
         runs=runs,
         method=f"segmented least squares on relative error, BIC, {len(again.steps)} resamples of {runs} runs",

@@ -9,7 +9,7 @@ import pytest
 from seatrial.archive.layout import JOURNAL_FILE
 from seatrial.cli import operation
 from seatrial.driver import past
-from seatrial.driver.past import asked_for, earlier_runs, hurry, look_at_job, own_past, soon, with_time_left
+from seatrial.driver.past import asked_for, hurry, last_runs, look_at_job, own_past, soon, with_time_left
 from seatrial.launch.replay import ReplayLauncher
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.past import OwnJob
@@ -94,12 +94,15 @@ def test_the_newest_whole_checks_of_these_nodes_are_compared(tmp_path: Path) -> 
         record(FOUR, tmp_path, name, recorded, started="2026-11-07T10:00:00Z", **changes)
     damaged = record(FOUR, tmp_path, "damaged", recorded, started="2026-11-08T10:00:00Z")
     (damaged / JOURNAL_FILE).write_bytes(b"not json\n" * 3)
-    found = earlier_runs(tmp_path, info_of(FOUR, nodes=("n1", "n2", "n9")))
-    assert [one.run for one in found] == ["run5", "run4", "run3"]
-    assert set(found[0].out_bytes_per_s) == set(found[0].latency_s) == {"n1", "n2"}
-    assert found[0].out_bytes_per_s["n1"] == pytest.approx(HEALTHY, rel=0.02)
-    assert earlier_runs(tmp_path / "none", info_of(FOUR)) == ()
-    assert earlier_runs(tmp_path, msgspec.structs.replace(info_of(FOUR), nodes=("n1",))) == ()
+    found = last_runs(tmp_path, info_of(FOUR, nodes=("n1", "n2", "n9")))
+    assert found is not None
+    assert [one.run for one in found.runs] == ["run3", "run4", "run5"]
+    assert found.name == "run3,run4,run5"
+    newest = found.runs[-1]
+    assert set(newest.out_bytes_per_s) == set(newest.latency_s) == {"n1", "n2"}
+    assert newest.out_bytes_per_s["n1"] == pytest.approx(HEALTHY, rel=0.02)
+    assert last_runs(tmp_path / "none", info_of(FOUR)) is None
+    assert last_runs(tmp_path, msgspec.structs.replace(info_of(FOUR), nodes=("n1",))) is None
 
 
 @needs_root
@@ -109,7 +112,8 @@ def test_checks_that_somebody_put_into_a_shared_archive_are_no_past(tmp_path: Pa
     for folder in folders:
         operation.judge(folder, 20.0)
     give(folders[1], OTHER)
-    assert [one.run for one in earlier_runs(tmp_path, info_of(FOUR))] == ["run1"]
+    last = last_runs(tmp_path, info_of(FOUR))
+    assert last is not None and [one.run for one in last.runs] == ["run1"]
     past = own_past(CheckSettings(archive=tmp_path, returning=("n3",)), info_of(FOUR))
     assert past is not None and [run.summary.run for run in past.runs] == ["run1"]
 

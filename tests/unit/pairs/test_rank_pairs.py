@@ -3,8 +3,9 @@
 import pytest
 
 from seatrial.pairs.rails import rail_schedule
-from seatrial.pairs.rank_pairs import ROUND_S, ROUNDS, lasting, pilot_shapes, placed_pairs, placed_rounds
+from seatrial.pairs.rank_pairs import ROUNDS, lasting, pilot_shapes, placed_pairs, placed_rounds
 from seatrial.pairs.rounds import abba
+from seatrial.pairs.survey import BANDWIDTH_ROUND_S
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def test_there_and_back_so_that_drift_falls_on_all_alike() -> None:
 
 def test_a_round_lasts_as_long_as_wanted_and_has_a_warm_up() -> None:
     latency, bandwidth = pilot_shapes()
-    wanted = lasting(bandwidth, ROUND_S / 100)
+    wanted = lasting(bandwidth, BANDWIDTH_ROUND_S / 100)
     assert (wanted.iterations, wanted.warmup, wanted.window) == (100, 20, bandwidth.window)
     assert [lasting(latency, took_s).iterations for took_s in (10.0, 1e-9, 0.0)] == [5, 500, 500]
     assert lasting(latency, 10.0).warmup == 1

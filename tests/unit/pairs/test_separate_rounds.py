@@ -13,17 +13,18 @@ from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.model.fabric import Component, Fabric, Wiring
 from seatrial.model.measurement import Kernel
-from seatrial.pairs.leaf_matchings import leaf_matching, matchings
-from seatrial.pairs.rounds import Pair, sparse_rounds
-from seatrial.pairs.separate_rounds import (
+from seatrial.pairs.leaf_matchings import (
     MANY_NODES,
     apart,
     cables,
     even_matchings,
+    leaf_matching,
+    matchings,
     members_of,
     on_shared_cables,
     on_two_levels,
 )
+from seatrial.pairs.rounds import Pair, sparse_rounds
 from seatrial.pairs.survey import DesignChoice, SurveyPlan, plan_survey
 from tests.support.builders import leaves, names
 

@@ -4,7 +4,7 @@ import pytest
 
 from seatrial.model.measurement import GroupRound, Kernel
 from seatrial.pairs.node_places import NodePlaces
-from seatrial.pairs.storage_rounds import (
+from seatrial.pairs.node_rounds import (
     FREE_PART,
     FULL_STORAGE,
     MOST_BYTES,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seatrial.locate.significance import critical_value
-from seatrial.statistics.power_tail import HEAVY_DEGREES, power_tail
+from seatrial.locate.single_pairs import HEAVY_DEGREES, power_tail
 
 
 def line(losses: np.ndarray) -> tuple[float, float]:

@@ -1,15 +1,15 @@
 """The JSON fields of a check's report; docs/report.md describes each of them."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import msgspec
 
-from seatrial.commands.check.headline import machine
-from seatrial.commands.check.ticket import ticket
+from seatrial.commands.check.headline import answer, could_show, machine, medians
+from seatrial.judgement.past import references_text
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import (
-    Before,
     Judgement,
     Loaded,
     NodeVerdict,
@@ -19,12 +19,73 @@ from seatrial.model.judgement import (
     Withheld,
 )
 from seatrial.model.measurement import Estimate
+from seatrial.model.node_list import node_list
 from seatrial.model.pair_faults import Population
+from seatrial.model.past import OwnJob
 from seatrial.model.run import Design, NodeState, RunInfo
 from seatrial.model.verdict import Verdict
+from seatrial.model.words import count
 from seatrial.render.envelope import PastFields, past_fields
+from seatrial.render.escape import clean
+from seatrial.render.finding_text import rows, title
 from seatrial.render.json import filled
 from seatrial.render.node_trials import TrialFields, trial_fields
+
+MOST_FINDINGS = 8
+MOST_VALUES = 3
+"""Different kernels or models that a line names."""
+
+
+def ticket(run: RunInfo, own: OwnJob, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> tuple[str, ...]:
+    """Plain lines, without control characters; empty texts are left out."""
+    return tuple(clean(line) for line in _lines(run, own, judgement, facts))
+
+
+def _lines(run: RunInfo, own: OwnJob, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[str]:
+    where = f" on {run.cluster}" if run.cluster else ""
+    yield f"Job {own.job}{where}, {count(len(run.nodes), 'node')}: {node_list(run.nodes)}"
+    yield f"seatrial {run.seatrial} check, {run.started}: {answer(judgement)}."
+    for finding in judgement.findings[:MOST_FINDINGS]:
+        yield f"- {title(finding)}: {finding.statement}"
+        yield from (f"  {label}: {text}" for label, text in rows(finding) if label != "to do")
+    if len(judgement.findings) > MOST_FINDINGS:
+        yield f"- {count(len(judgement.findings) - MOST_FINDINGS, 'more finding')}"
+    for label, text in (
+        ("All pairs", medians(judgement)),
+        ("Would have been seen", could_show(judgement)),
+        ("Before", _before(run, judgement)),
+        ("MPI", run.mpi_library),
+        ("Kernel", _few({known.kernel for known in facts.values()})),
+        ("Processor", _few({known.cpu_model for known in facts.values()})),
+        ("Ran beside it", ", ".join(one.text for one in own.steps)),
+    ):
+        if text:
+            yield f"{label}: {text}"
+    yield f"All numbers: seatrial report {shlex.quote(run.run)} --json"
+
+
+def _before(run: RunInfo, judgement: Judgement) -> str:
+    """What the nodes did before; empty where no earlier run is known."""
+    return references_text(run.past, judgement.past) if run.past and judgement.past else ""
+
+
+def job_rows(run: RunInfo, own: OwnJob, judgement: Judgement) -> Iterator[tuple[str, str]]:
+    """Label and text of what was seen of the job, for the report."""
+    yield "before", _before(run, judgement) or "no earlier run of these nodes is in the archive"
+    if own.steps:
+        yield (
+            "beside it",
+            f"{', '.join(one.text for one in own.steps)}: the traffic of these steps may have slowed pairs down",
+        )
+    ranks = f"{count(len(own.ranks), 'rank')} of {own.line}" if own.ranks else "where its ranks run was not read"
+    yield "job", f"{own.job}; {ranks}"
+
+
+def _few(values: set[str]) -> str:
+    texts = sorted(value for value in values if value)
+    return ", ".join(texts[:MOST_VALUES]) + (
+        f" and {len(texts) - MOST_VALUES} more" if len(texts) > MOST_VALUES else ""
+    )
 
 
 class PairFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +146,6 @@ class CheckFields(msgspec.Struct, frozen=True, kw_only=True):
     loaded: Loaded | None
     trials: TrialFields | None
     own_job: OwnJobFields | None
-    before: tuple[Before, ...]
     past: PastFields | None
     notes: tuple[str, ...]
     lost: tuple[NodeState, ...]

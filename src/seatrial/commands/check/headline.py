@@ -1,26 +1,71 @@
 """The first line of every report: one word and what it is about."""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
 
-from seatrial.commands.check.comparisons import NOTHING
 from seatrial.commands.check.findings import BEST_PAIRS
 from seatrial.commands.check.own_job import of_machine
 from seatrial.commands.check.returning import may_return, return_answer, returning
 from seatrial.judgement.nodes.storage import broken_text
 from seatrial.judgement.past import references_text
+from seatrial.locate.references import References
 from seatrial.model import units
-from seatrial.model.judgement import Doubt, Judgement, Withheld
+from seatrial.model.judgement import Doubt, Judgement, PairVerdict, VerdictBasis, Withheld
+from seatrial.model.measurement import Kernel, Measurement
 from seatrial.model.node_trials import USEFUL, Measure, NodeTrials
-from seatrial.model.past import Past
-from seatrial.model.run import Ending, RunInfo
+from seatrial.model.past import Past, PastRatio
+from seatrial.model.run import Ending, RecordedRun, RunInfo
+from seatrial.model.units import size
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
 from seatrial.render.escape import clean
 from seatrial.render.finding_text import brief, sentence_of
+
+NOTHING = "with nothing, since no limit is known and ranks of one machine are not peers of each other"
+
+
+def comparisons(
+    recorded: RecordedRun,
+    pairs: Sequence[PairVerdict],
+    references: References,
+    past: Sequence[PastRatio],
+) -> VerdictBasis:
+    """Counted over the pairs whose bandwidth was measured. Ranks of one machine are not peers."""
+    measured = [pair for pair in pairs if pair.bandwidth_bytes_per_s]
+    peers = references.alike and references.bandwidth is not None
+    return VerdictBasis(
+        pairs=len(measured),
+        with_limit=sum(pair.limit is not None for pair in measured),
+        with_peers=len(measured) if peers else 0,
+        earlier_runs=len(recorded.info.past.runs) if recorded.info.past and past else 0,
+        verified_bytes=sum(map(verified_bytes, recorded.measurements)),
+    )
+
+
+def verified_bytes(measurement: Measurement) -> int:
+    """How much of its data was compared with what was sent; both directions of kernels that answer."""
+    shape = measurement.shape
+    ways = 2 if shape.kernel is Kernel.PINGPONG else 1
+    return measurement.verified * shape.message_bytes * shape.window * ways
+
+
+def comparisons_text(compared: VerdictBasis | None) -> str:
+    """The text of the report's line `compared`; empty if nothing was measured."""
+    if compared is None or not compared.pairs:
+        return ""
+    parts = []
+    if compared.with_limit == compared.pairs:
+        parts.append("all pairs with their limits")
+    elif compared.with_limit:
+        parts.append(f"{compared.with_limit} of {count(compared.pairs, 'ordered pair')} with their limits")
+    parts += ["all pairs with their peers"] if compared.with_peers else []
+    parts += [f"nodes with {count(compared.earlier_runs, 'earlier run')}"] if compared.earlier_runs else []
+    verified = f"{size(compared.verified_bytes)} of data with what was sent" if compared.verified_bytes else ""
+    return "; ".join(filter(None, (", ".join(parts) or NOTHING, verified)))
+
 
 INCOMPLETE = "INCOMPLETE"
 NO_ACTS: Mapping[str, str] = MappingProxyType({})
@@ -57,7 +102,7 @@ def headline(run: RunInfo, judgement: Judgement, acts: Mapping[str, str] = NO_AC
         what = [return_answer(names, judgement, what[0], acts)]
         if all(may_return(name, judgement) is not None for name in names):
             return CheckHeadline(word=word, what=what[0])
-    elif verdict is Verdict.PASS and run.past and judgement.past:
+    elif verdict is Verdict.PASS and run.past and judgement.past and run.own_job is None:
         what = [f"{what[0]}; {_references(run.past, judgement)}"]
     lost = judgement.lost or run.lost
     if lost:

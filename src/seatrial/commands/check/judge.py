@@ -6,8 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.assessment import Assessor, on_one_machine
-from seatrial.commands.check.comparisons import comparisons
-from seatrial.commands.check.earlier import compare, slower_findings
 from seatrial.commands.check.findings import (
     FindingInputs,
     high_latency,
@@ -17,12 +15,12 @@ from seatrial.commands.check.findings import (
     unstable_link,
     waits_for_processor,
 )
-from seatrial.commands.check.leaf_comparison import EFFECT
+from seatrial.commands.check.headline import comparisons
+from seatrial.commands.check.next_experiments import only_proved
 from seatrial.commands.check.notes import late_pairs, make_notes, powers, unsure_notes
 from seatrial.commands.check.own_job import job_findings
 from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reason
-from seatrial.commands.check.rail_suspects import told_by_rail
-from seatrial.commands.check.require_retest import only_proved
+from seatrial.commands.check.rail_measurement import told_by_rail
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.commands.check.unmeasured_pairs import (
     capped_notes,
@@ -37,14 +35,14 @@ from seatrial.commands.check.unmeasured_pairs import (
 from seatrial.commands.check.uplink_verdicts import judge_loaded
 from seatrial.drift.peer_groups import tcp_resent_between
 from seatrial.judgement.corrupt_data import corrupt_flows, corruption_findings
-from seatrial.judgement.nodes.findings import with_slow_nodes
-from seatrial.judgement.nodes.trials import judge_trials, trial_notes
+from seatrial.judgement.nodes.trials import judge_trials, trial_notes, with_slow_nodes
 from seatrial.judgement.past import judge_past
 from seatrial.judgement.peer_suspects import with_suspects
 from seatrial.judgement.rank_deaths import judge_deaths
 from seatrial.judgement.rank_notes import first_ranks
 from seatrial.locate.evidence import MeasuredPair, Pair, deciding
 from seatrial.locate.references import References
+from seatrial.locate.thresholds import EFFECT
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict, Threshold
 from seatrial.model.measurement import Phase
 from seatrial.model.node_trials import NodeTrials
@@ -85,8 +83,6 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     judged = _pair_verdicts(recorded, evidence, references, suspicion)
     pairs = with_corruption(with_reasons(judged, recorded.info.capped_pairs), corrupt_flows(recorded.measurements))
     pairs = without_unnamed(pairs, [*measured, *loaded.findings], references.fabric)
-    before = compare(recorded.info.own_job, judge_nodes(recorded, pairs, findings))
-    findings += slower_findings(before, findings, recorded.facts)
     findings += (past := judge_past(recorded, judge_nodes(recorded, pairs, ()), trials, findings)).findings
     return Judgement(
         pairs=pairs,
@@ -114,9 +110,8 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         thresholds=tuple(_thresholds(references)),
         populations=_populations(suspicion),
         late_pairs=late_pairs(evidence),
-        before=before,
         past=past.ratios,
-        compared=comparisons(recorded, pairs, references, before, past.ratios),
+        compared=comparisons(recorded, pairs, references, past.ratios),
     )
 
 

@@ -6,13 +6,11 @@ from statistics import fmean, stdev
 import msgspec
 
 from seatrial.commands.check.leaf_loads import WAYS, Key, Load, apart, each_apart
-from seatrial.locate.thresholds import CONTROL_PAIRS, GROSS_LOSS, RETEST_RUNS, SCATTERS
+from seatrial.locate.thresholds import CONTROL_PAIRS, EFFECT, GROSS_LOSS, RETEST_RUNS, SCATTERS
 from seatrial.model.measurement import Estimate
 from seatrial.pairs.load_rounds import EACH_ALONE
 from seatrial.statistics.estimates import median, paired_ratio, robust_scale
 
-EFFECT = 0.03
-"""An uplink is slow where it carries less than its peers' by more than this share."""
 CONFIDENCE = 0.99
 """Confidence of the interval that must lie below `1 - EFFECT` as a whole."""
 ALIKE = 0.97

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seatrial.archive.reader import read_entries
 from seatrial.commands.check.assessment import Assessment, on_one_machine
-from seatrial.commands.check.leaf_comparison import EFFECT, MOST_SUSPECTS, control_leaves, may_hide
+from seatrial.commands.check.leaf_comparison import MOST_SUSPECTS, control_leaves, may_hide
 from seatrial.commands.check.leaf_loads import FEWEST_FLOWS, WAYS, Key, NodeRates, each_apart, node_rates
 from seatrial.commands.check.loaded_scene import LoadState, scene_of
 from seatrial.commands.check.survey_plan import recorded_rounds
@@ -18,13 +18,14 @@ from seatrial.driver.progress import Progress
 from seatrial.judgement.corrupt_data import corruption_suspects
 from seatrial.locate.evidence import MeasuredPair, Pair
 from seatrial.locate.explanation import nodes_of
-from seatrial.locate.thresholds import RETEST_RUNS
+from seatrial.locate.thresholds import EFFECT, RETEST_RUNS
 from seatrial.model import units
 from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.run import RecordedRun
 from seatrial.model.subject import SubjectKind
 from seatrial.model.words import count
+from seatrial.pairs.leaf_matchings import cables_known, on_two_levels
 from seatrial.pairs.load_rounds import (
     EACH_ALONE,
     again_rounds,
@@ -33,7 +34,6 @@ from seatrial.pairs.load_rounds import (
     leaves_of,
     load_shape,
 )
-from seatrial.pairs.separate_rounds import cables_known, on_two_levels
 from seatrial.pairs.survey import BANDWIDTH, thinned
 
 SHARE = 0.2

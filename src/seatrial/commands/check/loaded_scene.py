@@ -6,7 +6,6 @@ from statistics import fmean
 import msgspec
 
 from seatrial.commands.check.leaf_comparison import (
-    EFFECT,
     LeafRatio,
     compared,
     lacks,
@@ -28,6 +27,7 @@ from seatrial.commands.check.leaf_loads import (
     rates_alone,
     rounds_of,
 )
+from seatrial.locate.thresholds import EFFECT
 from seatrial.model.measurement import Measurement
 from seatrial.statistics.estimates import median, robust_scale
 

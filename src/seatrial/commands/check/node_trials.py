@@ -4,12 +4,12 @@ from seatrial.archive.reader import read_info
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_trials import NodeTrialRounds
 from seatrial.driver.run import Run
-from seatrial.judgement.nodes.peers import FEWEST_PEERS
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import node_of
 from seatrial.model.settings import CheckSettings
 from seatrial.model.words import count
 from seatrial.pairs.node_rounds import QUICK, QUICK_TRIALS, SHORT
+from seatrial.statistics.estimates import FEWEST_ALIKE
 
 REPETITIONS, REPETITIONS_OF_SHARED = 3, 2
 AT_ONCE_S = 15.0
@@ -26,7 +26,7 @@ def try_nodes(frame: Run, settings: CheckSettings, deadline: float) -> None:
     nodes = frame.measurer.nodes
     if not settings.node_trials or settings.answer_s is not None or _left_out(settings):
         return
-    if len({node_of(name) for name in nodes}) < FEWEST_PEERS:
+    if len({node_of(name) for name in nodes}) < FEWEST_ALIKE:
         return  # none could be compared
     remarks = frame.measurer.remarks
     if monotonic_s() > deadline:

@@ -28,12 +28,11 @@ from seatrial.model.pair_faults import Population, Resolution
 from seatrial.model.run import RecordedRun
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import count, natural_sorted, some, verb
+from seatrial.model.words import MOST_NAMED, count, natural_sorted, some, verb
 from seatrial.statistics.estimates import median
 
 MOST = 10
 """Notes on single pairs of one kind; the others are counted."""
-MOST_NAMED = 4
 
 
 def make_notes(
@@ -149,7 +148,7 @@ def _undecided_note(pairs: Sequence[Pair], why: str, reasons: Mapping[Pair, str]
     names = [f"{source} to {target}" for source, target in pairs]
     if len(pairs) == 1:
         return f"{names[0]} is not decided: {reasons[pairs[0]]}."
-    return f"{count(len(pairs), 'pair')} {verb(len(pairs))} not decided ({some(names, MOST_NAMED)}): {why}."
+    return f"{count(len(pairs), 'pair')} {verb(len(pairs))} not decided ({some(names)}): {why}."
 
 
 def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair], references: References) -> list[str]:
@@ -225,7 +224,6 @@ def _both(by_phase: Mapping[Phase, RunSeries]) -> tuple[float, float]:
 
 # The power of a run: the smallest fault that it would have shown.
 
-MOST_NODES = 6
 MARGIN = 1.5
 """An effect that was asked for may take this many times itself to be found."""
 
@@ -271,7 +269,7 @@ def unsure_notes(known: Sequence[Power], paces: Sequence[Population]) -> list[st
     if paces:
         slower = min(paces, key=lambda one: one.ratio)
         notes.append(
-            f"The nodes form two speed groups: {some(natural_sorted(slower.nodes), MOST_NODES)} deliver "
+            f"The nodes form two speed groups: {some(natural_sorted(slower.nodes))} deliver "
             f"{share(slower.ratio)} of what the others do. A majority does not show which is right; "
             "compare both with the design."
         )

@@ -9,14 +9,12 @@ import numpy as np
 
 from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair
 from seatrial.locate.references import PeerLine, References, above_gate_text, against_gate
-from seatrial.locate.thresholds import LIMIT_FLOOR
+from seatrial.locate.thresholds import CLEAR, LIMIT_FLOOR
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
 from seatrial.model.units import bandwidth, duration, share
 from seatrial.model.verdict import Verdict
 
-CLEAR = 0.5
-"""Part of the lack that makes a pair bad; below it the pair is clearly good."""
 BELOW, ABOVE, UNKNOWN = 1, 2, -1
 """Sides of a line: worse than it allows; clearly better; not compared yet."""
 

@@ -8,15 +8,14 @@ good pairs in the same minutes, a program on its core is the likely reason (`Ran
 from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
+import numpy as np
 
 from seatrial.locate.evidence import Pair
 from seatrial.locate.thresholds import EXPLAINED
 from seatrial.model.units import share
-from seatrial.statistics.estimates import median
-from seatrial.statistics.rank_sum import rank_sum_tail
+from seatrial.statistics.estimates import ERROR_RATE, median
+from seatrial.statistics.rank_sum import rank_sum_test
 
-ERROR_RATE = 0.01
-"""Share of the nodes whose ranks wait no longer than others that is mistaken for nodes whose ranks do."""
 CROWDED = 0.9
 """Share of the time: if a rank waits this long, the little that is left of a core decides what a run delivers."""
 LEAST_EXCESS = 0.05
@@ -35,18 +34,6 @@ def explained(share_of_reference: float, waited: float, beside: float = 0.0) -> 
     """
     longer = waited - beside
     return longer >= max(LEAST_EXCESS, EXPLAINED * (1 - share_of_reference)) or (waited >= CROWDED and longer > 0)
-
-
-def _longer(first: Sequence[float], others: Sequence[float]) -> bool:
-    """Whether these waits are longer than the others, by the rank-sum test."""
-    tail = rank_sum_tail(_rank_sum_from_the_top(first, others), len(first), len(first) + len(others))
-    return tail <= ERROR_RATE
-
-
-def _rank_sum_from_the_top(first: Sequence[float], others: Sequence[float]) -> float:
-    """Sum of the ranks of `first` among all, 1 for the largest, and the mean rank of equal ones."""
-    every = (*first, *others)
-    return sum(sum(one > value for one in every) + (sum(one == value for one in every) + 1) / 2 for value in first)
 
 
 class LongWaits(msgspec.Struct, frozen=True):
@@ -86,7 +73,8 @@ class RankWaits:
             return None
         waits = LongWaits(node, median(own), median(peers))
         least = max(waits.peers + LEAST_EXCESS, TIMES_PEERS * waits.peers)
-        return waits if waits.own >= least and _longer(own, peers) else None
+        longer = rank_sum_test(np.array(own), np.array(peers)) <= ERROR_RATE
+        return waits if waits.own >= least and longer else None
 
     def _by_run(self, ends: Sequence[tuple[Pair, int]]) -> list[float]:
         columns = [{run: shares[end] for run, shares in self._waited.get(pair, {}).items()} for pair, end in ends]

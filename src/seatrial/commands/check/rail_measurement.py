@@ -1,6 +1,10 @@
 """Slow pairs once more over each rail alone, where nodes have several and the MPI's setting for it is known."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
 
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.measurer import Measurer
@@ -9,10 +13,15 @@ from seatrial.launch.contract import StartManner
 from seatrial.launch.mpi import family_of
 from seatrial.launch.rails import rail_manner
 from seatrial.limits.rail_paths import rails_of, shared_rails
-from seatrial.locate.evidence import Pair
+from seatrial.locate.evidence import Pair, run_value
+from seatrial.locate.explanation import PartSuspect
+from seatrial.locate.thresholds import PEERS_FLOOR
 from seatrial.model.errors import SeatrialError
 from seatrial.model.facts import NodeFacts
-from seatrial.model.measurement import Phase, Round, Shape
+from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase, Round, Shape
+from seatrial.model.units import BANDWIDTH, bandwidth
+from seatrial.model.verdict import Experiment, Finding
+from seatrial.statistics.estimates import median, median_estimate, paired, too_few
 
 REPETITIONS_A_TURN = 3
 """There and back: twice as many in all, six, the fewest whose interval holds with 95 %."""
@@ -82,3 +91,88 @@ def _turn(measurer: Measurer, manner: StartManner, rail: str, rounds: Sequence[R
     del measurer.hung[hung:]
     measurer.remarks[remarks:] = [f"Over {rail} alone: {remark}" for remark in measurer.remarks[remarks:]]
     return False
+
+
+PAIRS_OF_EACH = 2
+"""Pairs of each suspect that are measured over each rail."""
+MOST_PAIRS = 6
+
+Runs = Mapping[str, Mapping[Pair, Mapping[int, float]]]
+"""Bytes per second by rail, pair and repetition."""
+
+
+def pairs_to_split(suspects: Iterable[PartSuspect]) -> tuple[Pair, ...]:
+    """A few pairs of every suspect, partners as different as can be."""
+    chosen: dict[Pair, None] = {}
+    for suspect in suspects:
+        fresh = {frozenset(pair): pair for pair in reversed(suspect.pairs)}
+        for pair in sorted(fresh.values(), key=suspect.pairs.index)[:PAIRS_OF_EACH]:
+            chosen.setdefault(pair)
+    return tuple(chosen)[:MOST_PAIRS]
+
+
+def told_by_rail(findings: Sequence[Finding], measurements: Iterable[Measurement]) -> list[Finding]:
+    """The findings on bandwidth with what their pairs carry over each rail alone, where that was measured."""
+    runs = _runs(measurements)
+    return [_told(finding, runs) if finding.metric == BANDWIDTH else finding for finding in findings]
+
+
+def _runs(measurements: Iterable[Measurement]) -> Runs:
+    found: dict[str, dict[Pair, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+    for one in measurements:
+        counts = one.shape.kernel is Kernel.ONEWAY and one.times_s and not one.errors
+        if one.phase is Phase.VARIANT and counts and one.variant:
+            found[one.variant][one.pair][one.repetition] = run_value(one)
+    return found
+
+
+def _told(finding: Finding, runs: Runs) -> Finding:
+    pairs = [pair for pair in map(_pair, finding.pairs) if all(pair in known for known in runs.values())]
+    if len(runs) < 2 or not pairs:
+        return finding
+    series = {rail: _pooled([known[pair] for pair in pairs]) for rail, known in sorted(runs.items())}
+    measured = {rail: median_estimate([value for value in values if value > 0]) for rail, values in series.items()}
+    order = sorted(measured, key=lambda rail: measured[rail].value)
+    said = ", ".join(f"over {rail} alone {bandwidth(measured[rail].value)}" for rail in order)
+    slow = [rail for rail in order[:-1] if _slower(series[rail], series[order[-1]])]
+    names = " and ".join(slow)
+    told = f"It is the rail {names}" if slow else "No rail is slower than another"
+    return msgspec.structs.replace(
+        finding,
+        statement=f"{finding.statement} {told}: {said}.",
+        remedy=f"{finding.remedy} Begin with {names}." if slow else finding.remedy,
+        experiments=(*finding.experiments, _experiment(measured, pairs, bool(slow))),
+    )
+
+
+def _experiment(measured: Mapping[str, Estimate], pairs: Sequence[Pair], confirmed: bool) -> Experiment:
+    fewest = min(one.runs for one in measured.values())
+    each = (
+        f"{rail} {bandwidth(one.value)} [{bandwidth(one.low)}-{bandwidth(one.high)}]" for rail, one in measured.items()
+    )
+    return Experiment(
+        description=(
+            f"Measured {', '.join('>'.join(pair) for pair in pairs)} over each rail alone, {fewest} runs each, there "
+            "and back in turn"
+        ),
+        outcome="; ".join(each),
+        confirmed=confirmed,
+    )
+
+
+def _pair(text: str) -> Pair:
+    source, _, target = text.partition(">")
+    return source, target
+
+
+def _pooled(known: Sequence[Mapping[int, float]]) -> tuple[float, ...]:
+    """The median over pairs in each run; NaN if a run has none."""
+    count = 1 + max(repetition for one in known for repetition in one)
+    by_run = [[one[number] for one in known if number in one] for number in range(count)]
+    return tuple(median(values) if values else math.nan for values in by_run)
+
+
+def _slower(runs: Sequence[float], best: Sequence[float]) -> bool:
+    """Below `PEERS_FLOOR` of the best in its whole interval, of six runs or more."""
+    ratio = paired(runs, best)
+    return ratio is not None and not too_few(ratio) and ratio.high < PEERS_FLOOR

@@ -12,17 +12,15 @@ from seatrial.commands.check.second_look import LOOKS_BETWEEN_TRAFFIC, RetestOut
 from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair
 from seatrial.locate.explanation import Blamed
 from seatrial.locate.references import References
-from seatrial.locate.thresholds import RETEST_RUNS
+from seatrial.locate.thresholds import EFFECT, RETEST_RUNS
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Verdict
-from seatrial.pairs.separate_rounds import on_shared_cables
+from seatrial.pairs.leaf_matchings import on_shared_cables
 
 LEAST_OWN = 2
 """Pairs that a slow bundle does not explain, by which a node is suspected."""
-NO_SLOWER = 0.03
-"""Than the bundle that it crosses, as a share: that bundle explains it."""
 
 
 class Proofs(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +106,7 @@ def _as_good(pair: Verified, bundle: Verified) -> bool:
     """Whether the pair delivers what the bundle permits."""
     if pair.of_peers is None or bundle.of_peers is None:
         return False
-    return pair.of_peers.value >= (1 - NO_SLOWER) * bundle.of_peers.value
+    return pair.of_peers.value >= (1 - EFFECT) * bundle.of_peers.value
 
 
 def prove_latency(

@@ -1,20 +1,41 @@
 """Suspects measured again alone, and the pairs that distinguish them: what decides on every finding of a number."""
 
-from collections.abc import Callable, Sequence
+import math
+import random
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from seatrial.commands.check.assessment import Assessor
-from seatrial.commands.check.next_experiments import OF_STARTS, USUAL_SIZE, cables_seen_once, plan_retest
-from seatrial.commands.check.require_retest import due, not_seen
+from seatrial.commands.check.next_experiments import (
+    OF_STARTS,
+    USUAL_SIZE,
+    cables_seen_once,
+    crowded,
+    due,
+    next_bandwidth,
+    next_latency,
+    not_seen,
+    plan_retest,
+    still_crowded,
+)
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
+from seatrial.locate.evidence import AVERAGED, Pair
 from seatrial.locate.explanation import PartSuspect
-from seatrial.model.fabric import Wiring
-from seatrial.model.measurement import Phase, Round, Shape
+from seatrial.model.fabric import Component, Wiring
+from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
 from seatrial.model.run import RecordedRun
+from seatrial.model.subject import SubjectKind
+from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.words import count
-from seatrial.pairs.survey import LATENCY, PROGRAM
+from seatrial.pairs.leaf_matchings import apart, cables_known
+from seatrial.pairs.next_pairs import MOST_PAIRS
+from seatrial.pairs.survey import LATENCY as ROUND_TRIP
+from seatrial.pairs.survey import PILOT, PROGRAM, SurveyPlan
 
 NEXT_STEPS = 3
 """How often pairs are chosen from the results of the last ones."""
@@ -125,7 +146,7 @@ def _measure_again(
 ) -> bool:
     program = check.shape == PROGRAM
     shapes = [check.shape] if bandwidth else []
-    shapes += [LATENCY] if latency and not program else []
+    shapes += [ROUND_TRIP] if latency and not program else []
     size = OF_STARTS if program else USUAL_SIZE
     leaf_of = check.wiring.leaf_of if check.wiring is not None else None
     clear = [*suspicion.clear(), *suspicion.quiet()]
@@ -133,3 +154,123 @@ def _measure_again(
     check.progress.stage(f"Measuring {len({one.pairs for one in rounds})} suspect and control pairs again, alone")
     check.progress.rounds(len(rounds))
     return check.measurer.run(rounds, deadline)
+
+
+FEWER = 8
+"""One of this many pairs at once remains in the next attempt to measure slow ones without contention."""
+HELPS = 0.8
+"""The next attempt is made while at most this share of the slow pairs stays slow: what stays is not contention."""
+MOST_PASSING = 2000
+"""If all cables are known, none of our pairs shares one with what stays slow; traffic of other jobs may, and it passes.
+The attempts go on while any of them recovers, in at most this many rounds each: a retest takes far longer."""
+MOST_ATTEMPTS = 8
+"""Attempts in all. The last ones are of one pair at a time, while traffic passes."""
+
+
+def measure_without_contention(check: Growing, plan: SurveyPlan, deadline: float) -> None:
+    """Slow pairs again in rounds of which no two pairs share a known cable, or leave or enter the same leaf.
+
+    Many pairs at once share cables: what is slow may be no fault. Repeat with fewer at once while that helps.
+    """
+    shape = next((one.shape for one in plan.rounds if one.shape.kernel is Kernel.ONEWAY), PILOT)
+    draw = random.Random(check.seed)
+    at_once, before, step = FEWER * plan.design.pairs_at_once, math.inf, 0
+    while at_once > 1 or (plan.separate and step < MOST_ATTEMPTS):
+        evidence, references, suspicion = check.assessor.assess(check.recorded())
+        accused = step > 0 or plan.separate
+        pairs = still_crowded(evidence, suspicion, references.fabric) if accused else crowded(evidence, suspicion)
+        passing = plan.separate or cables_known(pairs, references.fabric)
+        recovered = len(pairs) < before if passing else len(pairs) <= HELPS * before
+        if len(pairs) <= MOST_PAIRS or not recovered:
+            return
+        before, step = len(pairs), step + 1
+        draw.shuffle(pairs)
+        at_once = max(at_once // FEWER, 1)
+        if plan.separate:
+            rounds_wanted = MOST_PASSING if step == 1 else MOST_PASSING // 2
+            at_once = max(at_once if step > 1 else 1, math.ceil(len(pairs) / rounds_wanted))
+        found = apart(pairs, references.fabric, at_once)
+        if step > 1 and len(found) > MOST_PASSING:
+            return
+        at_once = min(at_once, max(map(len, found)))
+        check.progress.stage(f"Measuring {len(pairs)} slow pairs again, up to {at_once} at once")
+        check.progress.rounds(len(found))
+        rounds = [Round(phase=Phase.NEXT, repetition=step, shape=shape, pairs=tuple(one)) for one in found]
+        if not check.measurer.run(rounds, deadline):
+            return
+
+
+PARTS = (SubjectKind.NODE, SubjectKind.UPLINK)
+"""What must be crossed again; to cross every single cable takes a whole survey."""
+ROUND_TRIPS = 3
+"""Rounds of each pair: where 1 % of packets is lost, 300 round trips lose none in 1 case of 20, and 100 in 1 of 3."""
+
+
+def last_rounds(
+    measurements: Iterable[Measurement], good: Mapping[str, Collection[Pair]], fabric: Wiring
+) -> list[Round]:
+    """Rounds of bandwidth and of round trips that cross all `PARTS` again, each direction at least once.
+
+    Few, not the fewest: each next one crosses the most parts that none before it did. `measurements`: of the run until
+    now. `good`: by metric, pairs that have passed, to which rounds are cut; what is bad already needs no other look. A
+    pair whose bandwidth was good only with fewer pairs at once is measured again as it was then. Round trips are made
+    several times: a packet in a hundred is seldom lost in one round.
+    """
+    measured = list(measurements)
+    bandwidth = _fewest(_good_rounds(measured, Kernel.ONEWAY, good[BANDWIDTH]), fabric)
+    latency = _fewest(_good_rounds(measured, Kernel.PINGPONG, good[LATENCY]), fabric)
+    again = [replace(one, repetition=number) for number in range(ROUND_TRIPS) for one in latency]
+    return [*bandwidth, *again]
+
+
+def _fewest(rounds: Sequence[Round], fabric: Wiring) -> list[Round]:
+    """A few of the rounds that cross all parts that they cross together."""
+    crossed = [frozenset(_crossed(one, fabric)) for one in rounds]
+    left = frozenset().union(*crossed)
+    chosen = []
+    while left:
+        best = max(range(len(rounds)), key=lambda number: len(crossed[number] & left))
+        chosen.append(rounds[best])
+        left -= crossed[best]
+    return chosen
+
+
+def _crossed(one: Round, fabric: Wiring) -> Iterator[Component]:
+    """The parts on the ways of a round's pairs; round trips go both ways."""
+    back = (pair[::-1] for pair in one.pairs) if one.shape.kernel is Kernel.PINGPONG else ()
+    for pair in (*one.pairs, *back):
+        yield from (part for part in fabric.path(*pair) if part.kind in PARTS)
+
+
+def _good_rounds(measurements: Sequence[Measurement], kernel: Kernel, good: Collection[Pair]) -> list[Round]:
+    """The rounds before the retest, with those pairs of each that were measured with no fewer at once elsewhere."""
+    wanted = frozenset(good)
+    kept = [
+        measured
+        for measured in measurements
+        if measured.phase in AVERAGED and measured.shape.kernel is kernel and measured.pair in wanted
+    ]
+    fewest: dict[Pair, int] = {}
+    for measured in kept:
+        fewest[measured.pair] = min(measured.pairs_at_once, fewest.get(measured.pair, measured.pairs_at_once))
+    together: defaultdict[float | None, list[Measurement]] = defaultdict(list)
+    for measured in kept:
+        if measured.pairs_at_once == fewest[measured.pair]:
+            together[measured.at_s].append(measured)
+    return [
+        Round(phase=Phase.LAST, repetition=0, shape=alike[0].shape, pairs=tuple(measured.pair for measured in alike))
+        for alike in together.values()
+    ]
+
+
+def look_once_more(check: Growing, rounds: Sequence[Round], deadline: float) -> bool:
+    """Every node and uplink once more; what turned out slow since is distinguished and measured again as before."""
+    if not rounds:
+        return True
+    check.progress.stage("Measuring every node once more: nothing may have changed since")
+    check.progress.rounds(len(rounds))
+    check.measurer.begin()
+    in_time = check.measurer.run(rounds, deadline)
+    distinguish(check, next_bandwidth, check.shape, deadline, Phase.LAST)
+    distinguish(check, next_latency, ROUND_TRIP, deadline, Phase.LAST)
+    return retest(check, deadline, latency=True) and in_time

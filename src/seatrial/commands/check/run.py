@@ -16,25 +16,28 @@ from seatrial.archive.reader import read_entries
 from seatrial.archive.run_sets import StoredSet
 from seatrial.archive.writer import RunWriter
 from seatrial.commands.check.assessment import Assessor
-from seatrial.commands.check.contention import measure_without_contention
 from seatrial.commands.check.judge import judge
-from seatrial.commands.check.last_look import last_rounds, look_once_more
 from seatrial.commands.check.loaded_rounds import measure_loaded
-from seatrial.commands.check.next_experiments import next_bandwidth, next_latency, next_started
+from seatrial.commands.check.next_experiments import next_bandwidth, next_latency, next_started, only_proved
 from seatrial.commands.check.node_trials import try_nodes
-from seatrial.commands.check.rail_measurement import measure_over_rails
-from seatrial.commands.check.rail_suspects import pairs_to_split
-from seatrial.commands.check.require_retest import only_proved
-from seatrial.commands.check.retests import distinguish, retest, retest_late
+from seatrial.commands.check.rail_measurement import measure_over_rails, pairs_to_split
+from seatrial.commands.check.retests import (
+    distinguish,
+    last_rounds,
+    look_once_more,
+    measure_without_contention,
+    retest,
+    retest_late,
+)
 from seatrial.commands.check.survey_plan import by_program, check_design, pilot_pairs, recorded_rounds, survey_of
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s, enough, sampled, what_it_takes, within_node_hours
 from seatrial.driver.pair_program import OPTION, PairStarts, first_figure
 from seatrial.driver.past import (
     asked_for,
-    earlier_runs,
     find_past,
     hurry,
+    last_runs,
     look_at_job,
     own_past,
     soon,
@@ -279,9 +282,8 @@ class Check(Run):
             return
         self.progress.stage("Looking at the job, and at earlier runs of its nodes")
         view = look_at_job(self._launcher, self.measurer.nodes)
-        earlier = earlier_runs(self._settings.archive, self._writer.info)
-        view = msgspec.structs.replace(view, earlier=earlier)
-        self._writer.describe(msgspec.structs.replace(self._writer.info, own_job=view))
+        past = last_runs(self._settings.archive, self._writer.info)
+        self._writer.describe(msgspec.structs.replace(self._writer.info, own_job=view, past=past))
 
     def _survey_passes(self, plan: SurveyPlan, deadline: float) -> bool:
         """All pairs once, and again only as long as noise hides the practical effect."""

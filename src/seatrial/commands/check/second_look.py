@@ -11,7 +11,7 @@ import msgspec
 
 from seatrial.commands.check.processor_waits import Ends, LongWaits, RankWaits, explained
 from seatrial.locate.evidence import Pair
-from seatrial.locate.thresholds import GROSS_LOSS, LIMIT_FLOOR, NEAR, RETEST_RUNS, SCATTERS, SURE
+from seatrial.locate.thresholds import CLEAR, GROSS_LOSS, LIMIT_FLOOR, RETEST_RUNS, SCATTERS, SURE
 from seatrial.model.measurement import Estimate
 from seatrial.statistics.estimates import median, median_estimate, robust_scale
 
@@ -250,7 +250,7 @@ class SecondLook:
     def _outcome(self, pooled: Sequence[float], margins: Sequence[float]) -> RetestOutcome:
         below = sum(margin < 0 for margin in margins)
         middle = median(margins)
-        good = middle > (1 - NEAR) * self._effect
+        good = middle > (1 - CLEAR) * self._effect
         if len(margins) < RETEST_RUNS:
             return RetestOutcome.REFUTED if good and below <= min(1, len(margins) - 1) else RetestOutcome.OPEN
         interval = median_estimate(margins)
@@ -274,7 +274,7 @@ class SecondLook:
         for runs in margins.values():
             own = _middle(list(runs.values()))
             apart = SCATTERS * self._noise / math.sqrt(len(runs))
-            if len(runs) >= RETEST_RUNS and own > (1 - NEAR) * self._effect and own - middle > apart:
+            if len(runs) >= RETEST_RUNS and own > (1 - CLEAR) * self._effect and own - middle > apart:
                 return True
         return False
 

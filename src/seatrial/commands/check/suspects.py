@@ -5,9 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.check.lossy_parts import crosses, excused_pairs, lossy_suspects
 from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, limit_floor
-from seatrial.commands.check.processor_waits import explained
+from seatrial.commands.check.processor_waits import TIMES_PEERS, explained
 from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_latency
 from seatrial.commands.check.second_look import SecondLook
 from seatrial.commands.check.survey import Survey
@@ -15,8 +14,9 @@ from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apar
 from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair, deciding, deciding_series
 from seatrial.locate.explanation import Blamed, Crossings, PartSuspect, blame, nodes_of, pair_suspects, suspects_of
 from seatrial.locate.references import References
-from seatrial.locate.thresholds import SCATTERS, UNIFORM_SHARE, WAVERING_SHARE
-from seatrial.locate.uplinks import UNLIKE, by_cables
+from seatrial.locate.thresholds import EFFECT, SCATTERS, UNIFORM_SHARE, WAVERING_SHARE
+from seatrial.locate.uplinks import by_cables
+from seatrial.model.fabric import Component, Wiring
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Located
@@ -24,6 +24,95 @@ from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.statistics.estimates import median
+
+CHANCE = 0.001
+"""A part is cleared of loss if its stalls fall on as few of its pairs as they did with at most this probability."""
+
+
+def lossy_suspects(survey: Survey) -> list[PartSuspect]:
+    """Parts whose round trips stalled; where they were measured again, only if they stalled again.
+
+    Round trips that were late while their ranks waited for a processor count where they are far more than such waits
+    delayed other pairs.
+    """
+    evidence = survey.evidence
+    bad = {pair: float(evidence[pair].late_trips) for pair in sorted(survey.stalled)}
+    if not bad:
+        return []
+    cleared = _cleared(bad, survey)
+    suspects = suspects_of(blame(bad, survey.without_stalls, acquit=False, cleared=cleared))
+    confirmed = []
+    for suspect in suspects:
+        by_phase = [evidence[pair].latency for pair in suspect.pairs]
+        again = [series[Phase.RETEST] for series in by_phase if Phase.RETEST in series]
+        decide = again or [series for phases in by_phase for series in phases.values()]
+        excused = any(series.excused_stalls for series in decide)
+        if any(series.stalls for series in decide) or (excused and _beyond_waits(suspect, evidence)):
+            confirmed.append(suspect)
+    return confirmed
+
+
+def _beyond_waits(suspect: PartSuspect, evidence: Mapping[Pair, MeasuredPair]) -> bool:
+    """Whether more late round trips fell on these pairs than waits can have made late.
+
+    Ranks that wait at most `TIMES_PEERS` times as long as others make at most as many times as many round trips late.
+    That of all k at least j fall on a share of at most f has a probability of at most C(k, j) f^j.
+    """
+    every = {pair: known for pair, known in evidence.items() if pair[0] < pair[1]}
+    own = [known for pair, known in every.items() if {pair, pair[::-1]} & set(suspect.pairs)]
+    trips, late, delay = _trips(own)
+    all_trips, all_late, all_delay = _trips(every.values())
+    share = TIMES_PEERS * trips / (all_trips + (TIMES_PEERS - 1) * trips)
+    alike = delay * (all_trips - trips) <= TIMES_PEERS * (all_delay - delay) * trips
+    return alike and math.log(math.comb(all_late, late)) + late * math.log(share) < math.log(CHANCE)
+
+
+def _trips(known: Collection[MeasuredPair]) -> tuple[int, int, float]:
+    return sum(one.round_trips for one in known), sum(one.late_trips for one in known), sum(one.delay for one in known)
+
+
+def _cleared(bad: Mapping[Pair, float], survey: Survey) -> frozenset[Component]:
+    """Parts that would have lost packets on more of their pairs, if it was they that lost them.
+
+    A lossy part loses those of all its pairs alike. That all k stalls fall on j of its m pairs, which made the share f
+    of its round trips, has a probability of at most C(m, j) f^k.
+    """
+    fabric, evidence = survey.without_stalls.fabric, survey.evidence
+    trips: dict[Component, dict[Pair, int]] = {part: {} for pair in bad for part in fabric.path(*pair)}
+    for pair in (*bad, *survey.without_stalls.pairs):
+        for part in fabric.path(*pair):
+            if part in trips:
+                trips[part][pair] = evidence[pair].round_trips
+    cleared = set()
+    for part, made in trips.items():
+        hit = [pair for pair in made if pair in bad]
+        share = sum(made[pair] for pair in hit) / max(sum(made.values()), 1)
+        stalls = sum(evidence[pair].late_trips for pair in hit)
+        if len(hit) < len(made) and math.comb(len(made), len(hit)) * share**stalls < CHANCE:
+            cleared.add(part)
+    return frozenset(cleared)
+
+
+def excused_pairs(lossy: Sequence[PartSuspect], survey: Survey, fabric: Wiring) -> set[Pair]:
+    """Pairs that are slow and late since they cross a lossy part.
+
+    Of parts that cannot be distinguished, only the pairs that lost packets: what else is slow on their way may be slow
+    for another reason.
+    """
+    excused = {pair for suspect in lossy for pair in suspect.pairs}
+    certain = [suspect for suspect in lossy if not suspect.ambiguous_with]
+    if certain:
+        excused |= {pair for pair in survey.evidence if any(crosses(suspect, pair, fabric) for suspect in certain)}
+    return excused
+
+
+def crosses(suspect: PartSuspect, pair: Pair, fabric: Wiring) -> bool:
+    """Whether the pair is, or crosses, what is suspected."""
+    names = {(subject.kind, subject.name) for subject in (suspect.subject, *suspect.ambiguous_with)}
+    if suspect.subject.kind is SubjectKind.PAIR:
+        return pair in suspect.pairs
+    return any((SubjectKind(part.kind), part.name) in names for part in fabric.path(*pair))
+
 
 FAR_LATER = 2.0
 """Times the latency of its peers."""
@@ -169,7 +258,7 @@ def _by_cables(
         return references.rate_over_peers(pair, max(median(runs), SHORTEST_S)) if runs else -math.inf
 
     line = references.bandwidth
-    return by_cables(suspects, references.fabric, over_peers, max(UNLIKE, SCATTERS * line.scatter if line else 0.0))
+    return by_cables(suspects, references.fabric, over_peers, max(EFFECT, SCATTERS * line.scatter if line else 0.0))
 
 
 def _slow_groups(

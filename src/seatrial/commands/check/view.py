@@ -5,15 +5,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from seatrial.commands.check import tables
-from seatrial.commands.check.comparisons import comparisons_text
-from seatrial.commands.check.fields import check_fields
-from seatrial.commands.check.headline import Machine, could_show, headline, machine, medians, not_tested, peers
+from seatrial.commands.check.fields import check_fields, job_rows, ticket
+from seatrial.commands.check.headline import (
+    Machine,
+    comparisons_text,
+    could_show,
+    headline,
+    machine,
+    medians,
+    not_tested,
+    peers,
+)
 from seatrial.commands.check.heatmap import HeatMap, heat_map
 from seatrial.commands.check.heatmap_text import drawn_heat_map
 from seatrial.commands.check.pair_plots import distributions, matrices
 from seatrial.commands.check.returning import back_in_service, may_return, returning
 from seatrial.commands.check.tables import node_row, nodes_worst_first, pairs_worst_first, unexplained
-from seatrial.commands.check.ticket import job_rows, ticket
 from seatrial.model import subject, units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement, PairVerdict
@@ -173,7 +180,7 @@ def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts])
         if known:
             yield label, known
     if own := run.own_job:
-        yield from job_rows(own, judgement)
+        yield from job_rows(run, own, judgement)
     yield from tables.loaded_rows(judgement.loaded)
     for state in judgement.lost or run.lost:
         yield "not measured", f"{state.node}: {state.reason}" + ("" if state.fault else " (no fault)")

@@ -25,8 +25,8 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.pair_table import Reals
 from seatrial.model.verdict import ComparisonOutcome, Finding, Verdict, worst
 from seatrial.model.words import natural_key
-from seatrial.statistics.change_points import ERROR_RATE, find_changes
-from seatrial.statistics.estimates import robust_scale
+from seatrial.statistics.change_points import find_changes
+from seatrial.statistics.estimates import ERROR_RATE, robust_scale
 from seatrial.statistics.paired_change import TESTS, DayMedians, changes_at, course, day_medians, pooled_change
 from seatrial.statistics.strata import (
     ENDLESS,

@@ -8,7 +8,7 @@ from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.sources import Sources
 from seatrial.driver import facts_reading
 from seatrial.importers.fleets import FleetTable, aligned, one_stratum, read_fleet_table, read_outputs
-from seatrial.judgement.comparison import node_values
+from seatrial.judgement.comparison import history
 from seatrial.judgement.fleet import judge, outputs, strata
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
@@ -60,9 +60,9 @@ def _facts(wanted: JudgeOptions) -> Mapping[str, NodeFacts]:
 def _of_runs(sources: Sources, wanted: JudgeOptions, column: str) -> FleetTable:
     """The values of the nodes in runs of the archive."""
     chosen = run_sets.find_runs(wanted.archive, wanted.runs)
-    table = node_values.metric_named(run_sets.load_tables([chosen], note=sources.waiting), column)
+    table = history.metric_named(run_sets.load_tables([chosen], note=sources.waiting), column)
     leaf_of = {name: leaf for run in chosen.summaries for name, leaf in run.leaf_of.items()}
-    values = node_values.values_by_node(table, leaf_of)
+    values = history.values_by_node(table, leaf_of)
     members = dict.fromkeys(name for run in chosen.summaries for name in run.nodes)
     if 2 * len(values) >= len(members):  # else the metric was measured on a part of the nodes by intent
         values = {name: values.get(name, []) for name in (values | members)}

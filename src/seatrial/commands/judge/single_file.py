@@ -12,7 +12,7 @@ from seatrial.driver import facts_reading
 from seatrial.driver.benchmark import definition
 from seatrial.importers.series import ValueSeries, read_series
 from seatrial.judgement.benchmark_result import limits_of_nodes
-from seatrial.judgement.comparison import node_values
+from seatrial.judgement.comparison import history
 from seatrial.judgement.series_changes import SeriesSense, judge_series
 from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
@@ -65,6 +65,6 @@ def _of_runs(sources: Sources, wanted: JudgeOptions) -> tuple[ValueSeries, ...]:
     """One series for each metric of runs of the archive, or for those whose names begin so."""
     chosen = run_sets.find_runs(wanted.archive, wanted.runs)
     tables = run_sets.load_tables([chosen], note=sources.waiting)
-    metrics = [node_values.metric_named(tables, name) for name in wanted.column] or tables
+    metrics = [history.metric_named(tables, name) for name in wanted.column] or tables
     leaf_of = {node: leaf for run in chosen.summaries for node, leaf in run.leaf_of.items()}
-    return node_values.series_of(metrics, chosen.summaries, leaf_of)
+    return history.series_of(metrics, chosen.summaries, leaf_of)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.judgement.nodes.limits import memory_text
-from seatrial.judgement.nodes.peers import FEWEST_PEERS
 from seatrial.judgement.nodes.storage import binding_limit
 from seatrial.judgement.nodes.trials import against_peers, judge_trials, trial_notes
 from seatrial.judgement.outcome import failure_of
@@ -24,6 +23,7 @@ from seatrial.model.words import count, natural_sorted, some
 from seatrial.pairs.node_rounds import MAY_LACK, ONCE_KERNELS, TRIAL_KERNELS
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_notes, findings_during
+from seatrial.statistics.estimates import FEWEST_ALIKE
 
 OPTIONAL = (Trial.PIPE, Trial.COLLECTIVES, Trial.STORAGE)
 """Trials that a single rank cannot carry out, and a folder that not all nodes see: a remark says so."""
@@ -182,7 +182,7 @@ def _reason(
     if missing:
         sentence += f", {', '.join(missing)} not"
     if not trials.comparisons:
-        sentence += f"; at least {FEWEST_PEERS} nodes of one model are needed to compare them"
+        sentence += f"; at least {FEWEST_ALIKE} nodes of one model are needed to compare them"
     else:
         compared = {name for each in trials.comparisons for name in each.nodes}
         kinds = {each.measure for each in trials.comparisons}

@@ -32,7 +32,7 @@ from seatrial.node.gpus import facts_of_gpus
 from seatrial.rules.base import Readings, findings_of
 from seatrial.rules.catalogue import findings_during
 from seatrial.rules.gpus import GPU_SLOWED
-from seatrial.statistics.fleets import FEWEST_NODES
+from seatrial.statistics.estimates import FEWEST_ALIKE
 
 NO_FACT = "No fact that is known to matter differs from its peers'."
 REMEDY = (
@@ -115,7 +115,7 @@ def judge_program(recorded: RecordedRun) -> ProgramResult:
         table, lone = _by_model(benchmark, outputs, gpu_models(facts))
         tables = {shlex.join(words): table}
         judged = judge_strata(tables)
-        fleet = judged if judged.subjects >= FEWEST_NODES else None
+        fleet = judged if judged.subjects >= FEWEST_ALIKE else None
     findings = [*_of_gates(outputs), *(_of_fleet(fleet, benchmark, facts) if fleet and benchmark else ())]
     findings += findings_during(recorded.facts, recorded.facts_after)
     gpus = loaded_gpus([(_node(step), step.samples) for step in recorded.steps], facts)
@@ -151,7 +151,7 @@ def _by_model(
     notes: list[str] = []
     for model, own in by_model.items():
         table, label = table_of_nodes(benchmark, own), model or "not known"
-        if len({subject for stratum in table.strata for subject in stratum.with_gaps}) < FEWEST_NODES:
+        if len({subject for stratum in table.strata for subject in stratum.with_gaps}) < FEWEST_ALIKE:
             nodes = natural_sorted({item.node for item in own})
             notes.append(
                 f"{some(nodes, MOST_NAMED)}: compared with no other node, since few are of this model: {label}."

@@ -10,7 +10,7 @@ from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
 from seatrial.model.units import BANDWIDTH, LATENCY, share
 from seatrial.statistics.concurrent_flows import together_s
-from seatrial.statistics.estimates import WANTED_CONFIDENCE, median, median_estimate
+from seatrial.statistics.estimates import CONFIDENCE, median, median_estimate
 
 ASKED, ADVISED = "asked", "advised"
 PRACTICAL = 1.02
@@ -54,7 +54,7 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def enough(self) -> bool:
         """Whether there were launches enough for an interval of 95 %."""
-        return self.ratio.confidence >= WANTED_CONFIDENCE
+        return self.ratio.confidence >= CONFIDENCE
 
     @property
     def text(self) -> str:
@@ -150,7 +150,7 @@ def fate(gains: Sequence[Gain], disobeyed: str, *, defect: bool = False) -> tupl
     runs = gains[0].ratio.runs
     if not all(gain.enough for gain in gains):
         many = "1 launch" if runs == 1 else f"{runs} launches"
-        return Fix.UNDECIDED, f"{said}, from {many} of each, too few for {share(WANTED_CONFIDENCE)}"
+        return Fix.UNDECIDED, f"{said}, from {many} of each, too few for {share(CONFIDENCE)}"
     worse = any(gain.worse for gain in gains)
     if not worse and any(gain.outcome is GainOutcome.BETTER for gain in gains):
         return Fix.PROVED, f"it measured better: {said}"

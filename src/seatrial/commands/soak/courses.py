@@ -13,12 +13,11 @@ import numpy as np
 
 from seatrial.commands.soak.single_step import PEERS, LevelStep, best_step
 from seatrial.judgement.nodes.figures import sustained
-from seatrial.judgement.nodes.peers import FEWEST_PEERS
 from seatrial.model.measurement import GroupMeasurement, Kernel, Measurement, node_of
 from seatrial.model.node_trials import Measure, Runs
 from seatrial.model.units import SHARE
 from seatrial.statistics.change_points import FEWEST, SeriesChanges, find_changes
-from seatrial.statistics.estimates import median
+from seatrial.statistics.estimates import FEWEST_ALIKE, median
 from seatrial.statistics.scan import independent_share, residual_products, upper_autocorrelation
 from seatrial.statistics.student import student_quantile
 
@@ -112,7 +111,7 @@ def _losses(by_node: Mapping[str, Runs], *, of_share: bool, more_is_better: bool
     for name, runs in by_node.items():
         for cycle, value in runs.items():
             alike = by_cycle[cycle]
-            reference = median(alike) if len(alike) >= FEWEST_PEERS else usual[name]
+            reference = median(alike) if len(alike) >= FEWEST_ALIKE else usual[name]
             if of_share:
                 losses[name][cycle] = value - reference
             elif reference > 0:

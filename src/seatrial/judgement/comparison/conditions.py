@@ -32,8 +32,6 @@ OPTIONAL = ("cluster", "mpi-library", "ranks-per-node")
 MESSAGES, METRICS, NODES, PAIRS_AT_ONCE, VERIFICATION = "messages", "metrics", "nodes", "pairs-at-once", "verification"
 CONDITIONS = (*OF_RUNS, PAIRS_AT_ONCE, VERIFICATION)
 """What `--across` can permit. Without common messages, metrics or nodes there is nothing to compare."""
-MOST_NAMED = 6
-"""Metrics or nodes that a message lists."""
 
 
 def unlike_runs(first: Sequence[RunSummary], second: Sequence[RunSummary]) -> tuple[Unlike, ...]:
@@ -64,7 +62,7 @@ def unlike_tables(tables: Sequence[MetricTable], first: int) -> tuple[Unlike, ..
     if not shared:
         return (_nothing_shared(tables, first),) if tables else ()
     if not any(_common_pairs(table, first) or _common_nodes(table, first) for table in shared):
-        nodes = [some(natural_sorted(_nodes(shared, *ends)), MOST_NAMED) for ends in ((0, first), (first, None))]
+        nodes = [some(natural_sorted(_nodes(shared, *ends))) for ends in ((0, first), (first, None))]
         return (Unlike(condition=NODES, first=nodes[0], second=nodes[1]),)
     unlike = {}
     for table in shared:
@@ -113,7 +111,7 @@ def _nothing_shared(tables: Sequence[MetricTable], first: int) -> Unlike:
             for table in tables
             if any(level is not None for level in table.compared[begin:end])
         }
-        texts.append(some(natural_sorted(names), MOST_NAMED) or "nothing")
+        texts.append(some(natural_sorted(names)) or "nothing")
     condition = METRICS if any(table.metric.of_nodes for table in tables) else MESSAGES
     return Unlike(condition=condition, first=texts[0], second=texts[1])
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.judgement.comparison.conditions import CONDITIONS, MOST_NAMED, unlike_runs, unlike_tables
+from seatrial.judgement.comparison.conditions import CONDITIONS, unlike_runs, unlike_tables
 from seatrial.judgement.comparison.records import (
     Changed,
     Comparison,
@@ -211,7 +211,7 @@ def _repeated(first: RunSet, second: RunSet, tables: Sequence[MetricTable]) -> l
     for row, run in enumerate((*first.runs, *second.runs)):
         names.setdefault(b"".join(table.values[row].tobytes() for table in tables), []).append(run.run)
     return [
-        f"{some(same, MOST_NAMED)} have exactly the same values. If they are one measurement, or are rounded, the "
+        f"{some(same)} have exactly the same values. If they are one measurement, or are rounded, the "
         "intervals are too narrow."
         for same in names.values()
         if len(same) > 1 and tables

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.judgement.comparison.records import ERROR_RATE
 from seatrial.judgement.comparison.subjects import node_columns, pair_columns
+from seatrial.judgement.comparison.verdicts import FEWEST_RUNS
 from seatrial.model.run_values import MetricTable, RunMetric, RunSummary
-from seatrial.statistics.estimates import CONFIDENCE, median, runs_to_detect
+from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE, median, runs_to_detect
 from seatrial.statistics.run_comparison import compare_runs
 
 HOUR_S = 3600.0
-FEWEST_RUNS = 2
-"""One run does not show how much runs vary."""
 
 
 class Claim(enum.StrEnum):

@@ -11,8 +11,8 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import MetricTable
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.verdict import ComparisonOutcome
-from seatrial.statistics.estimates import runs_to_detect
-from seatrial.statistics.run_comparison import CONFIDENCE, SubjectChange
+from seatrial.statistics.estimates import CONFIDENCE, runs_to_detect
+from seatrial.statistics.run_comparison import SubjectChange
 
 EXPLAINS = 0.5
 """A cause explains at least this part of the loss."""

@@ -11,9 +11,6 @@ from seatrial.model.subject import Subject
 from seatrial.model.verdict import ComparisonOutcome
 from seatrial.statistics.run_comparison import Levels
 
-ERROR_RATE = 0.01
-"""Share of false ones among the changes that are named; with no change at all, the chance to name any."""
-
 
 class Unlike(msgspec.Struct, frozen=True, kw_only=True):
     """A condition that is not the same in both sets."""

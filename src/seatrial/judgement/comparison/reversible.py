@@ -11,11 +11,103 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.drift.comparison import Value
-from seatrial.judgement.comparison import quota
-from seatrial.judgement.comparison.job_settings import MCA, job_variable
 from seatrial.judgement.comparison.records import ChangedFact, FileSetting, Suspect
 from seatrial.model.facts import NodeFacts
 from seatrial.node.mpi import is_variable
+
+# Quotas of processor time: only groups of Slurm and of its jobs, and those of a virtual cluster's nodes. A quota of
+# anything else (a user's session, a slice of the system, a container) also limits programs that have nothing to do with
+# the measurement.
+
+QUOTA_FACT = r"processor\.quota_processors"
+QUOTA_FILE = re.compile(r"/sys/fs/cgroup(?:/[\w@:,\\-][\w@:,.\\-]*)+/(?:cpu\.max|cpu\.cfs_quota_us)")
+"""No component begins with a dot, so none leads upwards."""
+CHANGEABLE = re.compile(r"slurm[\w.@-]*|uid_\d+|job_\d+|step_\w+|seatrial-lab-[\w-]+")
+"""Names of the last component: of slurmd and its jobs, of a node of the lab."""
+QUOTA_TEXT = re.compile(r"[0-9]{1,18}( [0-9]{1,18})?")
+UNLIMITED = {"cpu.max": "max", "cpu.cfs_quota_us": "-1"}
+
+
+def quota_setting(changed: ChangedFact, before: NodeFacts | None, after: NodeFacts | None) -> FileSetting | str:
+    """The file of the group that has the quota now, and what it is to contain meanwhile; or why it is not touched."""
+    present = after.processor if after else None
+    if present is None or present.quota_processors is None or not QUOTA_TEXT.fullmatch(present.quota_text):
+        return "the control group that has the quota is not known"
+    if not QUOTA_FILE.fullmatch(present.quota_file):
+        return f"{present.quota_file or 'nothing'} is not a file of a control group"
+    folder, _, file = present.quota_file.rpartition("/")
+    name = folder.rpartition("/")[2]
+    if not CHANGEABLE.fullmatch(name):
+        return f"the quota is that of the control group {name}, which is not one of Slurm or its jobs"
+    former = before.processor if before else None
+    if former is None or former.quota_processors is None:
+        return "the quota before the change is not known"
+    earlier = UNLIMITED[file]
+    if former.quota_processors >= 0:
+        if former.quota_file != present.quota_file or not QUOTA_TEXT.fullmatch(former.quota_text):
+            return "another control group had a quota before the change"
+        earlier = former.quota_text
+    return FileSetting(fact=changed.fact, places=((present.quota_file,),), present=present.quota_text, earlier=earlier)
+
+
+def is_changeable(file: str) -> bool:
+    """Whether a file is the quota of a control group that may be changed."""
+    group = file.rpartition("/")[0].rpartition("/")[2]
+    return QUOTA_FILE.fullmatch(file) is not None and CHANGEABLE.fullmatch(group) is not None
+
+
+MCA = "OMPI_MCA_"
+PARAMETERS = re.compile(
+    r"pml|mtl|btl|bml|osc|coll|smsc"
+    r"|btl_[a-z0-9]{2,12}_(?:eager_limit|rndv_eager_limit|max_send_size|min_rdma_pipeline_size|rdma_pipeline_\w{4,12}"
+    r"|exclusivity|flags|latency|bandwidth|links|sndbuf|rcvbuf|use_nagle|if_include|if_exclude|free_list_(?:num|max|inc)"
+    r"|single_copy_mechanism|receive_queues|max_inline_data|allow_ib|disable_family|cpc_include|cpc_exclude|gid_index)"
+    r"|pml_(?:ucx|ob1|cm)_(?:tls|devices|priority|progress_iterations|send_pipeline_depth|recv_pipeline_depth"
+    r"|unexpected_limit|use_all_rdma)"
+    r"|mtl_(?:ofi|psm2|psm)_(?:priority|provider_include|provider_exclude|progress_mode|av|tag_mode|enable_sep)"
+    r"|coll_[a-z]{2,10}_(?:enable|priority|use_dynamic_rules|\w{3,24}_algorithm|\w{3,24}_segmentsize|\w{3,24}_tree_fanout"
+    r"|\w{3,24}_chain_fanout|\w{3,24}_max_requests|np|init_tree_fanout|init_chain_fanout)"
+    r"|osc_[a-z0-9]{2,10}_(?:priority|acc_single_intrinsic)"
+    r"|mpi_(?:leave_pinned|leave_pinned_pipeline|yield_when_idle|preconnect_mpi|spin_count)"
+    r"|opal_(?:leave_pinned|progress_yield_count|common_ucx_(?:tls|devices))"
+    r"|hwloc_base_(?:binding_policy|mem_alloc_policy|use_hwthreads_as_cpus)"
+)
+"""Parameters of Open MPI, by its own names."""
+VARIABLES = re.compile(
+    r"UCX_(?:TLS|NET_DEVICES|SHM_DEVICES|ACC_DEVICES|SELF_DEVICES|PROTO_ENABLE|RNDV_THRESH|RNDV_SCHEME|RNDV_FRAG_SIZE"
+    r"|ZCOPY_THRESH|BCOPY_THRESH|MAX_RNDV_RAILS|MAX_RNDV_LANES|MAX_EAGER_RAILS|MAX_EAGER_LANES|USE_MT_MUTEX|ADAPTIVE_PROGRESS"
+    r"|UNIFIED_MODE|MULTI_LANE_MAX_RATIO|SEG_SIZE|MEMTYPE_CACHE|RCACHE_ENABLE)"
+    r"|UCX_(?:IB|RC|DC|UD|TCP|CMA|KNEM|XPMEM|MM|SYSV|POSIX|SELF)_(?:(?:VERBS|MLX5)_)?(?:SL|TRAFFIC_CLASS|GID_INDEX|PKEY"
+    r"|NUM_PATHS|PATH_MTU|AR_ENABLE|PCI_RELAXED_ORDERING|ADDR_TYPE|TIMEOUT|RETRY_COUNT|RNR_TIMEOUT|RNR_RETRY_COUNT"
+    r"|SEG_SIZE|TX_QUEUE_LEN|RX_QUEUE_LEN|TX_MIN_SGE|TX_MIN_INLINE|TX_SEG_SIZE|RX_SEG_SIZE|MAX_BUFS|SNDBUF|RCVBUF|NODELAY"
+    r"|BRIDGE_ENABLE|MAX_NUM_EPS|FIFO_SIZE|BW|RX_INLINE|TX_MAX_BATCH|MAX_RD_ATOMIC|REG_METHODS|ODP_NUMA_POLICY)"
+    r"|FI_(?:PROVIDER|UNIVERSE_SIZE|MR_CACHE_MONITOR|MR_CACHE_MAX_SIZE|MR_CACHE_MAX_COUNT)"
+    r"|FI_(?:TCP|SOCKETS|VERBS|OFI_RXM|OFI_RXD|PSM2|PSM3|OPX|EFA|CXI|SHM)_(?:IFACE|BUFFER_SIZE|EAGER_LIMIT|SAR_LIMIT"
+    r"|TX_SIZE|RX_SIZE|USE_SRX|MTU|MIN_RNR_TIMER|RDZV_THRESHOLD|RDZV_GET_MIN|RDZV_EAGER_SIZE|RX_MATCH_MODE"
+    r"|DEFAULT_CQ_SIZE|DEFAULT_TX_SIZE|REQ_BUF_SIZE|OFLOW_BUF_SIZE|OPTIMIZED_MRS|USE_DEVICE_RDMA|TX_QUEUE_SIZE)"
+    r"|PSM2_(?:DEVICES|MULTIRAIL|MULTIRAIL_MAP|MTU|MEMORY|RCVTHREAD|RCVTHREAD_FREQ|MQ_RNDV_HFI_THRESH|MQ_RNDV_SHM_THRESH"
+    r"|MQ_RNDV_HFI_WINDOW|MQ_EAGER_SDMA_SZ|SHAREDCONTEXTS|MAX_CONTEXTS_PER_JOB|PATH_SELECTION|IB_SERVICE_ID|RTS_CTS_INTERLEAVE)"
+    r"|HFI_(?:UNIT|PORT|NO_CPUAFFINITY)"
+    r"|I_MPI_(?:FABRICS|DEVICE|OFI_PROVIDER|SHM|EAGER_THRESHOLD|PIN|PIN_DOMAIN|PIN_ORDER|PIN_CELL|SPIN_COUNT|MULTIRAIL"
+    r"|ASYNC_PROGRESS|THREAD_YIELD|ADJUST_[A-Z_]{3,24})"
+    r"|MPICH_(?:OFI_NUM_NICS|OFI_NIC_POLICY|OFI_STARTUP_CONNECT|OFI_DEFAULT_TCLASS|SMP_SINGLE_COPY_SIZE|GNI_MAX_EAGER_MSG_SIZE"
+    r"|ASYNC_PROGRESS)"
+    r"|MPIR_CVAR_(?:CH4_NETMOD|NEMESIS_NETMOD|ASYNC_PROGRESS|ODD_EVEN_CLIQUES|POLLS_BEFORE_YIELD|CH4_NUM_VCIS"
+    r"|[A-Z0-9_]{3,40}_(?:ALGORITHM|THRESHOLD|MSG_SIZE|EAGER_LIMIT))"
+    r"|MV2_(?:IBA_HCA|NUM_HCAS|NUM_PORTS|IBA_EAGER_THRESHOLD|VBUF_TOTAL_SIZE|RNDV_PROTOCOL|DEFAULT_MTU|ENABLE_AFFINITY"
+    r"|CPU_BINDING_POLICY|CPU_BINDING_LEVEL|CPU_MAPPING|RAIL_SHARING_POLICY|USE_RDMA_CM|USE_SHARED_MEM|SMP_EAGERSIZE)"
+)
+VALUE = re.compile(r"[ -~]{0,1000}")
+"""Printable, on one line."""
+
+
+def job_variable(name: str, value: object) -> tuple[str, str] | None:
+    """The variable that gives a job this setting, and its text; None if it is not known to be harmless."""
+    text = str(value)
+    listed = VARIABLES if is_variable(name) else PARAMETERS
+    if not listed.fullmatch(name) or not VALUE.fullmatch(text):
+        return None
+    return (name if is_variable(name) else f"{MCA}{name}"), text
 
 
 class Scope(enum.StrEnum):
@@ -65,7 +157,7 @@ REVERSIBLE = (
         scope=Scope.NODE,
         paths=("/proc/sys/{name}",),
     ),
-    Reversible(pattern=quota.FACT, scope=Scope.NODE),
+    Reversible(pattern=QUOTA_FACT, scope=Scope.NODE),
     Reversible(pattern=rf"{re.escape(SOFTWARE)}([\w.-]+)", scope=Scope.JOB),
 )
 """The settings that can be taken back; only sysctls whose change harms nothing: not reserved memory, not what the
@@ -149,8 +241,8 @@ def _file_setting(
     changed: ChangedFact, kind: Reversible, before: NodeFacts | None, after: NodeFacts | None
 ) -> FileSetting | str:
     """`before`, `after`: of the node to change. Why it is left alone, where a value is unknown or processors differ."""
-    if kind.pattern == quota.FACT:
-        return quota.quota_setting(changed, before, after)
+    if kind.pattern == QUOTA_FACT:
+        return quota_setting(changed, before, after)
     match = re.fullmatch(kind.pattern, changed.fact)
     present, earlier = _content(changed.after, kind), _content(changed.before, kind)
     if match is None or not present[0] or not earlier[0] or present[1] != earlier[1]:
@@ -169,8 +261,8 @@ def is_reversible(fact: str, paths: Sequence[str]) -> bool:
     """Whether these files, and no others, are where a setting of the table is kept."""
     for kind in REVERSIBLE:
         match = re.fullmatch(kind.pattern, fact)
-        if match and kind.pattern == quota.FACT:
-            return len(paths) == 1 and quota.is_changeable(paths[0])
+        if match and kind.pattern == QUOTA_FACT:
+            return len(paths) == 1 and is_changeable(paths[0])
         if match:
             return tuple(paths) in _places(kind, match[1], len(paths) if kind.per_processor else 1)
     return False

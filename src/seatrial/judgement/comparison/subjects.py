@@ -10,10 +10,9 @@ from seatrial.model.run_values import MetricTable, Reals
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import LATENCY
 from seatrial.statistics.change_errors import Jumps
+from seatrial.statistics.estimates import FEWEST_ALIKE
 from seatrial.statistics.run_comparison import RunComparison, compare_runs
 
-FEWEST_NODES = 3
-"""The fewest nodes that are compared: of two nodes the pair says all there is to say."""
 FEWEST_PARTNERS = 2
 """A node with fewer is its pair."""
 COMMON_SHARE = 0.5
@@ -90,7 +89,7 @@ def node_columns(table: MetricTable, first: int, leaf_of: Mapping[str, str]) -> 
         names = tuple(name.partition(">")[0] for name in own.names)
         return Columns(names=names, first=own.first, second=own.second, over_pairs=False) if names else None
     nodes = sorted({node for pair in table.pairs for node in pair})
-    if len(nodes) < FEWEST_NODES:
+    if len(nodes) < FEWEST_ALIKE:
         return None
     place = {node: number for number, node in enumerate(nodes)}
     ends = np.array([[place[source], place[target]] for source, target in table.pairs])
@@ -116,7 +115,7 @@ def node_columns(table: MetricTable, first: int, leaf_of: Mapping[str, str]) -> 
     measured = ~np.isnan(columns)
     chosen = np.flatnonzero(measured[:first].any(axis=0) & measured[first:].any(axis=0))
     rows = measured[:, chosen].any(axis=1)
-    if len(chosen) < FEWEST_NODES:
+    if len(chosen) < FEWEST_ALIKE:
         return None
     values = np.exp(columns[:, chosen])
     names = tuple(nodes[number] for number in chosen)

@@ -7,8 +7,8 @@ import msgspec
 
 from seatrial.drift.changes import FactDrift, changes
 from seatrial.drift.severity import REST
-from seatrial.judgement.association import adjusted_known, by_rank, cost_of, heaviest_first
 from seatrial.judgement.comparison.records import ChangedFact, Suspect
+from seatrial.judgement.peer_suspects import adjusted_known, by_rank, cost_of, heaviest_first
 from seatrial.model.facts import NodeFacts
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings

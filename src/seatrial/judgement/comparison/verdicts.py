@@ -7,21 +7,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.judgement.comparison.records import (
-    ERROR_RATE,
-    Changed,
-    Counts,
-    MetricChange,
-)
+from seatrial.judgement.comparison.records import Changed, Counts, MetricChange
 from seatrial.judgement.comparison.subjects import Columns, ComparedSubjects, compare_subjects, pairs_of_one
 from seatrial.model.measurement import Estimate
 from seatrial.model.pair_table import Flags
 from seatrial.model.run_values import MetricTable, RunMetric
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.verdict import ComparisonOutcome
-from seatrial.statistics.estimates import runs_to_decide
+from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE, runs_to_decide
 from seatrial.statistics.rank_sum import adjusted, adjusted_together
-from seatrial.statistics.run_comparison import CONFIDENCE, RunComparison, SubjectChange
+from seatrial.statistics.run_comparison import RunComparison, SubjectChange
 
 MOST_LISTED = 50
 """Changed subjects that are listed for each metric; the rest is counted."""

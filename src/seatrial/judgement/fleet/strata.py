@@ -14,19 +14,21 @@ import msgspec
 import numpy as np
 
 from seatrial.importers.fleets import Fleet, FleetTable, Labels, Stratum, without_gaps
-from seatrial.judgement.fleet.coverage import expected_subjects, uneven_parts
 from seatrial.judgement.fleet.judge import (
     FleetJudgement,
+    expected_subjects,
     judge_both_ways,
     judge_nodes,
     node_verdict,
+    uneven_parts,
 )
 from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
 from seatrial.model.verdict import Verdict
-from seatrial.statistics.fleets import EFFECT, FEWEST_NODES, FEWEST_RUNS, HIDDEN_EFFECTS, NodeRuns
+from seatrial.statistics.estimates import FEWEST_ALIKE
+from seatrial.statistics.fleets import EFFECT, FEWEST_RUNS, HIDDEN_EFFECTS, NodeRuns
 
 
 class JudgedStratum(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,7 +179,7 @@ def _levelled(values: Fleet, parts: Mapping[str, tuple[str, str]]) -> Fleet:
     measured = {subject: runs for subject, runs in without_gaps(values).items() if runs}
     for subject in measured:
         groups[parts[subject][1] if subject in parts else ""].append(subject)
-    if min(map(len, groups.values()), default=0) < FEWEST_NODES:
+    if min(map(len, groups.values()), default=0) < FEWEST_ALIKE:
         return values
     levels = {part: float(np.median([np.median(measured[name]) for name in names])) for part, names in groups.items()}
     if not min(levels.values()) > 0:

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from seatrial.judgement.nodes.collectives import by_node, late_runs
 from seatrial.judgement.nodes.conditions import conditions_of, temperatures_of
-from seatrial.judgement.nodes.noise import noise_of
-from seatrial.judgement.nodes.recurrence import recurrence_of
+from seatrial.judgement.nodes.noise import noise_of, recurrence_of
 from seatrial.judgement.nodes.storage import storage_runs
 from seatrial.model.measurement import Estimate, GroupMeasurement, Kernel, Phase, node_of
 from seatrial.model.node_trials import Measure, NodeFigures, Noise, Runs, WrongResult

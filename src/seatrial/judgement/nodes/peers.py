@@ -6,21 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.drift.peer_groups import hardware_groups
+from seatrial.locate.thresholds import RETEST_RUNS, SCATTERS
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate
-from seatrial.model.node_trials import USEFUL, Measure, NodeFigures, PeerComparison, Runs
+from seatrial.model.node_trials import USEFUL, Heat, Measure, NodeFigures, PeerComparison, Runs
 from seatrial.model.settings import Trial
+from seatrial.model.subject import node
 from seatrial.model.units import SHARE
-from seatrial.statistics.estimates import median, median_estimate, robust_scale
+from seatrial.model.verdict import Finding, FindingKind
+from seatrial.model.words import count
+from seatrial.statistics.estimates import FEWEST_ALIKE, median, median_estimate, robust_scale
 
-FEWEST_PEERS = 3
-"""The fewest nodes that are compared: of two that differ, either may be at fault."""
-SCATTERS = 4.5
-"""Robust standard deviations beyond which a node is out of line."""
 LEAST_SCATTER, LEAST_SCATTER_OF_SHARE = 0.005, 0.0005
 """Shares of the peers' value, and of a share: equal readings of a few nodes do not make a scatter of zero."""
-FEWEST_RUNS = 6
-"""Repetitions that a finding needs: the interval of fewer has less than 95 % confidence. A few show suspects."""
 LEAST_RATIO = 1e-9
 """Median absolute deviation to standard deviation, of a normal distribution."""
 
@@ -37,7 +35,7 @@ class Outlier(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def repeated(self) -> bool:
         """Whether it was measured often enough to decide."""
-        return self.comparison.ratios[self.node].runs >= FEWEST_RUNS
+        return self.comparison.ratios[self.node].runs >= RETEST_RUNS
 
     @property
     def proved(self) -> bool:
@@ -46,7 +44,7 @@ class Outlier(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[PeerComparison, ...]:
-    """Each figure within each group of like hardware of at least `FEWEST_PEERS` nodes that delivered it."""
+    """Each figure within each group of like hardware of at least `FEWEST_ALIKE` nodes that delivered it."""
     return tuple(outlying for group in like_nodes(figures, facts) for outlying in _compare_group(group))
 
 
@@ -61,12 +59,12 @@ def like_nodes(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -
 def _compare_group(figures: Sequence[NodeFigures]) -> Iterator[PeerComparison]:
     for measure in Measure:
         runs = {each.node: each.runs[measure] for each in figures if measure in each.runs}
-        if len(runs) < FEWEST_PEERS:
+        if len(runs) < FEWEST_ALIKE:
             continue
         peers = median([each.values[measure].value for each in figures if each.node in runs])
-        singles = _ratios(measure, runs)
+        singles = beside_peers(runs, differences=measure.metric == SHARE)
         ratios = {node: median_estimate(values) for node, values in singles.items()}
-        if len(ratios) < FEWEST_PEERS or (peers <= 0 and measure.metric != SHARE):
+        if len(ratios) < FEWEST_ALIKE or (peers <= 0 and measure.metric != SHARE):
             continue
         usual, least = (0.0, LEAST_SCATTER_OF_SHARE) if measure.metric == SHARE else (1.0, LEAST_SCATTER)
         scatter = max(robust_scale([ratio.value for ratio in ratios.values()], usual), least)
@@ -91,23 +89,21 @@ def _noise(usual: float, singles: Sequence[Sequence[float]]) -> float:
     return math.sqrt(math.pi / 2 / median([len(values) for values in singles])) * single
 
 
-def _ratios(measure: Measure, runs: Mapping[str, Runs]) -> Mapping[str, list[float]]:
+def beside_peers(runs: Mapping[str, Runs], *, differences: bool) -> dict[str, list[float]]:
     """Ratios of each node to the median of all nodes in the same repetition, so that what disturbs all of them
-    disappears.
-
-    Shares have differences instead. Repetitions with too few nodes show nothing.
+    disappears; or `differences` from it. Repetitions with too few nodes show nothing.
     """
     ratios: dict[str, list[float]] = {node: [] for node in runs}
     for repetition in sorted({number for values in runs.values() for number in values}):
         present = {node: values[repetition] for node, values in runs.items() if repetition in values}
-        if len(present) < FEWEST_PEERS:
+        if len(present) < FEWEST_ALIKE:
             continue
         usual = median([*present.values()])
-        for node, value in present.items():
-            if measure.metric == SHARE:
-                ratios[node].append(value - usual)
+        for name, value in present.items():
+            if differences:
+                ratios[name].append(value - usual)
             elif usual > 0:
-                ratios[node].append(value / usual)
+                ratios[name].append(value / usual)
     return {node: values for node, values in ratios.items() if values}
 
 
@@ -156,3 +152,85 @@ def _loss(measure: Measure, scatters: float) -> float:
     if measure.more_is_better:
         return -math.expm1(-scatters)
     return math.expm1(scatters) if measure.trial is Trial.STORAGE else scatters
+
+
+EFFECT_CELSIUS = 5.0
+"""A smaller difference is usual between places of one rack."""
+LEAST_SCATTER_CELSIUS = 0.5
+"""Sensors have a resolution of 1 degree."""
+FEWEST_READINGS = 3
+"""Repetitions, in all of which the node must be hotter."""
+
+
+class HotNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that is hotter than the others by more than they differ."""
+
+    node: str
+    celsius: float
+    beyond: Estimate
+    """Degrees above the median of the others of its model in the same repetition."""
+    heat: Heat
+
+
+class ModelHeat(msgspec.Struct, frozen=True, kw_only=True):
+    """Temperatures of a model, and its nodes that are hotter than their peers."""
+
+    heat: Heat
+    hot: tuple[HotNode, ...]
+
+
+def heat_of(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[ModelHeat, ...]:
+    """The heat of each model with temperatures of at least `FEWEST_ALIKE` nodes."""
+    judged = []
+    for group in like_nodes(figures, facts):
+        measured = [figure for figure in group if figure.temperatures]
+        if len(measured) >= FEWEST_ALIKE:
+            unknown = tuple(figure.node for figure in group if not figure.temperatures)
+            heat = _heat(measured, unknown)
+            judged.append(ModelHeat(heat=heat, hot=tuple(_hot_nodes(measured, heat))))
+    return tuple(judged)
+
+
+def _hot_nodes(group: Sequence[NodeFigures], heat: Heat) -> Iterator[HotNode]:
+    """Nodes above the limit of their model in every repetition.
+
+    Repetitions follow each other within seconds, in which no temperature changes on its own: they show that a reading
+    was not a slip. By how much nodes differ is the scatter between them.
+    """
+    temperatures = {figure.node: figure.temperatures for figure in group}
+    for name, degrees in beside_peers(temperatures, differences=True).items():
+        beyond = median_estimate(degrees)
+        if beyond.runs >= FEWEST_READINGS and beyond.low > heat.resolution_celsius:
+            celsius = median([*temperatures[name].values()])
+            yield HotNode(node=name, celsius=celsius, beyond=beyond, heat=heat)
+
+
+def _heat(group: Sequence[NodeFigures], unknown: tuple[str, ...]) -> Heat:
+    typical = {one.node: median([*one.temperatures.values()]) for one in group}
+    usual = median([*typical.values()])
+    scatter = robust_scale([*typical.values()])
+    return Heat(
+        nodes=tuple(typical),
+        unknown=unknown,
+        peers_celsius=usual,
+        hottest=max(typical, key=lambda name: typical[name]),
+        hottest_celsius=max(typical.values()),
+        resolution_celsius=max(EFFECT_CELSIUS, SCATTERS * max(scatter, LEAST_SCATTER_CELSIUS)),
+    )
+
+
+def hot_node_finding(hot: HotNode) -> Finding:
+    """What the node's temperature is, and that of its peers."""
+    kind, peers = FindingKind.HOTTER_THAN_PEERS, hot.heat.peers_celsius
+    return Finding(
+        kind=kind,
+        subject=node(hot.node),
+        verdict=kind.verdict,
+        statement=f"{hot.node} is at {hot.celsius:.0f} °C under the same work as {count(len(hot.heat.nodes), 'node')} "
+        f"of its model, whose median is {peers:.0f} °C: {hot.beyond.value:.0f} °C hotter in each of "
+        f"{count(hot.beyond.runs, 'repetition')}.",
+        remedy="If the node was at work until a minute ago, run this again. Else check inlet temperature, fans and "
+        "dust, then the paste under the heat sink, and the BMC's log; compare with the node's neighbours in the rack. "
+        "seatrial nodes --for 60m shows whether it becomes slower when it is hot.",
+        brief=f"{hot.celsius:.0f} °C, {hot.beyond.value:.0f} °C above its peers",
+    )

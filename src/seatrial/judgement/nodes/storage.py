@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from seatrial.model.measurement import GroupMeasurement, Kernel, node_of
 from seatrial.model.node_trials import Measure, NodeFigures, NodeLimits, Runs, Storage, StorageRates
 from seatrial.model.units import bandwidth, share
-from seatrial.model.words import by_text, count, some
-from seatrial.pairs.storage_rounds import STORAGE_KERNELS, STREAM, STREAMS, TOTAL
+from seatrial.model.words import MOST_NAMED, by_text, count, some
+from seatrial.pairs.node_rounds import STORAGE_KERNELS, STREAM, STREAMS, TOTAL
 from seatrial.statistics.estimates import median
 
 RATES = {
@@ -24,7 +24,6 @@ MORE_HELPS = 1.5
 """Times one stream: what several streams of a node reach where each stream has a limit of its own."""
 ALIKE = 1.2
 """Times one stream: up to this, more streams are not faster."""
-MOST_NAMED = 4
 REASONS = {
     1: "not permitted",
     2: "the folder does not exist there",
@@ -112,14 +111,14 @@ def storage_notes(storage: Storage | None) -> Iterator[str]:
             "reading."
         )
     for why, names in by_text(storage.failures.items()).items():
-        yield f"Storage was not measured on {some(names, MOST_NAMED)}: {why}."
+        yield f"Storage was not measured on {some(names)}: {why}."
     yield from storage.invalid[:MOST_NAMED]
 
 
 def broken_text(storage: Storage | None) -> str:
     """`storage failed on n3: input/output error`: the first reason, with its nodes; empty where none failed."""
     names_of = by_text(storage.broken.items()) if storage else {}
-    return next((f"storage failed on {some(names, MOST_NAMED)}: {why}" for why, names in names_of.items()), "")
+    return next((f"storage failed on {some(names)}: {why}" for why, names in names_of.items()), "")
 
 
 def in_words(rates: StorageRates) -> str:

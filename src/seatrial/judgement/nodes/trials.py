@@ -1,6 +1,7 @@
 """What the trials of nodes show: figures, limits, comparisons with peers, and the findings that follow."""
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -8,20 +9,153 @@ from seatrial.drift.peer_groups import one_kernel
 from seatrial.judgement.nodes.collectives import clocks_of, collectives_of
 from seatrial.judgement.nodes.conditions import condition_notes
 from seatrial.judgement.nodes.figures import figures_of
-from seatrial.judgement.nodes.findings import slow_node
-from seatrial.judgement.nodes.heat import heat_of, hot_node_finding
 from seatrial.judgement.nodes.limits import limits_of, without_turbo
-from seatrial.judgement.nodes.peers import FEWEST_RUNS, Outlier, compare, outliers
+from seatrial.judgement.nodes.peers import Outlier, compare, heat_of, hot_node_finding, outliers
 from seatrial.judgement.nodes.storage import impossible, storage_notes, storage_of, without
-from seatrial.judgement.nodes.wrong_results import wrong_results
 from seatrial.judgement.peer_suspects import with_suspects
+from seatrial.locate.thresholds import RETEST_RUNS
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import GroupMeasurement, Kernel, node_of
-from seatrial.model.node_trials import Measure, NodeFigures, NodeTrials, Storage
+from seatrial.model.node_trials import Measure, NodeFigures, NodeTrials, Storage, WrongResult
 from seatrial.model.settings import Trial
-from seatrial.model.units import SHARE, share
+from seatrial.model.subject import CLUSTER, Subject, node
+from seatrial.model.units import SHARE, estimate, quantity, share
 from seatrial.model.verdict import Finding, FindingKind
-from seatrial.model.words import some
+from seatrial.model.words import MOST_NAMED, count, natural_sorted, some
+from seatrial.pairs.node_rounds import COLLECTIVE_KERNELS, STORAGE_KERNELS
+
+REMEDIES = {
+    FindingKind.LOW_MEMORY_BANDWIDTH: "Compare its memory modules with a peer's (seatrial facts): a missing or slower "
+    "module, an empty channel, corrected errors (EDAC). Look for another process on the node.",
+    FindingKind.HIGH_MEMORY_LATENCY: "Compare frequency, huge pages, NUMA settings and memory modules with a peer's.",
+    FindingKind.SLOW_ARITHMETIC: "Look at governor, power limit, temperature and throttling on the node, and for "
+    "processes that use its cores (top, systemd-cgtop, a CPU quota of the cgroup).",
+    FindingKind.HIGH_NOISE: "Look for processes and interrupts on its cores (top, /proc/interrupts, perf sched): "
+    "daemons, monitoring, a job that was not ended.",
+    FindingKind.DELAYS_OTHERS: "Look at arithmetic and noise of its cores (the other figures of this report), at its "
+    "frequency and for another process on the core of its first rank.",
+    FindingKind.SLOW_SCHEDULER: "Compare kernel, mitigations, idle states and scheduler settings with a peer's "
+    "(seatrial facts --drift).",
+    FindingKind.SLOW_STORAGE: "Compare how it mounts the file system (seatrial facts: server, options, protocol), its "
+    "network and the client's log with a peer's; remount it, and look for other programs that use the file system.",
+}
+
+
+def slow_node(worst_first: Sequence[Outlier]) -> Finding:
+    """One node's figures of one kind, the one that is farthest out of line first."""
+    worst = worst_first[0]
+    name, compared = worst.node, worst.comparison
+    measure, peers = compared.measure, compared.peers
+    others = [each.comparison.measure.label for each in worst_first[1:]]
+    likewise = f" The same holds for {' and '.join(others)}." if others else ""
+    of_peers = None if measure.metric == SHARE else compared.ratios[name]
+    part = f", {share(of_peers.value)} of" if of_peers else ", against"
+    return Finding(
+        kind=measure.kind,
+        subject=node(name),
+        verdict=measure.kind.verdict,
+        statement=f"On {name} the {measure.label} is {estimate(worst.measured, measure.metric)}{part} the "
+        f"{quantity(peers, measure.metric)} of {count(len(compared.nodes), 'node')} of its model.{likewise}",
+        remedy=REMEDIES[measure.kind],
+        brief=f"{measure.label} {quantity(worst.measured.value, measure.metric)}{part} "
+        f"its peers' {quantity(peers, measure.metric)}",
+        metric=measure.metric,
+        measured=worst.measured,
+        peers=peers,
+        peers_name=f"median of {count(len(compared.nodes), 'node')} of its model",
+        of_peers=of_peers,
+    )
+
+
+def with_slow_nodes(findings: Sequence[Finding], trials: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings on links, with a word where the trials show that the node itself is slow."""
+    slow = {finding.subject: finding for finding in trials if finding.kind in REMEDIES}
+    return tuple(_explained(one, slow[one.subject]) if one.subject in slow else one for one in findings)
+
+
+def _explained(link: Finding, slow: Finding) -> Finding:
+    return replace(
+        link,
+        statement=f"{link.statement} The node itself is slow as well ({slow.brief}), which may be the reason.",
+        remedy=f"First see the finding {slow.kind} on this node. {link.remedy}",
+    )
+
+
+MOST_RANKS = 8
+EXACT = "Every result is known exactly, so this is silent data corruption and no noise."
+
+
+def wrong_results(figures: Sequence[NodeFigures]) -> Iterator[Finding]:
+    """One for each node that computed wrong results by itself; one for all that got them in operations together.
+
+    An operation of several nodes carries the data of each over the network to the others: whose data were wrong is not
+    known from it.
+    """
+    together = [each for each in figures if each.wrong_bytes and all(map(_of_several, each.wrong))]
+    yield from (_alone(each) for each in figures if each.wrong_bytes and each not in together)
+    if together:
+        yield _together(together)
+
+
+def _of_several(wrong: WrongResult) -> bool:
+    return len(wrong.nodes) > 1 and wrong.kernel in COLLECTIVE_KERNELS
+
+
+def _alone(figures: NodeFigures) -> Finding:
+    """A node that gave wrong results without any other node."""
+    kernels = " and ".join(str(wrong.kernel) for wrong in figures.wrong)
+    local = {wrong.kernel for wrong in figures.wrong if not _of_several(wrong)}
+    of_storage = local <= STORAGE_KERNELS
+    causes = (
+        "The file system, the way to it, or the memory or a processor of the node"
+        if of_storage
+        else ("Its memory or a processor")
+    )
+    separate = (
+        "Try memory and arithmetic alone (seatrial nodes --trials memory,arithmetic): if these are right, check the "
+        "file system and its network, and read the same file on another node."
+        if of_storage
+        else "Run the trial again, test its memory (memtest86+), look for machine checks (rasdaemon, mcelog), and "
+        "replace the module or the processor that these name."
+    )
+    return Finding(
+        kind=FindingKind.WRONG_RESULT,
+        subject=node(figures.node),
+        verdict=FindingKind.WRONG_RESULT.verdict,
+        statement=f"{count(figures.wrong_bytes, 'byte')} of the results of {kernels} on {figures.node} are wrong. "
+        f"{EXACT} {causes} can be the cause.",
+        remedy="Take the node out of service. Use nothing that it computed until this is explained. " + separate,
+        brief=f"wrong results of {kernels}",
+    )
+
+
+def _together(figures: Sequence[NodeFigures]) -> Finding:
+    """Wrong results of operations in which several nodes take part."""
+    wrong = [result for each in figures for result in each.wrong]
+    kernels = " and ".join(dict.fromkeys(str(result.kernel) for result in wrong))
+    ranks = natural_sorted({rank for result in wrong for rank in result.ranks})
+    nodes = natural_sorted({name for result in wrong for name in result.nodes})
+    subjects = [node(each.node) for each in figures]
+    subject: Subject = subjects[0] if len(subjects) <= MOST_NAMED else CLUSTER
+    wrong_bytes = sum(each.wrong_bytes for each in figures)
+    names = some(nodes, MOST_RANKS)
+    listed = shlex.quote(",".join(nodes)) if len(nodes) <= MOST_RANKS else "NODES"
+    return Finding(
+        kind=FindingKind.WRONG_RESULT,
+        subject=subject,
+        verdict=FindingKind.WRONG_RESULT.verdict,
+        ambiguous_with=tuple(subjects[1:]) if subject is not CLUSTER else (),
+        statement=f"{count(wrong_bytes, 'byte')} of the results of {kernels} are wrong on "
+        f"{count(len(ranks), 'rank')}: {some(ranks, MOST_RANKS)}. {EXACT} {count(len(nodes), 'node')} took part "
+        f"({names}): a processor or the memory of any of them can be the cause, and so can the network "
+        "between these nodes.",
+        remedy="Use nothing that these nodes computed until this is explained. First `seatrial nodes --nodes "
+        f"{listed} --trials memory,arithmetic`, which computes on each node without the network: wrong results there "
+        f"are of its memory or a processor. If there are none, `seatrial check --nodes {listed} --verify`, which "
+        "compares data that were sent: wrong ones there name the part of the network.",
+        brief=f"wrong results of {kernels}",
+    )
+
 
 NO_FACT = "No fact that is known to matter differs from its peers'."
 NO_BLAS = "the loader finds no BLAS there (a module, or LD_LIBRARY_PATH in the environment of the probe, names one)."
@@ -29,7 +163,6 @@ TURBO = (
     "Turbo is off (BIOS, intel_pstate/no_turbo, cpufreq/boost), or a limit of power or heat holds it: `seatrial facts` "
     "shows both."
 )
-MOST_NAMED = 4
 SHARED = "These nodes share one kernel and its cores, so their trials were carried out one after the other."
 
 
@@ -80,16 +213,16 @@ def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str
         notes.append(SHARED)
     notes += [_suspicion(node, measure, trials) for node, measure in trials.suspected]
     if at_base := [figures.node for figures in trials.figures if without_turbo(trials.limits[figures.node])]:
-        notes.append(f"No turbo on {some(at_base, MOST_NAMED)}: no core was faster than its base frequency. {TURBO}")
+        notes.append(f"No turbo on {some(at_base)}: no core was faster than its base frequency. {TURBO}")
     if without := [figures.node for figures in trials.figures if figures.blas == ""]:
-        notes.append(f"DGEMM was not tried on {some(without, MOST_NAMED)}: {NO_BLAS}")
+        notes.append(f"DGEMM was not tried on {some(without)}: {NO_BLAS}")
     return (*notes, *storage_notes(trials.storage), *condition_notes(trials))
 
 
 def _suspicion(node: str, measure: Measure, trials: NodeTrials) -> str:
     """The note on a node that is out of line: by how much, and why that is not decided."""
     ratio = next(one.ratios[node] for one in trials.comparisons if one.measure is measure and node in one.ratios)
-    if ratio.runs < FEWEST_RUNS:
+    if ratio.runs < RETEST_RUNS:
         return (
             f"{node} was out of line in {measure.label} and not tried often enough to decide: try it again "
             f"(seatrial nodes)."

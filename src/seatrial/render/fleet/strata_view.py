@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from seatrial.importers.fleets import FleetTable
-from seatrial.judgement.fleet.coverage import FewerRuns
+from seatrial.judgement.fleet.judge import FewerRuns
 from seatrial.judgement.fleet.strata import JudgedStratum, StrataJudgement
 from seatrial.judgement.peer_suspects import suspects_text
 from seatrial.model.units import prefixed, share

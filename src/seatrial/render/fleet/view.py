@@ -7,8 +7,7 @@ from typing import Literal
 import msgspec
 
 from seatrial.importers.fleets import FleetTable
-from seatrial.judgement.fleet.coverage import FewerRuns
-from seatrial.judgement.fleet.judge import FleetJudgement, node_verdict
+from seatrial.judgement.fleet.judge import FewerRuns, FleetJudgement, node_verdict
 from seatrial.judgement.peer_suspects import PeerSuspect, brief_separation, suspects_text
 from seatrial.model import subject
 from seatrial.model.units import prefixed, share
@@ -18,7 +17,8 @@ from seatrial.render.distribution import Distribution, Reference, of_verdicts
 from seatrial.render.finding_text import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
-from seatrial.statistics.fleets import FEWEST_NODES, FEWEST_RUNS, FleetResult, NodeRuns
+from seatrial.statistics.estimates import FEWEST_ALIKE
+from seatrial.statistics.fleets import FEWEST_RUNS, FleetResult, NodeRuns
 
 HEAD = columns("node", "verdict", "#median", "#loss", "#worst run", "#bad runs", "#runs")
 MOST_NAMES = 5
@@ -300,7 +300,7 @@ def _unnamed(judged: FleetJudgement, result: FleetResult, names: int, *, short: 
         sizes = " and ".join(str(len(group)) for group in result.populations)
         return f"two populations of {sizes} nodes; each node was compared with its own"
     if not result.enough:
-        return f"{nodes}, and at least {FEWEST_NODES} are needed to compare them with each other"
+        return f"{nodes}, and at least {FEWEST_ALIKE} are needed to compare them with each other"
     loss = "a loss of" if short or judged.verdict is Verdict.INCONCLUSIVE else "a node that loses"
     if judged.verdict is Verdict.INCONCLUSIVE:
         lowest = max(result.nodes, key=lambda node: node.loss)

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from seatrial.commands.check.comparisons import NOTHING, comparisons_text, verified_bytes
+from seatrial.commands.check.headline import NOTHING, comparisons_text, verified_bytes
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.view import check_report
 from seatrial.model.judgement import VerdictBasis

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.commands.check.last_look import last_rounds
+from seatrial.commands.check.retests import last_rounds
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.locate.explanation import Crossings
 from seatrial.model.fabric import Component

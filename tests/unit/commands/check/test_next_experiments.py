@@ -11,10 +11,12 @@ from seatrial.commands.check.next_experiments import (
     cables_seen_once,
     contended,
     crowded,
+    not_seen,
+    only_proved,
     plan_retest,
+    retests,
     still_crowded,
 )
-from seatrial.commands.check.require_retest import not_seen, only_proved, retests
 from seatrial.commands.check.retest_verdicts import prove_bandwidth
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.launcher import SimulatedLauncher
@@ -28,8 +30,8 @@ from seatrial.model.measurement import Kernel, Phase, Round
 from seatrial.model.run import RecordedRun
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Verdict
+from seatrial.pairs.leaf_matchings import apart
 from seatrial.pairs.rounds import sparse_rounds
-from seatrial.pairs.separate_rounds import apart
 from seatrial.pairs.survey import BANDWIDTH, LATENCY, MOST_SAMPLES, plan_survey, thinned
 from tests.support.builders import Cluster, leaves, names, sail, slow_part
 from tests.support.evidence import gather

@@ -25,7 +25,7 @@ from seatrial.model.node_trials import Measure
 from seatrial.model.run import RecordedRun
 from seatrial.model.settings import CheckSettings, Trial
 from seatrial.model.verdict import FindingKind, Verdict
-from seatrial.pairs.storage_rounds import STORAGE_KERNELS
+from seatrial.pairs.node_rounds import STORAGE_KERNELS
 from seatrial.render.text import as_text
 from tests.support.builders import Cluster, names, sail, slow_part
 from tests.support.node_series import GOOD, Machine, deliver, facts, recorded

@@ -6,10 +6,11 @@ import msgspec
 import pytest
 
 from seatrial.commands.check.assessment import Assessor
-from seatrial.commands.check.leaf_comparison import AGREE, EFFECT, LeafRatio, may_hide, slower_group
+from seatrial.commands.check.leaf_comparison import AGREE, LeafRatio, may_hide, slower_group
 from seatrial.commands.check.uplink_verdicts import LoadedVerdict, judge_loaded
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.lab.simulator.trial import SimulatedFabric, TrialSettings, run_trial
+from seatrial.locate.thresholds import EFFECT
 from seatrial.model.judgement import Loaded
 from seatrial.model.measurement import Estimate, Phase
 from seatrial.model.subject import Direction

@@ -7,10 +7,11 @@ import pytest
 
 from seatrial.commands.check.headline import headline
 from seatrial.commands.check.judge import judge
+from seatrial.driver.past import ITS_PAST
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hca import Hca
 from seatrial.model.measurement import Kernel, RankPlace
-from seatrial.model.past import EarlierRun, JobStep, OwnJob
+from seatrial.model.past import EarlierRun, JobStep, OwnJob, Past
 from seatrial.model.run import RecordedRun
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import HEALTHY, Cluster, names, sail, slow_part
@@ -22,10 +23,11 @@ FOUR = Cluster(nodes=names(4))
 STEP = JobStep(number="0", name="app", nodes="n[1-4]")
 
 
-def in_job(cluster: Cluster = FOUR, **own: Any) -> RecordedRun:
+def in_job(cluster: Cluster = FOUR, earlier: tuple[EarlierRun, ...] = (), **own: Any) -> RecordedRun:
     """A check in job 7, whose ranks are well placed unless `own` says otherwise."""
     recorded = sail(cluster)
-    info = msgspec.structs.replace(recorded.info, job="7", own_job=OwnJob(**{"job": "7", **own}))
+    past = Past(name=",".join(run.run for run in earlier), label=ITS_PAST, runs=earlier) if earlier else None
+    info = msgspec.structs.replace(recorded.info, job="7", own_job=OwnJob(**{"job": "7", **own}), past=past)
     return msgspec.structs.replace(recorded, info=info)
 
 
@@ -51,7 +53,7 @@ def test_a_good_machine_is_as_it_should_be() -> None:
     assert (judgement.verdict, judgement.findings) == (Verdict.PASS, ())
     assert said(recorded).startswith("the machine is as it should be: 4 nodes, 12 ordered pairs: the worst")
     text = check_text(recorded.info, judgement, recorded.facts)
-    assert "of the least in 2 earlier runs (2026-11-20)" in text
+    assert "2 runs of its past, 2026-11-20: " in " ".join(text.split())
     assert "Text for a ticket" not in text
     assert check_json(recorded.info, judgement)["own_job"]["machine"] == "good"
 
@@ -189,7 +191,7 @@ def test_a_node_that_was_faster_in_every_earlier_run_is_slower_than_before() -> 
     recorded = in_job(earlier=(fast,))
     (finding,) = judge(recorded).findings
     assert (finding.kind, finding.subject.text, finding.verdict) == ("slower-than-before", "node:n2", Verdict.SLOW)
-    assert said(recorded).startswith("the machine is not as it should be: n2: at 7")
+    assert said(recorded).startswith("the machine is not as it should be: n2: bandwidth out 2")
     assert kinds(in_job(earlier=(fast, earlier("other")))) == []
 
 
@@ -200,12 +202,13 @@ def test_a_machine_that_was_faster_as_a_whole_is_one_finding() -> None:
 
 def test_a_latency_that_rose_is_slower_than_before() -> None:
     assert kinds(in_job(earlier=(earlier(latency_s=10e-6),))) == [("slower-than-before", "cluster:all")]
-    assert kinds(in_job(earlier=(earlier(latency_s=18e-6),))) == []
+    assert kinds(in_job(earlier=(earlier(latency_s=19e-6),))) == []
 
 
 def test_nodes_that_no_earlier_run_has_are_not_compared() -> None:
     judgement = judge(in_job(earlier=(earlier(nodes=2),)))
-    assert [one.node for one in judgement.before] == ["n1", "n2"]
+    assert {one.node for one in judgement.past} == {"n1", "n2"}
+    assert "Not compared with the past, for its past has no value of them: n3, n4." in judgement.notes
 
 
 def test_ranks_of_unknown_places_are_no_fault() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from seatrial.commands.check.assessment import Assessment, Assessor
 from seatrial.commands.check.run import run_check
-from seatrial.locate.peers import PeerTable
+from seatrial.locate.references import PeerTable
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import Direction, node, uplink

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seatrial.importers.fleets import aligned, read_fleet_table
-from seatrial.judgement.fleet.coverage import expected_subjects, uneven_parts
+from seatrial.judgement.fleet.judge import expected_subjects, uneven_parts
 from tests.support.command_line import Seatrial
 from tests.support.fleet_tables import Factor, healthy, long_table, nodes
 

@@ -15,7 +15,7 @@ from seatrial.model.settings import Trial
 from seatrial.model.subject import CLUSTER
 from seatrial.model.system import Sensor
 from seatrial.model.verdict import FindingKind, Verdict
-from seatrial.pairs.storage_rounds import STORAGE_KERNELS, STREAM
+from seatrial.pairs.node_rounds import STORAGE_KERNELS, STREAM
 from tests.support.builders import names
 from tests.support.node_series import (
     CORE_FLOPS_PER_S,

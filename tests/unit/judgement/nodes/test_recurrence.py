@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from seatrial.judgement.nodes.recurrence import recurrence_of
+from seatrial.judgement.nodes.noise import recurrence_of
 
 QUANTUM_S = 650e-6
 

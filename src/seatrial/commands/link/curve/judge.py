@@ -18,8 +18,7 @@ from seatrial.commands.link.curve.points import (
 from seatrial.commands.link.curve.rank_places import CurvePlaces, curve_places
 from seatrial.judgement.corrupt_data import sound
 from seatrial.judgement.outcome import RecordOutcome, pair_of
-from seatrial.judgement.pair_limit import limit_of_flow
-from seatrial.judgement.pair_rate import judge_rate
+from seatrial.judgement.pair_limit import judge_rate, limit_of_flow
 from seatrial.judgement.rank_deaths import run_notes
 from seatrial.locate.evidence import Pair
 from seatrial.model.limit import Limit, NoLimit

@@ -8,8 +8,7 @@ import msgspec
 
 from seatrial.judgement.corrupt_data import sound
 from seatrial.judgement.outcome import RecordOutcome, pair_of
-from seatrial.judgement.pair_limit import limit_of_flow
-from seatrial.judgement.pair_rate import judge_rate
+from seatrial.judgement.pair_limit import judge_rate, limit_of_flow
 from seatrial.judgement.rank_deaths import run_notes
 from seatrial.locate.evidence import Pair, run_value
 from seatrial.model.limit import Limit, NoLimit

@@ -13,13 +13,13 @@ from seatrial.model.settings import SaturateSettings
 from seatrial.pairs.rank_pairs import (
     LATENCY_BYTES,
     SIZES,
-    WINDOW,
     doubling,
     place_pairs,
     repetitions_within,
     saturation_rounds,
 )
 from seatrial.pairs.sizes import FEWEST_REPETITIONS, REPETITIONS, Pace
+from seatrial.pairs.survey import BANDWIDTH
 
 
 def run_saturate(settings: SaturateSettings, progress: Progress | None = None) -> TwoNodesOutcome[Saturation]:
@@ -59,14 +59,14 @@ def _pilot(trial: TwoNodes) -> Pace:
     """One rank's pace; without results of the pilot, the default is used."""
     pairs = place_pairs(trial.pair, 1)
     small = Shape(kernel=Kernel.PINGPONG, message_bytes=LATENCY_BYTES, window=1, warmup=5, iterations=10)
-    large = Shape(kernel=Kernel.ONEWAY, message_bytes=SIZES[-1], window=WINDOW, warmup=1, iterations=2)
+    large = Shape(kernel=Kernel.ONEWAY, message_bytes=SIZES[-1], window=BANDWIDTH.window, warmup=1, iterations=2)
     for shape in (small, large):
         trial.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=shape, pairs=pairs))
     values = [run_value(one) for one in trial.measurer.measurements if one.times_s]
     if len(values) < 2:
         return Pace()
     pace = Pace(latency_s=values[0], bytes_per_s=values[1])
-    trial.measurer.window_s = WINDOW * SIZES[-1] / pace.bytes_per_s
+    trial.measurer.window_s = BANDWIDTH.window * SIZES[-1] / pace.bytes_per_s
     return pace
 
 

@@ -13,7 +13,7 @@ from seatrial.commands.link.curve.rails.curves import (
 from seatrial.commands.link.curve.rails.findings import floor_of, held_back, late_rail, slow_rail
 from seatrial.judgement.corrupt_data import corrupted_pair, sound
 from seatrial.judgement.outcome import RecordOutcome, pair_of
-from seatrial.judgement.pair_rate import after_run
+from seatrial.judgement.pair_limit import after_run
 from seatrial.judgement.rank_deaths import run_notes
 from seatrial.locate.evidence import Pair
 from seatrial.locate.thresholds import PEERS_FLOOR
