@@ -68,7 +68,11 @@ def _beyond_waits(suspect: PartSuspect, evidence: Mapping[Pair, MeasuredPair]) -
 
 
 def _trips(known: Collection[MeasuredPair]) -> tuple[int, int, float]:
-    return sum(one.round_trips for one in known), sum(one.late_trips for one in known), sum(one.delay for one in known)
+    return (
+        sum(pair.round_trips for pair in known),
+        sum(pair.late_trips for pair in known),
+        sum(pair.delay for pair in known),
+    )
 
 
 def _cleared(bad: Mapping[Pair, float], survey: Survey) -> frozenset[Component]:
