@@ -332,7 +332,7 @@ def _settings_files() -> Iterator[Path]:
 
 
 def _is_endless(path: Path) -> bool:
-    """Whether something is there that is no folder and no file of a size that settings have, as a device is."""
+    """Whether something other than a folder, or a file of a size that settings have, is there: a device has no end."""
     try:
         status = path.stat()
     except (OSError, ValueError):
