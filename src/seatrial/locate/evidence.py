@@ -1,7 +1,7 @@
 """The evidence on each pair: one value for each run, separately for survey and retest."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -164,6 +164,15 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def round_trips(self) -> int:
         """Small round trips in all phases."""
         return sum(series.round_trips for series in self.latency.values())
+
+
+def late_trips(known: Collection[MeasuredPair]) -> tuple[int, int, float]:
+    """Small round trips of these pairs, how many of them were late, and how late waits may have made them (`delay`)."""
+    return (
+        sum(pair.round_trips for pair in known),
+        sum(pair.late_trips for pair in known),
+        sum(pair.delay for pair in known),
+    )
 
 
 def deciding(by_phase: Mapping[Phase, RunSeries]) -> tuple[float, ...]:
