@@ -89,7 +89,7 @@ def judge_deaths(recorded: RecordedRun) -> Deaths:
     if len(rest) >= REPEATED and len(rest) > SMALL_SHARE * sessions:
         findings.append(_anywhere(rest, sessions))
         rest = []
-    waited = median([max(waits_of(one)) for one in recorded.measurements]) if recorded.measurements else 0.0
+    waited = median([max(waits_of(measured)) for measured in recorded.measurements]) if recorded.measurements else 0.0
     if len(at_start) >= START_CRASHES and len(at_start) > max(START_CRASHES_SHARE, waited) * sessions:
         findings.append(_at_start(at_start, sessions))
         at_start = []
