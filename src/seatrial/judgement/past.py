@@ -34,6 +34,9 @@ from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE
 from seatrial.statistics.rank_sum import adjusted_together
 from seatrial.statistics.run_comparison import RunComparison, compare_runs
 
+LATE_LOSS = 1 / 3
+"""Loss of speed of small messages that matters if the past is one run, which does not show how much latencies vary:
+round trips that take half as long again."""
 MOST_ALIKE = 0.5
 """Losses of more than this share of the nodes are one finding on all of them."""
 MOST_FACTS = 3
@@ -72,7 +75,7 @@ def judge_past(
     figures, lines = _figures(recorded, trials)
     effect = EFFECT if info.effect is None else info.effect
     late = LATENCY_EFFECT if info.latency_effect is None else info.latency_effect
-    lines = {OUT: Line(effect), IN: Line(effect), LATENCY: Line(late), **lines}
+    lines = {OUT: Line(effect), IN: Line(effect), LATENCY: Line(late, LATE_LOSS), **lines}
     latest: Latest = {
         OUT: {one.node: one.best_out_bytes_per_s for one in nodes},
         IN: {one.node: one.best_in_bytes_per_s for one in nodes},
