@@ -166,12 +166,12 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return sum(series.round_trips for series in self.latency.values())
 
 
-def late_trips(known: Collection[MeasuredPair]) -> tuple[int, int, float]:
+def late_trips(pairs: Collection[MeasuredPair]) -> tuple[int, int, float]:
     """Small round trips of these pairs, how many of them were late, and how late waits may have made them (`delay`)."""
     return (
-        sum(pair.round_trips for pair in known),
-        sum(pair.late_trips for pair in known),
-        sum(pair.delay for pair in known),
+        sum(pair.round_trips for pair in pairs),
+        sum(pair.late_trips for pair in pairs),
+        sum(pair.delay for pair in pairs),
     )
 
 
