@@ -113,9 +113,9 @@ def benchmark_named(name: str) -> Benchmark:
 def detected(text: str) -> Benchmark | None:
     """The benchmark whose marks the text has, whatever launchers and messages put before its lines; None: of none."""
     for form in _forms(text):
-        found = next((benchmark for benchmark in BENCHMARKS.values() if _has_mark(benchmark, form)), None)
-        if found is not None:
-            return found
+        for benchmark in BENCHMARKS.values():
+            if _has_mark(benchmark, form):
+                return benchmark
     return None
 
 
