@@ -97,6 +97,7 @@ def test_a_slow_link_is_named(lab4: LabPlan, folder: Path, tmp_path: Path) -> No
     assert result.right, [complaints(one) for one in result.runs]
 
 
+@pytest.mark.series
 def test_starts_on_busy_cores_name_nobody_and_say_how_long_ranks_waited(
     lab4: LabPlan, folder: Path, tmp_path: Path
 ) -> None:

@@ -23,6 +23,11 @@ def json_text(value: object) -> str:
     return NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], text) + "\n"
 
 
+def attribute_text(record: msgspec.Struct) -> str:
+    """The record as JSON in one line, for an attribute of a page, which escapes it. Infinity and NaN become null."""
+    return msgspec.json.encode(record).decode()
+
+
 def _plain(value: object) -> float | str:
     """The float that a number of numpy is; paths and all else are texts."""
     return float(value) if isinstance(value, float) else str(value)

@@ -12,6 +12,7 @@ import numpy as np
 
 from seatrial.model.verdict import Verdict
 from seatrial.render.escape import clean
+from seatrial.render.json import attribute_text
 from seatrial.render.matrix import LETTERS, Key, Matrix, MatrixCell
 from seatrial.render.report import Block, PageLink
 from seatrial.render.similarity import similarity_order
@@ -60,7 +61,7 @@ class PairCanvas(Block, frozen=True, kw_only=True):
     def figures(self) -> Iterator[CanvasFigure]:
         """Each map as the page has it."""
         for matrix in self.maps():
-            data = msgspec.json.encode(canvas_map(matrix, self.links)).decode()
+            data = attribute_text(canvas_map(matrix, self.links))
             rows = len(matrix.labels)
             yield CanvasFigure(caption=f"{matrix.caption}, {rows} rows", rows=rows, key=matrix.key, data=data)
 
