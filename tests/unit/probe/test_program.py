@@ -111,7 +111,7 @@ def test_a_program_that_it_runs_prints_as_ever_and_its_waits_follow_on_standard_
     [
         ("exit 7", 7, ""),
         ("kill -9 $$", -9, ""),
-        ("kill -TERM $PPID; sleep 20", -15, ""),
+        ("kill -TERM $PPID; exec sleep 20", -15, ""),
         ("seq 3000000 >/dev/null; exit 0", 0, ""),
     ],
     ids=["fails", "is killed", "is ended", "another process does the work"],
