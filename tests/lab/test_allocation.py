@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from seatrial.archive.reader import read_run
 from seatrial.lab.cluster import planting
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
@@ -25,6 +26,8 @@ OF_SLURMD = ("REQUEST_STEP_COMPLETE", "MESSAGE_NODE_REGISTRATION_STATUS")
 """What the daemons of the nodes send by themselves; registrations come at any time."""
 MOST_REQUESTS = 20
 """Of the commands of one check; a node's own reports that a step is over come on top."""
+REQUESTS_OF_A_START = 3
+"""To create, describe and cancel a step: Open MPI's TCP transport crashes now and then while it starts."""
 
 
 def typed(lab: LabPlan, *argv: str) -> str:
@@ -73,7 +76,9 @@ def test_good_runs_are_completed_jobs_and_ask_the_controller_little(lab4: LabPla
     asked = {
         line.split()[0]: int(line.partition("count:")[2].split()[0]) for line in counts.splitlines() if "(" in line
     }
-    assert sum(count for name, count in asked.items() if name not in OF_SLURMD) <= MOST_REQUESTS, asked
+    (own,) = tmp_path.glob("*/run.json")
+    most = MOST_REQUESTS + REQUESTS_OF_A_START * len(read_run(own.parent).losses)
+    assert sum(count for name, count in asked.items() if name not in OF_SLURMD) <= most, asked
     assert "REQUEST_KILL_JOB" not in asked
     typed(lab4, *SEATRIAL, "facts", "n[1-2]")
     assert eventually(lambda: [s for job, s in ours(lab4).items() if job not in before] == ["COMPLETED"] * 2)
