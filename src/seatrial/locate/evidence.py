@@ -166,7 +166,7 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return sum(series.round_trips for series in self.latency.values())
 
 
-def late_trips(pairs: Collection[MeasuredPair]) -> tuple[int, int, float]:
+def trip_totals(pairs: Collection[MeasuredPair]) -> tuple[int, int, float]:
     """Small round trips of these pairs, how many of them were late, and how late waits may have made them (`delay`)."""
     return (
         sum(pair.round_trips for pair in pairs),

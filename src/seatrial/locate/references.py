@@ -80,7 +80,7 @@ class PeerTable:
         self._reverse.append(self._row.get(pair[::-1], -1))
 
     def peers(self, without: Collection[Pair] = ()) -> PeerScatter | None:
-        """What healthy pairs give and how much they scatter; None where there is no number. `without`: other pairs.
+        """What healthy pairs give and how much they scatter; None where no number is known. `without`: other pairs.
 
         First the median over nodes of each node's upper quartile, which half of the nodes may not reach. The scatter
         about it is the least of what lies above it, of the better half, and of the differences of a pair's two

@@ -11,7 +11,7 @@ from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_laten
 from seatrial.commands.check.second_look import SecondLook
 from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apart
-from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair, deciding, deciding_series, late_trips
+from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair, deciding, deciding_series, trip_totals
 from seatrial.locate.explanation import Blamed, Crossings, PartSuspect, blame, nodes_of, pair_suspects, suspects_of
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import EFFECT, SCATTERS, UNIFORM_SHARE, WAVERING_SHARE
@@ -60,8 +60,8 @@ def _beyond_waits(suspect: PartSuspect, evidence: Mapping[Pair, MeasuredPair]) -
     """
     every = {pair: known for pair, known in evidence.items() if pair[0] < pair[1]}
     own = [known for pair, known in every.items() if {pair, pair[::-1]} & set(suspect.pairs)]
-    trips, late, delay = late_trips(own)
-    all_trips, all_late, all_delay = late_trips(every.values())
+    trips, late, delay = trip_totals(own)
+    all_trips, all_late, all_delay = trip_totals(every.values())
     share = TIMES_PEERS * trips / (all_trips + (TIMES_PEERS - 1) * trips)
     alike = delay * (all_trips - trips) <= TIMES_PEERS * (all_delay - delay) * trips
     return alike and math.log(math.comb(all_late, late)) + late * math.log(share) < math.log(CHANCE)
