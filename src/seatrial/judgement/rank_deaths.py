@@ -1,5 +1,6 @@
 """Ranks that died: one death is a note, repeated deaths are a finding on the node that they have in common."""
 
+import signal
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -25,20 +26,7 @@ runs, once in a dozen where ranks share cores, and mostly in rank 0. So crashes 
 larger share of the starts than the share of their time for which ranks waited for a processor."""
 ENDED = (LossCause.TIME_LIMIT, LossCause.CANCELLED)
 MOST_NOTES = 6
-SIGNAL_NAMES = {
-    1: "SIGHUP",
-    2: "SIGINT",
-    3: "SIGQUIT",
-    4: "SIGILL",
-    6: "SIGABRT",
-    7: "SIGBUS",
-    8: "SIGFPE",
-    9: "SIGKILL",
-    11: "SIGSEGV",
-    13: "SIGPIPE",
-    15: "SIGTERM",
-    24: "SIGXCPU",
-}
+SIGNAL_NAMES = {one.value: one.name for one in signal.Signals}
 CRASHES = (4, 6, 7, 8, 11)
 RACES = (6, 11)
 """Signals that end an MPI which crashes on its own during start-up."""
@@ -71,6 +59,8 @@ class Deaths(msgspec.Struct, frozen=True, kw_only=True):
 
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+    """Nodes on which starts crashed repeatedly, while ranks waited for a processor for as large a share of the time."""
 
 
 def judge_deaths(recorded: RecordedRun) -> Deaths:
@@ -90,15 +80,20 @@ def judge_deaths(recorded: RecordedRun) -> Deaths:
         findings.append(_anywhere(rest, sessions))
         rest = []
     waited = median([max(waits_of(measured)) for measured in recorded.measurements]) if recorded.measurements else 0.0
-    if len(at_start) >= START_CRASHES and len(at_start) > max(START_CRASHES_SHARE, waited) * sessions:
+    many = len(at_start) >= START_CRASHES and len(at_start) > START_CRASHES_SHARE * sessions
+    undecided: set[str] = set()
+    if many and len(at_start) > waited * sessions:
         findings.append(_at_start(at_start, sessions))
         at_start = []
+    elif many:
+        undecided = {name for one in at_start for name in one.loss.suspects}
     rest += at_start
     single = [*rest, *(one for one in recorded.losses if _explained(one, gone) and not one.altered)]
     notes = [_single(one) for one in single[:MOST_NOTES]]
     if len(single) > MOST_NOTES:
         notes.append(f"{len(single) - MOST_NOTES} more sessions of the probe were lost.")
-    return Deaths(findings=tuple(findings), notes=(*notes, *_aside(recorded.losses)))
+    notes += _aside(recorded.losses)
+    return Deaths(findings=tuple(findings), notes=tuple(notes), undecided=tuple(natural_sorted(undecided)))
 
 
 def _tries(recorded: RecordedRun) -> int:

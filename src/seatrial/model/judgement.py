@@ -167,6 +167,8 @@ class Doubt(enum.StrEnum):
     NODES_OUT_OF_LINE = "nodes-out-of-line"
     """A trial showed nodes that are worse than their peers, and they were not tried often enough to decide."""
     UPLINKS_UNDECIDED = "uplinks-undecided"
+    STARTS_CRASHED = "starts-crashed"
+    """MPI crashed in many starts while ranks waited for a processor, as it does on healthy nodes, too."""
     STALLS_IN_WAITS = "stalls-in-waits"
     """Round trips took as long as with a lost packet while their ranks waited for a processor: either may be why."""
     NOISE_OF_LINKS = "noise-of-links"
@@ -212,6 +214,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     thresholds: tuple[Threshold, ...] = ()
     populations: tuple[Population, ...] = ()
     """Both paces of the nodes if they have two, the slower first; else empty."""
+    crashed_starts: tuple[str, ...] = ()
+    """Nodes on which many starts of the probe crashed while ranks waited for a processor."""
     late_pairs: tuple[str, ...] = ()
     """Pairs with round trips as late as after a lost packet, while their ranks waited for a processor."""
     past: tuple[PastRatio, ...] = ()
@@ -253,6 +257,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
             Doubt.SPEED_GROUPS: groups,
             Doubt.NODES_OUT_OF_LINE: trials.out_of_line if trials else (),
             Doubt.UPLINKS_UNDECIDED: self.loaded.undecided if self.loaded else (),
+            Doubt.STARTS_CRASHED: self.crashed_starts,
             Doubt.STALLS_IN_WAITS: self.late_pairs,
             Doubt.NOISE_OF_LINKS: [power.metric for power in self.powers if not power.enough],
             Doubt.NOISE_OF_TRIALS: trials.undecided if trials else (),

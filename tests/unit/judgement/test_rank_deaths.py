@@ -5,11 +5,14 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
+from seatrial.commands.check.judge import judge
 from seatrial.judgement.rank_deaths import Deaths, judge_deaths
+from seatrial.model.errors import ExitCode
 from seatrial.model.loss import Loss, LossCause, Moment, RankDeath, SessionLoss
 from seatrial.model.measurement import Phase
 from seatrial.model.run import NodeState, RecordedRun
 from seatrial.model.subject import CLUSTER, node
+from seatrial.model.verdict import Verdict
 from tests.support.builders import Cluster, info_of, names, sail
 
 
@@ -100,6 +103,10 @@ def test_crashes_at_the_start_of_ranks_that_wait_for_a_processor_are_noted(waits
     deaths = judge_deaths(msgspec.structs.replace(recorded, losses=tuple(crashes), sessions=3))
     assert len(deaths.findings) == findings
     assert len(deaths.notes) == (0 if findings else 4)
+    assert deaths.undecided == (() if findings else ("n1", "n5"))
+    judgement = judge(msgspec.structs.replace(recorded, losses=tuple(crashes), sessions=3))
+    assert judgement.verdict is not Verdict.PASS
+    assert judgement.exit_code is (ExitCode.FINDINGS if findings else ExitCode.INCOMPLETE)
 
 
 def test_a_crash_at_the_start_does_not_make_a_finding_of_a_single_death() -> None:

@@ -140,6 +140,7 @@ class CheckFields(msgspec.Struct, frozen=True, kw_only=True):
     powers: tuple[Power, ...]
     thresholds: tuple[Threshold, ...]
     populations: tuple[Population, ...]
+    crashed_starts: tuple[str, ...]
     late_pairs: tuple[str, ...]
     withheld: tuple[Withheld, ...]
     compared: VerdictBasis | None

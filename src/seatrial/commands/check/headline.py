@@ -142,19 +142,15 @@ def _why_withheld(judgement: Judgement) -> str:
 def doubt_text(withheld: Withheld) -> str:
     """A reason for which a PASS is withheld, as a clause."""
     named, several = some(withheld.subjects, MOST_DOUBTED), len(withheld.subjects) > 1
-    match withheld.doubt:
-        case Doubt.SPEED_GROUPS:
-            return "the nodes form two speed groups, and no reference shows which is right"
-        case Doubt.NODES_OUT_OF_LINE:
-            return f"{named} {'were' if several else 'was'} out of line in a trial, which is not decided"
-        case Doubt.UPLINKS_UNDECIDED:
-            return f"the {'uplinks' if several else 'uplink'} of {named} may be slow under load"
-        case Doubt.STALLS_IN_WAITS:
-            return "busy processors would hide lost packets"
-        case Doubt.NOISE_OF_LINKS:
-            return "noise would hide a node that is 10 % slow"
-        case Doubt.NOISE_OF_TRIALS:
-            return f"noise would hide a node that is {units.share(USEFUL)} worse in {named}"
+    return {
+        Doubt.SPEED_GROUPS: "the nodes form two speed groups, and no reference shows which is right",
+        Doubt.NODES_OUT_OF_LINE: f"{named} {'were' if several else 'was'} out of line in a trial, which is not decided",
+        Doubt.UPLINKS_UNDECIDED: f"the {'uplinks' if several else 'uplink'} of {named} may be slow under load",
+        Doubt.STARTS_CRASHED: f"starts of MPI crashed on {named}",
+        Doubt.STALLS_IN_WAITS: "busy processors would hide lost packets",
+        Doubt.NOISE_OF_LINKS: "noise would hide a node that is 10 % slow",
+        Doubt.NOISE_OF_TRIALS: f"noise would hide a node that is {units.share(USEFUL)} worse in {named}",
+    }[withheld.doubt]
 
 
 class Machine(enum.StrEnum):

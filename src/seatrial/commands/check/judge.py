@@ -109,6 +109,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         powers=powers(references, suspicion),
         thresholds=tuple(_thresholds(references)),
         populations=_populations(suspicion),
+        crashed_starts=deaths.undecided,
         late_pairs=late_pairs(evidence),
         past=past.ratios,
         compared=comparisons(recorded, pairs, references, past.ratios),
