@@ -146,6 +146,17 @@ def test_waits_before_the_first_round_trip_do_not_excuse_lost_packets(seed: int)
     assert (finding.kind, finding.subject) == (FindingKind.PACKET_LOSS, node("n5"))
 
 
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_slow_part_whose_round_trips_are_late_is_measured_again_with_round_trips(seed: int, tmp_path: Path) -> None:
+    """Of its 15 round trips that were late beside busy programs the survey cannot say whether packets were lost, and
+    transfers alone made the loss a slow link."""
+    waits, slow = dict.fromkeys(names(4), 0.84), slow_part("node", "n4", 0.7)
+    cluster = Cluster(nodes=names(4), parts=slow, loss={"n4": 0.01}, waits=waits, noise=0.02, boot_id="one", seed=seed)
+    settings = CheckSettings(archive=tmp_path, run="trial", round_timeout_s=0.5)
+    (finding,) = run_check(settings, launcher=ScriptedLauncher(cluster)).judgement.findings
+    assert (finding.kind, finding.subject) == (FindingKind.PACKET_LOSS, node("n4"))
+
+
 def test_waits_without_a_stall_withhold_nothing() -> None:
     assert judge(sail(Cluster(nodes=names(6), waits=dict.fromkeys(names(6), 0.5)))).verdict is Verdict.PASS
 
