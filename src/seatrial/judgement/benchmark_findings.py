@@ -1,21 +1,10 @@
 """Breaches of a benchmark's validity gates as findings, and the word for one output."""
 
 from seatrial.model.benchmark import Breach, Output
-from seatrial.model.errors import ExitCode
 from seatrial.model.subject import Subject
 from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
 
 INCOMPLETE = "INCOMPLETE"
-CODES = {
-    INCOMPLETE: ExitCode.INCOMPLETE,
-    Verdict.INVALID.value: ExitCode.FINDINGS,
-    Verdict.DOWN.value: ExitCode.FINDINGS,
-    Verdict.SLOW.value: ExitCode.FINDINGS,
-    Verdict.MISCONFIGURED.value: ExitCode.FINDINGS,
-    Verdict.INCONCLUSIVE.value: ExitCode.INCOMPLETE,
-    Verdict.MEASURED.value: ExitCode.PASS,
-    Verdict.PASS.value: ExitCode.PASS,
-}
 REMEDIES = {
     FindingKind.NOT_A_NUMBER: "Do not use this run. Look for the first such line: the solution diverged, or a field "
     "was never set.",

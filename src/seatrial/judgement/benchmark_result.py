@@ -12,7 +12,7 @@ from seatrial.benchmarks.gpu_rates import HOST, PEER
 from seatrial.benchmarks.nccl_tests import BUS
 from seatrial.failures.start_failure import explain
 from seatrial.importers.printed_text import plain
-from seatrial.judgement.benchmark_findings import CODES, INCOMPLETE, breach_finding, word_of_output
+from seatrial.judgement.benchmark_findings import INCOMPLETE, breach_finding, word_of_output
 from seatrial.judgement.job import Job, job_of, with_carrying_ports
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.past import past_of_figure, slower_benchmark
@@ -31,7 +31,7 @@ from seatrial.model.past import PastRatio
 from seatrial.model.run import Ending, RecordedRun, RunInfo
 from seatrial.model.settings import RunSettings
 from seatrial.model.units import duration
-from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
+from seatrial.model.verdict import Finding, FindingKind, Verdict, exit_code, worst
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
 
@@ -78,7 +78,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> ExitCode:
         """The exit code, the same as that of `seatrial judge --as output`."""
-        return CODES.get(self.word, ExitCode.INCOMPLETE)
+        return exit_code(self.word)
 
 
 def declared_in(info: RunInfo) -> Benchmark:

@@ -6,9 +6,7 @@ from seatrial.locate.evidence import Pair
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Phase
 from seatrial.model.run import Ending, RecordedRun, RunInfo, run_kind
-from seatrial.model.verdict import Finding, Verdict, worst
-
-AT_FAULT = (Verdict.MISCONFIGURED, Verdict.SLOW, Verdict.UNSTABLE, Verdict.DOWN, Verdict.BLOCKED, Verdict.INVALID)
+from seatrial.model.verdict import AT_FAULT, Finding, Verdict, exit_code, worst
 
 
 class RecordOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,10 +39,7 @@ class RecordOutcome(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> ExitCode:
         """The exit code, as of a check: findings before incompleteness."""
-        if self.named:
-            return ExitCode.FINDINGS
-        good = self.complete and self.verdict in (Verdict.PASS, Verdict.MEASURED, Verdict.NOTE)
-        return ExitCode.PASS if good else ExitCode.INCOMPLETE
+        return exit_code(self.verdict, named=self.named, complete=self.complete)
 
     @property
     def word(self) -> str:

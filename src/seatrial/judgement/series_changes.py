@@ -7,13 +7,10 @@ import msgspec
 
 from seatrial.importers.series import ValueSeries
 from seatrial.model.errors import ExitCode
-from seatrial.model.verdict import Verdict, worst
+from seatrial.model.verdict import Verdict, exit_code, worst
 from seatrial.model.words import count
 from seatrial.statistics.change_points import FEWEST, ChangePoint, SeriesChanges, find_changes
 from seatrial.statistics.estimates import ERROR_RATE
-
-EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.NOTE: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS}
-"""Any other verdict is not a PASS, and names nothing."""
 
 
 class SeriesSense(enum.StrEnum):
@@ -60,7 +57,7 @@ class ChangesJudgement(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> ExitCode:
         """0 unless a series became worse, or its lack of changes shows nothing."""
-        return EXIT_CODES.get(self.verdict, ExitCode.INCOMPLETE)
+        return exit_code(self.verdict)
 
 
 def judge_series(

@@ -1,7 +1,7 @@
 """The evidence on each pair: one value for each run, separately for survey and retest."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -122,14 +122,15 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return sum(series.stalls + series.excused_stalls for series in self.latency.values())
 
     @property
-    def delay(self) -> float:
-        """How late its round trips may be for want of a processor, beside that of other pairs: for each round trip the
-        time that its ranks waited as a multiple of the time that they ran, added up."""
-        waits = 0.0
-        for series in self.latency.values():
-            longest = [min(max(ends), LONGEST_WAIT) for ends in series.waited]
-            waits += series.round_trips * sum(wait / (1 - wait) for wait in longest) / max(len(longest), 1)
-        return waits
+    def waits(self) -> list[float]:
+        """The time for which the rank that waited longer had no processor, as a multiple of that for which it ran: for
+        each run of round trips.
+
+        Without runs in which it waited for longer than all of them took: these count waits outside of the round trips,
+        such as those of a packet that was lost before the first of them.
+        """
+        shares = [max(ends) for series in self.latency.values() for ends in series.waited]
+        return [min(share, LONGEST_WAIT) / (1 - min(share, LONGEST_WAIT)) for share in shares if share < 1]
 
     @property
     def lost_at_last(self) -> bool:
@@ -164,15 +165,6 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def round_trips(self) -> int:
         """Small round trips in all phases."""
         return sum(series.round_trips for series in self.latency.values())
-
-
-def trip_totals(pairs: Collection[MeasuredPair]) -> tuple[int, int, float]:
-    """Small round trips of these pairs, how many of them were late, and how late waits may have made them (`delay`)."""
-    return (
-        sum(pair.round_trips for pair in pairs),
-        sum(pair.late_trips for pair in pairs),
-        sum(pair.delay for pair in pairs),
-    )
 
 
 def deciding(by_phase: Mapping[Phase, RunSeries]) -> tuple[float, ...]:

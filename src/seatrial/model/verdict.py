@@ -4,6 +4,7 @@ import enum
 
 import msgspec
 
+from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Estimate
 from seatrial.model.subject import Direction, Subject
 
@@ -40,6 +41,20 @@ _GRAVITY = {verdict: place for place, verdict in enumerate(Verdict)}
 
 GOOD = (Verdict.PASS, Verdict.NOTE)
 """Judged, and nothing is at fault."""
+UNDECIDED = (Verdict.NOT_RUN, Verdict.INCONCLUSIVE)
+AT_FAULT = frozenset(Verdict) - {*GOOD, Verdict.MEASURED, *UNDECIDED}
+"""Something is wrong, and not only worth knowing or not tried."""
+
+
+def exit_code(word: str, *, named: bool = False, complete: bool = True) -> ExitCode:
+    """The exit code of a report that begins with `word`: findings before incompleteness, see docs/exit-codes.md.
+
+    A word that is not a verdict, such as INCOMPLETE, leaves the question open. `named`: a part is named at fault;
+    `complete`: all that was planned was measured.
+    """
+    if named or word in AT_FAULT:
+        return ExitCode.FINDINGS
+    return ExitCode.PASS if complete and word in (*GOOD, Verdict.MEASURED) else ExitCode.INCOMPLETE
 
 
 def worst(verdicts: list[Verdict]) -> Verdict:
@@ -335,5 +350,4 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def at_fault(self) -> bool:
         """Whether something is wrong, and not only worth knowing or not tried."""
-        harmless = (Verdict.PASS, Verdict.MEASURED, Verdict.NOTE, Verdict.NOT_RUN, Verdict.INCONCLUSIVE)
-        return self.verdict not in harmless
+        return self.verdict in AT_FAULT

@@ -11,12 +11,12 @@ from seatrial.benchmarks import gates
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gpu_peers import PEERS
 from seatrial.benchmarks.gpu_rates import GPU
-from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
+from seatrial.judgement.benchmark_findings import breach_finding, word_of_output
 from seatrial.model import units
 from seatrial.model.benchmark import Better, Evidence, Label, Output, Result
 from seatrial.model.measurement import Estimate
 from seatrial.model.subject import output as output_subject
-from seatrial.model.verdict import Finding, FindingKind
+from seatrial.model.verdict import Finding, FindingKind, exit_code
 from seatrial.model.words import count
 from seatrial.render.curves import overlaid
 from seatrial.render.json import filled
@@ -77,7 +77,7 @@ def output_report(
     return Report(
         word=word,
         sentence=output_sentence(file, benchmark, output, findings, limits or {}),
-        exit_code=CODES[word],
+        exit_code=exit_code(word),
         payload=lambda: output_fields(file, benchmark, output, limits),
         terminal=lambda _: output_blocks(benchmark, output, findings),
         page=lambda: (

@@ -71,7 +71,7 @@ def test_an_old_sacct_is_asked_without_the_submit_line(slurm: SlurmScripts, seat
         f"echo '{header}'",
     )
     out = seatrial("jobs", "--since", "2026-03-02", "--until", "2026-03-02", code=2).out
-    assert out.startswith("MEASURED  accounting has no record of this period\n")
+    assert out.startswith("INCONCLUSIVE  accounting has no record of this period\n")
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,10 @@ def test_who_may_see_no_jobs_is_told_so(
     asked = ("jobs", "--since", "2026-03-02", "--until", "2026-03-02")
     monkeypatch.setattr(os, "geteuid", lambda: 2)
     out = seatrial(*asked, code=2).out
-    assert out.startswith("MEASURED  accounting has no record of this period that you may see\n")
+    assert out.startswith("INCONCLUSIVE  accounting has no record of this period that you may see\n")
     assert "may hide the jobs of other users" in out
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert seatrial(*asked, code=2).out.startswith("MEASURED  accounting has no record of this period\n")
+    assert seatrial(*asked, code=2).out.startswith("INCONCLUSIVE  accounting has no record of this period\n")
 
 
 def test_without_sacct_a_file_is_asked_for(monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:
@@ -194,7 +194,7 @@ def test_too_few_jobs_are_no_pass_since_no_node_could_be_named(tmp_path: Path, s
 @pytest.mark.parametrize(
     ("words", "first"),
     [
-        (("--until", "2020-01-01"), "MEASURED  no job can be used of 60 records; most: outside of the period"),
+        (("--until", "2020-01-01"), "INCONCLUSIVE  no job can be used of 60 records; most: outside of the period"),
         (("--changed", "2026-03-02"), "INCONCLUSIVE  no family ran on enough days on both sides of 2026-03-02"),
     ],
 )
@@ -208,7 +208,7 @@ def test_what_cannot_be_answered_is_one_sentence(
 
 def test_jobs_without_nodes_are_said_to_be(tmp_path: Path, seatrial: Seatrial) -> None:
     out = seatrial("jobs", "--from", few(tmp_path, ("", 60), ("None assigned", 61)), code=2).out
-    assert out.startswith("MEASURED  2 jobs, and their nodes are not known\n")
+    assert out.startswith("INCONCLUSIVE  2 jobs, and their nodes are not known\n")
 
 
 def test_few_days_before_or_after_a_date_name_no_family(tmp_path: Path, seatrial: Seatrial) -> None:

@@ -20,10 +20,10 @@ from seatrial.locate.evidence import MeasuredPair, Pair
 from seatrial.locate.explanation import BUNDLES, MANY_PAIRS, Crossings, PartSuspect, blamed_parts
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import CONTROL_PAIRS, RETEST_CAP, RETEST_PAIRS, RETEST_RUNS
-from seatrial.model.fabric import NO_FABRIC, Wiring
+from seatrial.model.fabric import NO_FABRIC, Component, Wiring
 from seatrial.model.loss import SessionLoss
 from seatrial.model.measurement import Phase, Round, Shape
-from seatrial.model.subject import SubjectKind
+from seatrial.model.subject import Direction, SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import some
@@ -127,7 +127,29 @@ def next_bandwidth(
     """
     bad = [pair for suspect in suspicion.slow if is_part(suspect) for pair in suspect.pairs]
     had = {pair for pair, known in evidence.items() if known.bandwidth} - suspicion.stale[BANDWIDTH] | set(asked)
-    return next_pairs(nodes, _known(bad, suspicion.acquitted[BANDWIDTH]), fabric, asked=had, seed=seed)
+    good = suspicion.acquitted[BANDWIDTH]
+    chosen = next_pairs(nodes, _known(bad, good), fabric, asked=had, seed=seed)
+    return [*chosen, *_within_leaves(suspicion.slow, good, fabric, nodes, had.union(chosen))]
+
+
+def _within_leaves(
+    suspects: Sequence[PartSuspect], good: Crossings, fabric: Wiring, nodes: Sequence[str], had: Collection[Pair]
+) -> list[Pair]:
+    """A pair within its leaf for each suspected node that has none: with static routes all that other leaves send to a
+    node crosses one cable between switches, which is slow for no other node. None where the routes are known."""
+    chosen: list[Pair] = []
+    for suspect in suspects:
+        node, leaf = suspect.subject.name, fabric.leaf_of.get(suspect.subject.name, "")
+        if suspect.subject.kind is not SubjectKind.NODE or not leaf or cables_known(suspect.pairs, fabric):
+            continue
+        mates = [mate for mate in nodes if fabric.leaf_of.get(mate) == leaf and mate != node]
+        for way in (Direction.OUT, Direction.IN):
+            ordered = [(node, mate) if way is Direction.OUT else (mate, node) for mate in mates]
+            if suspect.direction in (way, Direction.BOTH) and not any(pair in had for pair in ordered):
+                other = Direction.IN if way is Direction.OUT else Direction.OUT
+                clear = [Component(kind=SubjectKind.NODE, name=mate, direction=other) in good.parts for mate in mates]
+                chosen += [pair for pair, cleared in zip(ordered, clear, strict=True) if cleared][:1]
+    return chosen
 
 
 def next_latency(

@@ -109,7 +109,9 @@ def retest(check: Growing, deadline: float, *, latency: bool = False) -> bool:
     if not suspects:
         return True
     bandwidth = bool(first.slow or first.unstable or first.too_fast)
-    in_time = _measure_again(check, suspects, first, bandwidth, latency or bool(first.late or first.lossy), deadline)
+    late = any(evidence[pair].late_trips for suspect in suspects for pair in suspect.pairs)
+    latency = latency or late or bool(first.late or first.lossy)
+    in_time = _measure_again(check, suspects, first, bandwidth, latency, deadline)
     _, _, then = check.assessor.assess(check.recorded())
     if then.unproved:
         rates, lates = (any(one.refuted for one in judged.values()) for judged in (then.bandwidth, then.latency))

@@ -269,12 +269,15 @@ class SecondLook:
         return max(self._gross, SCATTERS * self._noise)
 
     def _mixed(self, margins: Mapping[Pair, Runs], pooled: Sequence[float]) -> bool:
-        """Whether a pair is good that the part would have made bad: a pair is as good as the worst part on its way."""
+        """Whether a pair is good that the part would have made bad: a pair is as good as the worst part on its way.
+
+        Half of its runs suffice: those in which its ranks waited say nothing.
+        """
         middle = median(pooled)
         for runs in margins.values():
             own = _middle(list(runs.values()))
             apart = SCATTERS * self._noise / math.sqrt(len(runs))
-            if len(runs) >= RETEST_RUNS and own > (1 - CLEAR) * self._effect and own - middle > apart:
+            if 2 * len(runs) >= RETEST_RUNS and own > (1 - CLEAR) * self._effect and own - middle > apart:
                 return True
         return False
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from statistics import fmean
 
 import msgspec
 
@@ -11,7 +12,7 @@ from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_laten
 from seatrial.commands.check.second_look import SecondLook
 from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apart
-from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair, deciding, deciding_series, trip_totals
+from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair, deciding, deciding_series
 from seatrial.locate.explanation import Blamed, Crossings, PartSuspect, blame, nodes_of, pair_suspects, suspects_of
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import EFFECT, SCATTERS, UNIFORM_SHARE, WAVERING_SHARE
@@ -58,13 +59,16 @@ def _beyond_waits(suspect: PartSuspect, evidence: Mapping[Pair, MeasuredPair]) -
     Ranks that wait at most `TIMES_PEERS` times as long as others make at most as many times as many round trips late.
     That of all k at least j fall on a share of at most f has a probability of at most C(k, j) f^j.
     """
-    every = {pair: known for pair, known in evidence.items() if pair[0] < pair[1]}
-    own = [known for pair, known in every.items() if {pair, pair[::-1]} & set(suspect.pairs)]
-    trips, late, delay = trip_totals(own)
-    all_trips, all_late, all_delay = trip_totals(every.values())
-    share = TIMES_PEERS * trips / (all_trips + (TIMES_PEERS - 1) * trips)
-    alike = delay * (all_trips - trips) <= TIMES_PEERS * (all_delay - delay) * trips
-    return alike and math.log(math.comb(all_late, late)) + late * math.log(share) < math.log(CHANCE)
+    both = [(pair, known) for pair, known in evidence.items() if pair[0] < pair[1]]
+    own = [known for pair, known in both if {pair, pair[::-1]} & set(suspect.pairs)]
+    others = [known for pair, known in both if not {pair, pair[::-1]} & set(suspect.pairs)]
+    trips, other_trips = (sum(known.round_trips for known in group) for group in (own, others))
+    late, other_late = (sum(known.late_trips for known in group) for group in (own, others))
+    waits, other_waits = ([wait for known in group for wait in known.waits] for group in (own, others))
+    if not waits or not other_waits or fmean(waits) > TIMES_PEERS * fmean(other_waits):
+        return False
+    share = TIMES_PEERS * trips / (other_trips + TIMES_PEERS * trips)
+    return math.log(math.comb(late + other_late, late)) + late * math.log(share) < math.log(CHANCE)
 
 
 def _cleared(bad: Mapping[Pair, float], survey: Survey) -> frozenset[Component]:

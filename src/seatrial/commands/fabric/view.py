@@ -10,11 +10,10 @@ from seatrial.fabric.bisection import Bisection, bisection
 from seatrial.fabric.link_problem import device_name, link_text, name_of
 from seatrial.fabric.opareport import SOURCE as OMNI_PATH
 from seatrial.fabric.table_check import LeafUplinks, TableReport
-from seatrial.model.errors import ExitCode
 from seatrial.model.fabric import DeviceKind, FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.units import link_rate, share
-from seatrial.model.verdict import Finding, Verdict, worst
+from seatrial.model.verdict import Finding, Verdict, exit_code, worst
 from seatrial.model.words import count, natural_sorted, verb
 from seatrial.render.escape import clean
 from seatrial.render.finding_text import sentence_of
@@ -28,9 +27,6 @@ OF_A_SWITCH = 128
 Application Study, June 2016, section 3.5.1."""
 SAME = 5e-3
 """A smaller loss does not show in a percentage."""
-EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.MISCONFIGURED: ExitCode.FINDINGS}
-"""Any other verdict names nothing and is not a PASS."""
-
 PARTED = re.compile(r" and | - |, ")
 """What separates names of devices, and ports of a cable, in the subject of a problem."""
 SWITCHES, NO_CABLE = "switches", "no cable"
@@ -92,11 +88,10 @@ def map_report(fabric: FabricMap, tables: TableReport | None = None) -> Report:
 def problems_report(fabric: FabricMap, problems: Sequence[Finding], tables: TableReport | None = None) -> Report:
     """The report of `seatrial fabric check`: each problem with its remedy, and use by routes."""
     word, sentence = _verdict(fabric, problems)
-    exit_code = EXIT_CODES.get(word, ExitCode.INCOMPLETE)
     return Report(
         word=word.value,
         sentence=sentence,
-        exit_code=exit_code,
+        exit_code=exit_code(word),
         payload=lambda: fabric_fields(fabric, tables),
         terminal=lambda _: _problem_blocks(problems, tables),
         page=lambda: _drawn_map(fabric, problems, Verdict.PASS),

@@ -7,10 +7,8 @@ import msgspec
 from seatrial.drift.fact_words import value_text
 from seatrial.judgement.comparison.history import Explained, History
 from seatrial.judgement.comparison.records import ChangedFact, Suspect
-from seatrial.judgement.series_changes import EXIT_CODES
-from seatrial.model.errors import ExitCode
 from seatrial.model.units import quantity, share
-from seatrial.model.verdict import Verdict, worst
+from seatrial.model.verdict import Verdict, exit_code, worst
 from seatrial.model.words import count, some, verb
 from seatrial.render.json import MetricName, SubjectText, filled
 from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
@@ -91,7 +89,7 @@ def history_report(histories: Sequence[History]) -> Report:
     return Report(
         word=verdict.value,
         sentence=_sentence(histories, LINE - len(verdict.value) - 2),
-        exit_code=EXIT_CODES.get(verdict, ExitCode.INCOMPLETE),
+        exit_code=exit_code(verdict),
         payload=lambda: HistoriesFields(histories=tuple(map(_fields, histories))),
         terminal=lambda _: [block for each in histories for block in _blocks(each, named=len(histories) > 1)],
         page=lambda: [block for each in histories for block in _page(each, named=len(histories) > 1)],

@@ -23,7 +23,7 @@ from seatrial.commands.jobs.outcomes import (
 )
 from seatrial.model.errors import ExitCode
 from seatrial.model.pair_table import Reals
-from seatrial.model.verdict import ComparisonOutcome, Finding, Verdict, worst
+from seatrial.model.verdict import ComparisonOutcome, Finding, Verdict, exit_code, worst
 from seatrial.model.words import natural_key
 from seatrial.statistics.change_points import find_changes
 from seatrial.statistics.estimates import ERROR_RATE, robust_scale
@@ -75,11 +75,14 @@ class JobsResult(msgspec.Struct, frozen=True, kw_only=True):
     error_rate: float = ERROR_RATE
 
     @property
+    def compared(self) -> bool:
+        """Whether jobs of any two nodes, or of two sides of a date that was asked for, were compared."""
+        return bool(self.comparison.compared or (self.change and self.change.families))
+
+    @property
     def exit_code(self) -> ExitCode:
         """1 for findings, 2 where too little could be compared."""
-        if self.findings:
-            return ExitCode.FINDINGS
-        return ExitCode.PASS if self.verdict is Verdict.PASS else ExitCode.INCOMPLETE
+        return exit_code(self.verdict, named=bool(self.findings))
 
 
 def judge_jobs(table: JobTable, *, changed: date | None, effect: float = EFFECT) -> JobsResult:
@@ -106,9 +109,7 @@ def judge_jobs(table: JobTable, *, changed: date | None, effect: float = EFFECT)
 
 
 def _undecided(comparison: NodeComparison, change: PeriodChange | None) -> Verdict:
-    """The verdict where nothing is named. A day that was asked for must have been compared, too."""
-    if not comparison.compared and not (change and change.families):
-        return Verdict.MEASURED
+    """The verdict where nothing is named: what was not compared hides any loss."""
     hidden = max(comparison.detectable, change.detectable if change and change.given else 0.0)
     return Verdict.PASS if hidden <= HIDDEN else Verdict.INCONCLUSIVE
 

@@ -132,9 +132,9 @@ def _slow_text(slow: tuple[SlowNode, ...], names: int) -> str:
 def _unnamed(outcome: JobsOutcome) -> list[str]:
     """Texts for a result without a named node: what would have been named, the longer sentence first."""
     comparison, change = outcome.result.comparison, outcome.result.change
+    if not outcome.result.compared:
+        return _uncompared(outcome)
     match outcome.result.verdict:
-        case Verdict.MEASURED:
-            return _uncompared(outcome)
         case Verdict.INCONCLUSIVE if change and change.given and change.detectable > comparison.detectable:
             return [_undated(change)]
         case Verdict.INCONCLUSIVE:

@@ -18,7 +18,7 @@ from seatrial.model.past import PastRatio
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import NodesSettings, Trial
 from seatrial.model.units import share
-from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
+from seatrial.model.verdict import Finding, FindingKind, Verdict, exit_code, worst
 from seatrial.model.words import count, natural_sorted, some
 from seatrial.pairs.node_rounds import MAY_LACK, ONCE_KERNELS, TRIAL_KERNELS
 from seatrial.rules.base import Readings
@@ -54,10 +54,7 @@ class NodesResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> ExitCode:
         """Findings before incompleteness."""
-        if self.findings:
-            return ExitCode.FINDINGS
-        decided = self.complete and self.verdict is not Verdict.INCONCLUSIVE
-        return ExitCode.PASS if decided else ExitCode.INCOMPLETE
+        return exit_code(self.verdict, named=bool(self.findings), complete=self.complete)
 
     @property
     def word(self) -> str:

@@ -25,7 +25,7 @@ from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import NodesSettings, SiteProgram
 from seatrial.model.system import LoadedGpu
 from seatrial.model.units import share
-from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
+from seatrial.model.verdict import Finding, FindingKind, Verdict, exit_code, worst
 from seatrial.model.words import by_text, count, natural_sorted, some
 from seatrial.node.gpu_samples import loaded_gpus
 from seatrial.node.gpus import facts_of_gpus
@@ -85,10 +85,8 @@ class ProgramResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> ExitCode:
         """Findings before incompleteness."""
-        if any(finding.verdict is not Verdict.INCONCLUSIVE for finding in self.findings):
-            return ExitCode.FINDINGS
-        passed = self.complete and self.verdict in (Verdict.PASS, Verdict.MEASURED)
-        return ExitCode.PASS if passed else ExitCode.INCOMPLETE
+        named = any(finding.at_fault for finding in self.findings)
+        return exit_code(self.verdict, named=named, complete=self.complete)
 
     @property
     def out_of_line(self) -> bool:

@@ -23,7 +23,7 @@ from seatrial.model.measurement import ProbeStart, RankPlace
 from seatrial.model.run import AskedLine, Ending, RecordedRun, RunInfo, RunKind, run_kind
 from seatrial.model.settings import PlacementSettings
 from seatrial.model.units import BANDWIDTH, bandwidth
-from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict, worst
+from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict, exit_code, worst
 from seatrial.node.processor_sets import Numbers, listed, numbers
 from seatrial.node.rank_places import cores_of, known_cores, rank_names
 from seatrial.rules.base import PLACEMENT_HINT, Readings, Rule, Violation, findings_of
@@ -135,10 +135,7 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> ExitCode:
         """1 for findings, 2 where the masks could not be read or the run was cut off."""
-        if self.findings:
-            return ExitCode.FINDINGS
-        good = self.complete and self.verdict is Verdict.PASS
-        return ExitCode.PASS if good else ExitCode.INCOMPLETE
+        return exit_code(self.verdict, named=bool(self.findings), complete=self.complete)
 
 
 def placement_findings(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]]) -> list[Finding]:

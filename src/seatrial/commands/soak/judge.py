@@ -18,7 +18,7 @@ from seatrial.model.node_trials import USEFUL, Measure, NodeFigures, NodeTrials
 from seatrial.model.run import Ending, NodeState, RecordedRun
 from seatrial.model.settings import SoakSettings, Trial
 from seatrial.model.units import share
-from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
+from seatrial.model.verdict import Finding, FindingKind, Verdict, exit_code, worst
 from seatrial.model.words import count, some
 from seatrial.rules.catalogue import findings_during
 
@@ -61,9 +61,7 @@ class SoakResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> ExitCode:
         """Findings before incompleteness."""
-        if self.findings:
-            return ExitCode.FINDINGS
-        return ExitCode.PASS if self.complete and self.verdict is Verdict.PASS else ExitCode.INCOMPLETE
+        return exit_code(self.verdict, named=bool(self.findings), complete=self.complete)
 
     @property
     def word(self) -> str:

@@ -8,13 +8,12 @@ from seatrial.commands.swap.exchanges import Exchange, carried_out, ranked, sepa
 from seatrial.commands.swap.hypotheses import Cause, Hypothesis, Weighed, arrangements, weigh
 from seatrial.model.errors import ExitCode
 from seatrial.model.part_swap import SwapHistory, SwapStep
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import Verdict, exit_code
 
 CONFIDENCE = 0.95
 """A fault is named if it, or faults that no exchange can distinguish, have at least this probability."""
 LEAST_BITS = 0.02
 """An exchange that is expected to reveal less is not recommended."""
-EXIT_CODES = {Verdict.SLOW: ExitCode.FINDINGS, Verdict.PASS: ExitCode.PASS, Verdict.NOTE: ExitCode.PASS}
 
 
 class Prospect(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +40,7 @@ class SwapJudgement(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> ExitCode:
         """1 where a part is named, 2 while it is not decided."""
-        return EXIT_CODES.get(self.verdict, ExitCode.INCOMPLETE)
+        return exit_code(self.verdict)
 
     @property
     def measured(self) -> bool:

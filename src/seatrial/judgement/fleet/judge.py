@@ -13,7 +13,7 @@ from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
-from seatrial.model.verdict import Verdict, worst
+from seatrial.model.verdict import AT_FAULT, Verdict, exit_code, worst
 from seatrial.statistics.fleets import EFFECT, HIDDEN_EFFECTS, POPULATION_SHARE, FleetResult, NodeRuns, judge_fleet
 
 
@@ -77,10 +77,6 @@ def expected_subjects(
     return [members[plan] for plan in plans]
 
 
-EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS, Verdict.UNSTABLE: ExitCode.FINDINGS}
-"""Any other verdict names nothing and is not a PASS."""
-
-
 class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     """The result with its verdict. `unmeasured`: nodes without a value; `planned_runs`: of each node."""
 
@@ -104,7 +100,7 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> ExitCode:
         """1 for nodes that are slow or unstable, 2 for what is undecided or missing."""
-        return EXIT_CODES.get(self.verdict, ExitCode.INCOMPLETE)
+        return exit_code(self.verdict)
 
     @property
     def better(self) -> Literal["higher", "lower"]:
@@ -247,7 +243,7 @@ def _verdict(result: FleetResult | None, effect: float, unmeasured: Sequence[str
     if result is None:
         return Verdict.NOT_RUN
     named = worst([node_verdict(node) for node in result.nodes])
-    if named in EXIT_CODES and named is not Verdict.PASS:
+    if named in AT_FAULT:
         return named
     if named is Verdict.INCONCLUSIVE or result.populations or not result.enough:
         return Verdict.INCONCLUSIVE

@@ -26,7 +26,7 @@ from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import Verdict, exit_code
 from seatrial.statistics.estimates import FEWEST_ALIKE
 from seatrial.statistics.fleets import EFFECT, FEWEST_RUNS, HIDDEN_EFFECTS, NodeRuns
 
@@ -84,9 +84,7 @@ class StrataJudgement(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> ExitCode:
         """1 for nodes that are slow or unstable, 2 for what is undecided or missing."""
-        return {
-            Verdict.PASS: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS, Verdict.UNSTABLE: ExitCode.FINDINGS
-        }.get(self.verdict, ExitCode.INCOMPLETE)  # fmt: skip
+        return exit_code(self.verdict)
 
     def of(self, verdict: Verdict) -> tuple[Named, ...]:
         """The named nodes or parts with this verdict, the farthest from their peers first."""

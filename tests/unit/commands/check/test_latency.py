@@ -131,6 +131,32 @@ def test_many_stalls_of_a_node_whose_ranks_wait_no_longer_than_others_are_lost_p
     assert starved.verdict is not Verdict.PASS
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_waits_before_the_first_round_trip_do_not_excuse_lost_packets(seed: int) -> None:
+    """As recorded: where a packet was lost on the way to the start, ranks waited for 1.4 times as long as all round
+    trips took, which made their pair's waits five times as long as others'."""
+    recorded = sail(Cluster(nodes=names(6), loss={"n5": 0.02}, waits=dict.fromkeys(names(6), 0.84), seed=seed))
+    longer = [
+        msgspec.structs.replace(one, waited_s=tuple(1.68 * wait for wait in one.waited_s))
+        if "n5" in one.pair and one.shape.kernel is Kernel.PINGPONG and place % 2
+        else one
+        for place, one in enumerate(recorded.measurements)
+    ]
+    (finding,) = judge(msgspec.structs.replace(recorded, measurements=longer)).findings
+    assert (finding.kind, finding.subject) == (FindingKind.PACKET_LOSS, node("n5"))
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_slow_part_whose_round_trips_are_late_is_measured_again_with_round_trips(seed: int, tmp_path: Path) -> None:
+    """Of its 15 round trips that were late beside busy programs the survey cannot say whether packets were lost, and
+    transfers alone made the loss a slow link."""
+    waits, slow = dict.fromkeys(names(4), 0.84), slow_part("node", "n4", 0.7)
+    cluster = Cluster(nodes=names(4), parts=slow, loss={"n4": 0.01}, waits=waits, noise=0.02, boot_id="one", seed=seed)
+    settings = CheckSettings(archive=tmp_path, run="trial", round_timeout_s=0.5)
+    (finding,) = run_check(settings, launcher=ScriptedLauncher(cluster)).judgement.findings
+    assert (finding.kind, finding.subject) == (FindingKind.PACKET_LOSS, node("n4"))
+
+
 def test_waits_without_a_stall_withhold_nothing() -> None:
     assert judge(sail(Cluster(nodes=names(6), waits=dict.fromkeys(names(6), 0.5)))).verdict is Verdict.PASS
 

@@ -116,7 +116,7 @@ def test_a_day_without_a_change_is_a_pass_or_undecided_but_never_slow() -> None:
 
 def test_no_records_are_no_pass() -> None:
     result = judged(replace(SMALL, jobs=0))
-    assert (result.verdict, result.exit_code) == (Verdict.MEASURED, ExitCode.INCOMPLETE)
+    assert (result.verdict, result.exit_code) == (Verdict.INCONCLUSIVE, ExitCode.INCOMPLETE)
 
 
 def test_every_record_is_used_or_counted() -> None:

@@ -17,7 +17,7 @@ from seatrial.lab.simulator.trial import FabricTrial, SimulatedFabric, TrialSett
 from seatrial.locate.evidence import run_value, waits_of
 from seatrial.model.errors import UsageError
 from seatrial.model.measurement import Kernel
-from seatrial.model.verdict import FindingKind
+from seatrial.model.verdict import FindingKind, Verdict
 
 
 def checked(
@@ -69,6 +69,19 @@ def test_round_trips_over_a_lossy_part_stall_and_the_check_names_it(tmp_path: Pa
     assert [(found.kind, found.subject) for found in outcome.judgement.findings] == [
         (FindingKind.PACKET_LOSS, fault.subject)
     ]
+
+
+@pytest.mark.parametrize(
+    ("topology", "share", "seed"), [("fat-tree:6,per-leaf=3", 0.9, 4), ("fat-tree:8,per-leaf=4", 0.7, 16)]
+)
+def test_a_cable_between_switches_that_leads_to_one_node_is_not_blamed_on_its_link(
+    topology: str, share: float, seed: int, tmp_path: Path
+) -> None:
+    """Static routes take all that other leaves send to a node over one cable: only a pair within its leaf shows that
+    the node's link is good."""
+    _, outcome = checked(tmp_path, topology, f"link:{share}", seed=seed)
+    assert {one.kind for one in outcome.judgement.findings} <= {FindingKind.SLOW_PAIR}
+    assert outcome.judgement.verdict in (Verdict.SLOW, Verdict.INCONCLUSIVE)
 
 
 def test_ranks_of_a_starved_node_wait_and_say_so() -> None:
