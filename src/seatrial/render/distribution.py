@@ -28,6 +28,10 @@ ROOM = 0.03
 """Share of the axis that stays empty on both sides."""
 
 
+Line = tuple[tuple[str, str], ...]
+"""Pieces of text with their styles, of a drawing in characters."""
+
+
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """A vertical line: `style` is limit, peers or threshold; the text has the number."""
 
@@ -143,6 +147,25 @@ def over_each_other(
             for points in (tuple(_share_points(name, each, axis, say)),)
         ),
     )
+
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+"""Heights of a bar of one character, rising."""
+
+
+def strips(values: Mapping[str, Sequence[float]], say: Callable[[float], str]) -> tuple[Line, ...]:
+    """Distributions of several sets of values above zero below each other for a terminal, and the ends of their axis.
+
+    The highest bar of each line is its most frequent bin, and a bin with any value has a bar.
+    """
+    axis, room = _axis([value for each in values.values() for value in each]), max(map(len, values))
+    lines = []
+    for name, each in values.items():
+        shares = _shares(each, axis)
+        heights = (math.ceil(part / max(shares) * (len(BLOCKS) - 1)) for part in shares)
+        lines.append(((f"{name:>{room}} ", "dim"), ("".join(BLOCKS[height] for height in heights), "")))
+    ends = say(axis.low), say(axis.high)
+    return (*lines, ((" " * (room + 1) + ends[0] + f"{ends[1]:>{MOST_BINS - len(ends[0])}}", "dim"),))
 
 
 def _shares(values: Sequence[float], axis: Axis) -> list[float]:
