@@ -174,7 +174,7 @@ def _report(outcome: "CheckOutcome", output: OutputForms) -> None:
     report = check_view.check_report(recorded.info, outcome.judgement, recorded.facts)
     if not output.as_json:
         width, colour = width_and_colour()
-        print(render_text.as_text(report, width=width, colour=colour))
+        print(render_text.as_text(report, width=width, colour=colour, plain=not colour))
     written, failures = write_files(report, output.files)
     if not output.as_json:
         print_files(written)

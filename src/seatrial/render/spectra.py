@@ -20,7 +20,7 @@ from seatrial.model.spectrum import Spectrum, SpectrumMode, ranks_of, variant_of
 from seatrial.model.units import BANDWIDTH, LATENCY, quantity, share
 from seatrial.model.words import count
 from seatrial.node.rank_places import adapters_of, cores_of, known_cores
-from seatrial.render.distribution import over_each_other, strips
+from seatrial.render.distribution import LEAST_COLUMNS, over_each_other, strips
 from seatrial.render.plots import Plot
 from seatrial.render.report import Drawing, Table, columns
 from seatrial.statistics.estimates import median, robust_scale
@@ -37,8 +37,6 @@ ASIDE = (
     "A pair is rank i of a node with rank i of another, all ranks at once. Together: all ranks of a pair of nodes. A "
     "mode is apart from others; what its pairs share, and pairs of other modes do not, explains it."
 )
-LEAST_COLUMNS = 64
-"""Columns of a terminal that has room for distributions."""
 Values = Mapping[Pair, float]
 
 

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from seatrial.importers.fleets import FleetTable
 from seatrial.judgement.fleet.judge import FewerRuns, FleetJudgement, node_verdict
@@ -13,7 +14,7 @@ from seatrial.model import subject
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
-from seatrial.render.distribution import Distribution, Reference, of_verdicts
+from seatrial.render.distribution import Distribution, Reference, of_verdicts, small
 from seatrial.render.finding_text import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
@@ -138,7 +139,8 @@ def fleet_report(judged: FleetJudgement, tables: Mapping[str, FleetTable] = {}) 
         sentence = f"none of {count(len(left_out), 'output')} is valid: {left_out[0]}"
     fields, blocks = partial(fleet_fields, judged, tables), partial(_blocks, judged, tables)
     pictures = partial(fleet_pictures, judged)
-    return judged_report(judged.verdict, sentence, judged.exit_code, fields, blocks, cases, pictures)
+    report = judged_report(judged.verdict, sentence, judged.exit_code, fields, blocks, cases, pictures)
+    return replace(report, terminal=lambda width: (*blocks(), *small(pictures(), width)))
 
 
 def fleet_pictures(judged: FleetJudgement, text: str = "") -> Iterator[Distribution]:
