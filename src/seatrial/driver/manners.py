@@ -47,12 +47,12 @@ def rail_manners(library: str, facts: Sequence[NodeFacts]) -> dict[str, StartMan
     if len(facts) < 2:
         return {}
     rails = shared_rails(facts[0], facts[1]).rails
-    for each in facts[2:]:
-        here = {(rail.name, rail.kind) for rail in rails_of(each)}
-        rails = tuple(rail for rail in rails if (rail.name, rail.kind) in here)
+    for node in facts[2:]:
+        names = {(rail.name, rail.kind) for rail in rails_of(node)}
+        rails = tuple(rail for rail in rails if (rail.name, rail.kind) in names)
     manners = {rail.name: rail_manner(family_of(library), rail.kind, [rail.name]) for rail in rails}
-    known = {rail: manner for rail, manner in manners.items() if manner is not None}
-    return known if len(known) > 1 else {}
+    possible = {rail: manner for rail, manner in manners.items() if manner is not None}
+    return possible if len(possible) > 1 else {}
 
 
 def rank_counts_of(asked: Sequence[int], facts: Mapping[str, NodeFacts]) -> tuple[int, ...]:

@@ -53,11 +53,11 @@ def ranks_of(variant: str) -> int:
 
 def between_nodes(measurements: Iterable[Measurement]) -> Iterator[Measurement]:
     """The measurements with the nodes of ranks in place of the ranks: what arrived wrong names a node."""
-    for one in measurements:
-        if one.phase is not Phase.SATURATION:
-            yield one
+    for measured in measurements:
+        if measured.phase is not Phase.SATURATION:
+            yield measured
             continue
         wrong = tuple(
-            replace(each, source=node_of(each.source), target=node_of(each.target)) for each in one.corruptions
+            replace(each, source=node_of(each.source), target=node_of(each.target)) for each in measured.corruptions
         )
-        yield replace(one, source=node_of(one.source), target=node_of(one.target), corruptions=wrong)
+        yield replace(measured, source=node_of(measured.source), target=node_of(measured.target), corruptions=wrong)

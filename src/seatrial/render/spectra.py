@@ -45,19 +45,19 @@ def spectra_of(recorded: RecordedRun) -> tuple[Spectrum, ...]:
     if all(one.phase is not Phase.SATURATION for one in recorded.measurements):
         return ()
     runs: dict[tuple[str, int], list[Measurement]] = defaultdict(list)
-    for one in recorded.measurements:
-        counts = one.phase in (Phase.SURVEY, Phase.SATURATION) and one.times_s and not one.errors
+    for measured in recorded.measurements:
+        counts = measured.phase in (Phase.SURVEY, Phase.SATURATION) and measured.times_s and not measured.errors
         for metric, (kernel, _) in METRICS.items() if counts else ():
-            if one.shape.kernel is kernel:
-                runs[metric, ranks_of(one.variant)].append(one)
+            if measured.shape.kernel is kernel:
+                runs[metric, ranks_of(measured.variant)].append(measured)
     order = sorted(runs, key=lambda key: ([*METRICS].index(key[0]), key[1]))
     return tuple(_spectrum(recorded, metric, ranks, runs[metric, ranks]) for metric, ranks in order)
 
 
 def _spectrum(recorded: RecordedRun, metric: str, ranks: int, runs: Iterable[Measurement]) -> Spectrum:
     by_pair: dict[Pair, list[float]] = defaultdict(list)
-    for one in runs:
-        by_pair[one.pair].append(run_value(one))
+    for measured in runs:
+        by_pair[measured.pair].append(run_value(measured))
     values = {pair: median(own) for pair, own in by_pair.items()}
     together: dict[Pair, float] = defaultdict(float)
     for (source, target), value in values.items():
@@ -104,7 +104,7 @@ def _rails(recorded: RecordedRun, variant: str) -> dict[str, str]:
 
     Nodes with a single adapter, and ranks that may run on several NUMA nodes, are left out.
     """
-    found = {}
+    texts = {}
     start = next((one for one in recorded.starts if one.variant == variant), None)
     for node, ranks in by_node(start.ranks).items() if start else ():
         facts = recorded.facts.get(node)
@@ -118,8 +118,8 @@ def _rails(recorded: RecordedRun, variant: str) -> dict[str, str]:
                 near[names[0]].append(rank.place)
         for name, places in near.items():
             shared = f", which {len(places)} ranks share" if len(places) > 1 else ""
-            found.update(dict.fromkeys(places, f"near {name}{shared}"))
-    return found
+            texts.update(dict.fromkeys(places, f"near {name}{shared}"))
+    return texts
 
 
 def modes_of(values: Values, labels: Callable[[Pair], tuple[str, ...]]) -> tuple[SpectrumMode, ...]:

@@ -135,11 +135,11 @@ def next_generation(folder: Path) -> Iterator[Generation]:
 
 def _folders(site: OwnFolder, opened: contextlib.ExitStack) -> dict[str, OwnFolder]:
     """The folders that a site has, its own by the empty name; they are closed with the stack."""
-    found = {"": site}
+    folders = {"": site}
     for name in FOLDERS:
         with contextlib.suppress(OSError):
-            found[name] = opened.enter_context(site.below(name))
-    return found
+            folders[name] = opened.enter_context(site.below(name))
+    return folders
 
 
 def read_state(folder: Path, present: OwnFolder | None) -> SiteState:

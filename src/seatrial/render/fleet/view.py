@@ -5,7 +5,6 @@ from functools import partial
 from typing import Literal
 
 import msgspec
-from msgspec.structs import replace
 
 from seatrial.importers.fleets import FleetTable
 from seatrial.judgement.fleet.judge import FewerRuns, FleetJudgement, node_verdict
@@ -22,8 +21,7 @@ from seatrial.statistics.estimates import FEWEST_ALIKE
 from seatrial.statistics.fleets import FEWEST_RUNS, FleetResult, NodeRuns
 
 HEAD = columns("node", "verdict", "#median", "#loss", "#worst run", "#bad runs", "#runs")
-MOST_NAMES = 5
-MOST_LISTED = 40
+MOST_NAMES, MOST_LISTED = 5, 40
 FEWEST_DRAWN = 2
 """Nodes that have a distribution."""
 
@@ -140,7 +138,7 @@ def fleet_report(judged: FleetJudgement, tables: Mapping[str, FleetTable] = {}) 
     fields, blocks = partial(fleet_fields, judged, tables), partial(_blocks, judged, tables)
     pictures = partial(fleet_pictures, judged)
     report = judged_report(judged.verdict, sentence, judged.exit_code, fields, blocks, cases, pictures)
-    return replace(report, terminal=lambda width: (*blocks(), *small(pictures(), width)))
+    return msgspec.structs.replace(report, terminal=lambda width: (*blocks(), *small(pictures(), width)))
 
 
 def fleet_pictures(judged: FleetJudgement, text: str = "") -> Iterator[Distribution]:
