@@ -79,7 +79,7 @@ from seatrial.model.settings import DEFAULTS, OWN_JOB_ANSWER_S, CheckSettings, S
     "--ranks-per-node LIST",
     type=RANK_COUNTS,
     default="",
-    help="Measure the pairs also with so many ranks per node at once: 1,2,4,8, or auto: 1, 2, 4, ... all cores.",
+    help="Measure the pairs at several ranks per node as well: 1,2,4,8, or auto: 1, 2, 4, ... all cores.",
 )
 @option("--no-loaded", is_flag=True, help="Leave out the rounds that load the uplinks.")
 @option("--no-nodes", is_flag=True, help="Leave out memory, arithmetic, noise and storage of each node.")

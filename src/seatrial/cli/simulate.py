@@ -97,7 +97,7 @@ NOISE = Text(noise_share)
     "ranks",
     type=RANK_COUNTS,
     default="",
-    help="Measure also with so many ranks per node, which share its port, as in check --ranks-per-node: 1,2,4,8.",
+    help="Measure at several ranks per node, which share its port, as in check --ranks-per-node: 1,2,4,8.",
 )
 @option("--budget TIME", type=DURATION, default=time_text(CHECK_BUDGET_S), help="Time budget of the check.")
 @option("--archive DIR", type=PATH, help="Folder in which the runs are kept; without it they are deleted.")

@@ -41,7 +41,7 @@ class Spectrum(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def variant_of(ranks: int) -> str:
-    """Name of the setting under which so many ranks of each node are measured: `4 ranks`."""
+    """Name of the setting with that number of ranks on each node: `4 ranks`."""
     return f"{ranks}{RANKS}"
 
 

@@ -117,7 +117,7 @@ def _rails(recorded: RecordedRun, variant: str) -> dict[str, str]:
             if len(names) == 1:
                 near[names[0]].append(rank.place)
         for name, places in near.items():
-            shared = f", which {len(places)} ranks share" if len(places) > 1 else ""
+            shared = f", which {count(len(places), 'rank')} share" if len(places) > 1 else ""
             texts.update(dict.fromkeys(places, f"near {name}{shared}"))
     return texts
 
