@@ -4,7 +4,7 @@ Groups of pairs that cross the fabric alike are compared: those whose values lie
 a group share explains its mode. Groups whose values overlap are one mode.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
@@ -27,6 +27,9 @@ from seatrial.statistics.estimates import median, robust_scale
 from seatrial.statistics.fleets import populations
 
 MOST_QUANTILES = 200
+LEAST_SHARE, NEARLY_ALL = 0.05, 0.9
+"""Share of the values of a group that may be a mode of their own, and of the pairs of a mode that share what explains
+it: a few may be disturbed."""
 PEAKS_APART = 2.0
 """Two peaks are seen apart from this many standard deviations on: with less their sum has one maximum (Schilling,
 Watkins and Watkins, The American Statistician 56, 2002)."""
@@ -127,23 +130,36 @@ def modes_of(values: Values, labels: Callable[[Pair], tuple[str, ...]]) -> tuple
     groups: dict[tuple[str, ...], list[float]] = defaultdict(list)
     for pair, value in values.items():
         groups[labels(pair)].append(value)
-    peaks: list[tuple[tuple[str, ...], list[float]]] = []
+    peaks: list[list[tuple[float, tuple[str, ...]]]] = []
     for texts, own in sorted(groups.items(), key=lambda group: median(group[1])):
-        if peaks and not _apart(peaks[-1][1], own):
-            shared = tuple(text for text in peaks[-1][0] if text in texts)
-            peaks[-1] = shared, [*peaks[-1][1], *own]
-        else:
-            peaks.append((texts, own))
-    everywhere = set.intersection(*(set(texts) for texts, _ in peaks))
+        if not peaks or _apart([value for value, _ in peaks[-1]], own):
+            peaks.append([])
+        peaks[-1] += ((value, texts) for value in own)
     parts = [
-        (tuple(text for text in texts if text not in everywhere), [own[place] for place in part])
-        for texts, own in peaks
-        for part in populations(np.log(own), PRACTICAL)
+        [peak[place] for place in part]
+        for peak in peaks
+        for part in populations(np.log([value for value, _ in peak]), PRACTICAL, LEAST_SHARE)
     ]
-    return tuple(
-        SpectrumMode(median=median(own), low=min(own), high=max(own), pairs=len(own), explained=texts)
-        for texts, own in sorted(parts, key=lambda part: median(part[1]))
+    shared = [_shared(texts for _, texts in part) for part in parts]
+    everywhere = set.intersection(*map(set, shared))
+    modes = (
+        SpectrumMode(
+            median=median([value for value, _ in part]),
+            low=min(value for value, _ in part),
+            high=max(value for value, _ in part),
+            pairs=len(part),
+            explained=tuple(text for text in of_part if text not in everywhere),
+        )
+        for part, of_part in zip(parts, shared, strict=True)
     )
+    return tuple(sorted(modes, key=lambda mode: mode.median))
+
+
+def _shared(labels: Iterable[tuple[str, ...]]) -> list[str]:
+    """What nearly all of these pairs have in common."""
+    every = [*labels]
+    counts = Counter(text for texts in every for text in texts)
+    return [text for text, number in counts.items() if number >= NEARLY_ALL * len(every)]
 
 
 def _apart(lower: Sequence[float], upper: Sequence[float]) -> bool:
@@ -201,6 +217,8 @@ def _row(spectrum: Spectrum) -> tuple[str, ...]:
 
 
 def _mode_text(mode: SpectrumMode, spectrum: Spectrum) -> str:
-    """1.31 µs within a leaf (20 %)."""
-    why = " and ".join(mode.explained) or "unexplained"
-    return f"{quantity(mode.median, spectrum.metric)} {why} ({share(mode.pairs / spectrum.pairs)})"
+    """1.31 µs within a leaf (20 %); most pairs need no explanation."""
+    most = mode.pairs > spectrum.pairs / 2
+    why = " and ".join(mode.explained) or ("" if most else "unexplained")
+    words = (quantity(mode.median, spectrum.metric), why, f"({share(mode.pairs / spectrum.pairs)})")
+    return " ".join(filter(None, words))

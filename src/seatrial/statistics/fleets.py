@@ -300,11 +300,11 @@ def _gross(logs: Sequence[Reals], comparisons: int) -> float:
     return max(GROSS_SCALES, student_quantile(1 - tail, degrees))
 
 
-def populations(medians: Reals, effect: float) -> list[NDArray[np.intp]]:
-    """Places of the logarithms of one population, or of two, the lower one first: each has a third of them."""
+def populations(medians: Reals, effect: float, share: float = POPULATION_SHARE) -> list[NDArray[np.intp]]:
+    """Places of the logarithms of one population, or of two, the lower one first: each has this share of them."""
     order = np.argsort(medians, kind="stable")
     count = len(order)
-    least = max(math.ceil(POPULATION_SHARE * count), FEWEST_ALIKE)
+    least = max(math.ceil(share * count), FEWEST_ALIKE)
     whole = [np.arange(count)]
     if count < 2 * least:
         return whole
