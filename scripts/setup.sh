@@ -90,6 +90,24 @@ if [ ! -f "$stamp" ] || [ ! -d "$wheels" ] || [ requirements.txt -nt "$stamp" ] 
     ln -sf ../../gate/seatrial-gate .venv/bin/seatrial-gate # pip copies it once, and this tree's changes
     touch "$stamp"
 fi
+# axe-core (MPL-2.0) looks at pages for what readers cannot perceive: npm fetches it into build, and its checksum is compared
+axe=axe-core-4.14.1
+axe_sha512=1477dafa598d8d065f273d6af302aa203c02e83131707b7fa648cd41bd3d6b734f8c22a0dab86ee6a6f64b8afbe804b214d36db85a2826965edfb3a0b9d546b5
+unpack_axe() (
+    mkdir -p build/axe
+    cd build/axe
+    npm pack --silent "axe-core@${axe##*-}" || exit 1
+    echo "$axe_sha512  $axe.tgz" | sha512sum --check --quiet - || exit 1
+    tar -xzf "$axe.tgz" package/axe.min.js package/LICENSE || exit 1
+)
+if [ "$purpose" = test ] && [ ! -f build/axe/package/axe.min.js ]; then
+    if have npm && unpack_axe >/dev/null 2>&1; then
+        say "axe-core is in build/axe"
+    else
+        rm -rf build/axe
+        say "axe-core could not be had (npm fetches it): its test will be skipped"
+    fi
+fi
 [ -z "$lmod" ] || wait "$lmod" || { rm -rf .venv/lmod; say "Lmod could not be had: its tests will be skipped"; }
 if ! have mpicc && [ ! -x .venv/bin/mpicc ]; then
     say "no MPI on this machine: taking the one on PyPI into .venv"

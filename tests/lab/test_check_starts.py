@@ -49,6 +49,20 @@ def test_an_mpi_that_the_sites_own_type_does_not_start_is_started_by_another(che
     assert all(pair["bandwidth_bytes_per_s"] for pair in found["pairs"])
 
 
+def test_pairs_are_measured_with_two_ranks_on_each_node_too(check: Check) -> None:
+    done = check("--ranks-per-node", "1,2", "--nodes", "n[1-2]", "--no-loaded", "--budget", "20s")
+    found = parsed(done.stdout)
+    limit = min(pair["limit_bytes_per_s"] for pair in found["pairs"])
+    spectra = {(one["ranks_per_node"], one["metric"]): one for one in found["spectra"]}
+    assert spectra.keys() == {(ranks, metric) for ranks in (1, 2) for metric in ("latency_s", "bandwidth_bytes_per_s")}
+    for (ranks, metric), spectrum in spectra.items():
+        assert spectrum["pairs"] == ranks * (1 if metric == "latency_s" else 2)
+        assert (spectrum["ranks_per_port"], spectrum["median"] > 0) == (ranks, True)
+    both = spectra[2, "bandwidth_bytes_per_s"]
+    assert 0.6 * limit < both["together"] < 1.1 * limit, "two ranks share the port"
+    assert both["median"] < 0.7 * limit
+
+
 def test_an_mpi_that_finds_no_launcher_to_join(check: Check) -> None:
     done = check("--mpi", "none")
     assert done.returncode == 2

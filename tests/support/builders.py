@@ -97,6 +97,7 @@ class Cluster:
             times_s=tuple(times),
             warmup_times_s=tuple(times[:1]),
             pairs_at_once=len(wanted.pairs),
+            variant=wanted.variant,
             verified=COMPARED[wanted.verify],
             errors=3 * len(wrong),
             corruptions=wrong,

@@ -1,13 +1,11 @@
 """The files that the commands of docs/items.md name: tables and outputs, and recordings that differ from one node."""
 
-import itertools
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import msgspec
@@ -50,24 +48,8 @@ GENERATED: dict[str, Callable[[], str]] = {
     "foam-lost.out": (ROOT / "tests/data/benchmarks/openfoam-1912-lost-patches.out").read_text,
     **{f"hpcc-before-{n}.out": partial(hpcc, 0.763 + n / 1000, 1.9) for n in (1, 2, 3)},
     **{f"hpcc-after-{n}.out": partial(hpcc, 0.609 + n / 1000, 1.6) for n in (1, 2, 3)},
-    "spectrum.csv": lambda: spectrum((1, 2, 4, 8)),
 }
 """File -> its text: outputs of programs that are too long to be kept."""
-
-
-def spectrum(ranks_per_node: Sequence[int], nodes: int = 16, of_a_leaf: int = 4) -> str:
-    """Latencies of all pairs of nodes at several ranks a node, which wait for each other at the port.
-
-    Pairs within a leaf switch have one switch between them, all others three.
-    """
-    rng = Random(1)
-    rows = ["pair,ranks_per_node,latency_us"]
-    for ranks in ranks_per_node:
-        for one, other in itertools.combinations(range(nodes), 2):
-            alone = 1.30 if one // of_a_leaf == other // of_a_leaf else 1.60
-            latency = alone * (1 + 0.12 * (ranks - 1)) + rng.gauss(0, 0.02)
-            rows.append(f"n{one + 1}-n{other + 1},{ranks},{latency:.3f}")
-    return "\n".join([*rows, ""])
 
 
 def slow_sender(of: matrices.PairMatrix) -> matrices.PairMatrix:

@@ -16,7 +16,10 @@ WANTED = ("all pairs", "matrix", "1, 2, 4 and 8 ranks", "two, and four networks"
 SVG = "{http://www.w3.org/2000/svg}"
 SHOWN = {
     "maps.svg": {"Bandwidth in % of the limit", "One-way latency in µs", "leaf1", "leaf4", "sends", "receives", "S"},
-    "spectrum.svg": {f"ranks_per_node {ranks}" for ranks in (1, 2, 4, 8)},
+    "spectrum.svg": {
+        "Latency of pairs of ranks, by ranks per node",
+        *(f"{ranks} ranks per node" for ranks in (2, 4, 8)),
+    },
     "rails.svg": {"FDR dual", "FDR single", "FDR10 single", "QDR single", "limit of FDR dual 13.6 GB/s", "16 KiB"},
     "plateau.svg": {"limit 6.81 GB/s", "message size"},
     "clocks.svg": {"hardware's most 3.00 GHz", "n1", "n2", "processor, n = 8"},

@@ -136,16 +136,18 @@ SATURATED = """
 CREATE OR REPLACE TEMP TABLE rounds AS
 SELECT * FROM rounds WHERE phase <> 'saturation'
 UNION ALL BY NAME
-SELECT phase, pairs_at_once || ' ranks' AS variant, kernel, message_bytes, window_messages, round, source, target,
+SELECT phase, ranks AS variant, kernel, message_bytes, window_messages, round, source, target,
        CASE WHEN kernel = 'pingpong' THEN median(value) ELSE sum(value) END AS value, median(spread) AS spread,
        pairs_at_once, median(iterations) AS iterations, max(verified) AS verified
 FROM (SELECT * REPLACE (regexp_replace(source, ':[0-9]+$', '') AS source,
-                        regexp_replace(target, ':[0-9]+$', '') AS target)
+                        regexp_replace(target, ':[0-9]+$', '') AS target),
+             coalesce(nullif(variant, ''), pairs_at_once || ' ranks') AS ranks
       FROM rounds WHERE phase = 'saturation')
-GROUP BY phase, kernel, message_bytes, window_messages, round, source, target, pairs_at_once
-HAVING count(*) = pairs_at_once
+GROUP BY phase, ranks, kernel, message_bytes, window_messages, round, source, target, pairs_at_once
+HAVING count(*) = TRY_CAST(split_part(ranks, ' ', 1) AS BIGINT)
 """
-"""Ranks of a node at once as one pair of nodes; rounds in which a rank is missing do not count."""
+"""Ranks of a node at once as one pair of nodes; rounds in which a rank is missing do not count. A check measures
+several pairs of nodes in a round, and its variant says how many ranks each has (`model.spectrum.variant_of`)."""
 PAIRS = """
 INSERT INTO run_values
 SELECT ?, phase, variant, kernel, message_bytes, window_messages, source, target, median(value), median(spread),

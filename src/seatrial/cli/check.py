@@ -14,6 +14,7 @@ from seatrial.cli.options import (
     FILE_OR_LIVE,
     FOLDER,
     NODES,
+    RANK_COUNTS,
     SHARE,
     baseline_option,
     nodes_option,
@@ -74,6 +75,12 @@ from seatrial.model.settings import DEFAULTS, OWN_JOB_ANSWER_S, CheckSettings, S
     default=DEFAULTS.pairs_at_once,
     help="Pairs measured at once.  [default: half the nodes, one on a shared kernel]",
 )
+@option(
+    "--ranks-per-node LIST",
+    type=RANK_COUNTS,
+    default="",
+    help="Measure the pairs at several ranks per node as well: 1,2,4,8, or auto: 1, 2, 4, ... all cores.",
+)
 @option("--no-loaded", is_flag=True, help="Leave out the rounds that load the uplinks.")
 @option("--no-nodes", is_flag=True, help="Leave out memory, arithmetic, noise and storage of each node.")
 @storage_option()
@@ -120,6 +127,8 @@ def check(
         )
     if pair_program is not None and given["returning"]:
         raise UsageError("check NODES compares nodes by the probe alone.", "Leave out --pair-program.")
+    if given["ranks_per_node"] is not None and (pair_program is not None or given["returning"]):
+        raise UsageError("--ranks-per-node is about all pairs, measured by the probe.", "Leave it or the other out.")
     settings = CheckSettings(
         **{**asdict(site), **given},
         answer_s=None if detach or given["returning"] else answer_time(program=pair_program is not None),

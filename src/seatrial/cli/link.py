@@ -11,7 +11,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from seatrial.cli.options import NODE, RAILS, part_of
+from seatrial.cli.options import NODE, RAILS, RANK_COUNTS, part_of
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Text, argument, option, refuse_options_of_other_modes
 from seatrial.cli.progress import progress_on
@@ -42,7 +42,6 @@ from seatrial.render.report import Report
 UNITS = {"": 1, "b": 1, "kib": 1 << 10, "k": 1 << 10, "mib": 1 << 20, "m": 1 << 20, "gib": 1 << 30, "g": 1 << 30}
 LEAST_BYTES = 1024
 MOST_BYTES = 1 << 30
-MOST_RANKS = 1024
 
 
 class LinkMode(enum.StrEnum):
@@ -65,16 +64,6 @@ def message_size(text: str, what: str) -> int:
     if not LEAST_BYTES <= count <= MOST_BYTES:
         raise UsageError(f"{what} {text!r} is not a size from 1 KiB to 1 GiB.", "Write 64KiB or 4MiB.")
     return count
-
-
-def rank_counts(text: str, what: str) -> tuple[int, ...] | None:
-    """`1,2,4` -> 1, 2, 4; `auto`: the empty tuple; None for an empty text. Raises UsageError that shows the value."""
-    if text in ("", "auto"):
-        return () if text else None
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isascii() and word.isdigit() and 0 < int(word[:9]) <= MOST_RANKS for word in words):
-        raise UsageError(f"{what} {text!r} is not a list of numbers from 1 to {MOST_RANKS}.", "Write 1,2,4 or auto.")
-    return tuple(sorted({int(word) for word in words}))
 
 
 @click.command(cls=SiteCommand)
@@ -104,7 +93,7 @@ def rank_counts(text: str, what: str) -> tuple[int, ...] | None:
 @option(
     "--ranks-per-node LIST",
     "ranks",
-    type=Text(rank_counts),
+    type=RANK_COUNTS,
     default="",
     help="How many ranks of a node drive its port: try 1,2,4 at once, or auto: 1, 2, 4, ... its cores.",
     modes=(LinkMode.SATURATE,),

@@ -33,6 +33,7 @@ UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 LONGEST_S = 366 * 86400.0
 LONGEST_RUN = 100
 """Characters of a run's name; names of files and jobs are made from it."""
+MOST_RANKS = 1024
 
 
 def seconds(text: str, what: str) -> float:
@@ -91,6 +92,16 @@ def rail_names(text: str, what: str) -> tuple[str, ...] | None:
     return names
 
 
+def rank_counts(text: str, what: str) -> tuple[int, ...] | None:
+    """`1,2,4` -> 1, 2, 4; `auto`: the empty tuple; None for an empty text. Raises UsageError that shows the value."""
+    if text in ("", "auto"):
+        return () if text else None
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and 0 < int(word[:9]) <= MOST_RANKS for word in words):
+        raise UsageError(f"{what} {text!r} is not a list of numbers from 1 to {MOST_RANKS}.", "Write 1,2,4 or auto.")
+    return tuple(sorted({int(word) for word in words}))
+
+
 def file_path(text: str, what: str) -> str:
     """A file's absolute path, since jobs may start elsewhere; empty stays empty. Raises UsageError."""
     if text and (wrong := path_trouble(text)):
@@ -130,6 +141,7 @@ NODE = Text(names=node_names, empty=True)
 RUN = Text(names=run_names, empty=True)
 RUN_NAME = Text(run_name, empty=True)
 RAILS = Text(rail_names, empty=True)
+RANK_COUNTS = Text(rank_counts)
 CHANGE = Text(parse_change)
 NAMED_VALUE = Text(named_value)
 FILE_OR_LIVE = Text(file_or_live, empty=True)

@@ -73,7 +73,7 @@ class OutputForms(msgspec.Struct, frozen=True, kw_only=True):
         else:
             width, colour = width_and_colour()
             shown = replace(report, wrapped=True) if sys.stdout.isatty() else report
-            print(render_text.as_text(shown, width=width, colour=colour), end="")
+            print(render_text.as_text(shown, width=width, colour=colour, plain=not colour), end="")
             if folder is not None:
                 print(clean(f"Archive: {folder}"))
             print_files(written)

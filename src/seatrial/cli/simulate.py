@@ -9,7 +9,7 @@ import click
 from msgspec.structs import asdict
 
 from seatrial.cli.json_output import JSON_OUTPUT
-from seatrial.cli.options import DURATION, PATH, share_of, time_text
+from seatrial.cli.options import DURATION, PATH, RANK_COUNTS, share_of, time_text
 from seatrial.cli.outcome import OutputForms, output_options, print_files, width_and_colour, write_files
 from seatrial.cli.parameters import Text, Word, option
 from seatrial.cli.progress import progress_on
@@ -92,6 +92,13 @@ NOISE = Text(noise_share)
     default=DesignChoice.SPARSE.value,
     help="Which pairs are measured, as in check --design.",
 )
+@option(
+    "--ranks-per-node LIST",
+    "ranks",
+    type=RANK_COUNTS,
+    default="",
+    help="Measure at several ranks per node, which share its port, as in check --ranks-per-node: 1,2,4,8.",
+)
 @option("--budget TIME", type=DURATION, default=time_text(CHECK_BUDGET_S), help="Time budget of the check.")
 @option("--archive DIR", type=PATH, help="Folder in which the runs are kept; without it they are deleted.")
 @output_options("html", "plot")
@@ -104,6 +111,7 @@ def simulate(
     repeat: int,
     routed: bool,
     design: DesignChoice,
+    ranks: tuple[int, ...] | None,
     budget: float,
     archive: Path | None,
     run: str,
@@ -126,6 +134,7 @@ def simulate(
         routed=routed,
         design=design.value,
         budget_s=budget,
+        ranks_per_node=ranks,
         conditions=disturbances.SimulatedConditions(**given),
         command=tuple(sys.argv[1:]),
     )
@@ -165,7 +174,7 @@ def _report(outcome: "CheckOutcome", output: OutputForms) -> None:
     report = check_view.check_report(recorded.info, outcome.judgement, recorded.facts)
     if not output.as_json:
         width, colour = width_and_colour()
-        print(render_text.as_text(report, width=width, colour=colour))
+        print(render_text.as_text(report, width=width, colour=colour, plain=not colour))
     written, failures = write_files(report, output.files)
     if not output.as_json:
         print_files(written)

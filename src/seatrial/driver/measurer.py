@@ -25,6 +25,7 @@ from seatrial.model.measurement import (
     ProbeStart,
     Round,
     Verification,
+    node_of,
 )
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.node.rank_places import rank_places
@@ -83,8 +84,7 @@ class Measurer:
         self._session: Session | None = None
         self._sessions = 0
         self._number, self._round_began_s = 0, 0.0
-        self._began = monotonic_s()
-        self._deadline = math.inf
+        self._began, self._deadline = monotonic_s(), math.inf
         self._cut = False
         """Whether a round was given up since its deadline had come."""
         self._given_up: set[frozenset[str]] = set()
@@ -386,7 +386,8 @@ class Measurer:
         if not self.lost and not self.hung and not self._given_up:
             return tuple(pairs)
         closed = {frozenset(pair) for pair in self.hung} | self._given_up
-        return tuple(pair for pair in pairs if not self.lost.keys() & set(pair) and frozenset(pair) not in closed)
+        answers = (pair for pair in pairs if not self.lost.keys() & {*pair, *map(node_of, pair)})
+        return tuple(pair for pair in answers if frozenset(pair) not in closed)
 
 
 def _is_survey(wanted: Round) -> bool:

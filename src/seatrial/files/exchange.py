@@ -1,6 +1,5 @@
 """A folder takes the place of another one in one step, with files that both have and that are written once."""
 
-import contextlib
 import ctypes
 import errno
 import os
@@ -16,18 +15,11 @@ AT_FDCWD = -100
 
 
 def second_name(present: OwnFolder, following: OwnFolder, name: str) -> None:
-    """Give a file of one folder a second name (hard link) in another one, with the same path below it.
-
-    Raises OSError where it is not a file of this user.
-    """
-    above, _, last = name.rpartition("/")
-    with contextlib.ExitStack() as opened:
-        before = opened.enter_context(present.below(above)) if above else present
-        after = opened.enter_context(following.below(above)) if above else following
-        status = os.stat(last, dir_fd=before.handle, follow_symlinks=False)
-        if not stat.S_ISREG(status.st_mode) or not is_ours(status):
-            raise OSError(errno.EPERM, "not a file of this user", last)
-        os.link(last, last, src_dir_fd=before.handle, dst_dir_fd=after.handle, follow_symlinks=False)
+    """Give a file of one folder a second name (hard link) in another one. Raises OSError unless it is this user's."""
+    status = os.stat(name, dir_fd=present.handle, follow_symlinks=False)
+    if not stat.S_ISREG(status.st_mode) or not is_ours(status):
+        raise OSError(errno.EPERM, "not a file of this user", name)
+    os.link(name, name, src_dir_fd=present.handle, dst_dir_fd=following.handle, follow_symlinks=False)
 
 
 def take_place(new: Path, folder: Path, old: Path | None) -> None:

@@ -16,19 +16,13 @@ from collections.abc import Sequence
 from seatrial.cli.json_output import NAGIOS, is_wanted
 from seatrial.frame.entry import UNKNOWN
 from seatrial.model.errors import ExitCode
+from seatrial.render.escape import PLAIN
 
 GONE = (errno.EPIPE, errno.EIO, errno.EBADF)
 """The reader went away, the terminal was closed, or the stream never was open: nobody waits for the text."""
 
 
 PLAINLY = "seatrial-plain"
-PLAIN = {
-    "–": "-", "—": "-", "−": "-", "─": "-", "…": "...", "│": "|", "┊": "|", "├": "|", "└": "`", "·": ".", "•": "*",
-    "×": "x", "÷": "/", "≥": ">=", "≤": "<=", "±": "+-", "→": "->", "µ": "u", "μ": "u", "°": " deg", "½": "1/2",
-    "²": "^2", "⁴": "^4", "⁶": "^6", "⁹": "^9", "⁰": "^0", "α": "alpha", "↔": "<->",
-    "“": '"', "”": '"', "‘": "'", "’": "'", "█": "#", "▏": "|",
-}  # fmt: skip
-"""Characters of reports in ASCII."""
 
 
 class Outlet(io.FileIO):

@@ -23,7 +23,7 @@ SHORTEST_S = 1e-12
 TELLING = (Phase.RETEST, Phase.NEXT, Phase.SURVEY, Phase.LAST)
 """Phases by weight: the runs of the first one present decide. In the survey, pairs may have shared cables."""
 
-APART = (Phase.PILOT, Phase.VARIANT, Phase.LOADED)
+APART = (Phase.PILOT, Phase.VARIANT, Phase.LOADED, Phase.SATURATION)
 """Phases that say nothing of a single pair under the site's own settings."""
 
 

@@ -11,6 +11,7 @@ from seatrial.model.node_trials import NodeTrials
 from seatrial.model.pair_faults import Population
 from seatrial.model.past import PastRatio
 from seatrial.model.run import Design, NodeState
+from seatrial.model.spectrum import Spectrum
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Finding, Verdict, worst
 
@@ -222,6 +223,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """Every node compared with earlier runs, if there are any: a baseline, or the last runs in a user's own job."""
     compared: VerdictBasis | None = None
     """What the verdicts rest on; None where nothing was judged."""
+    spectra: tuple[Spectrum, ...] = ()
+    """All pairs of ranks at each number of ranks per node, latency first; empty unless several were asked for."""
     damage: tuple[str, ...] = ()
     """How the run's files differ from those with which it was closed; then nothing else is judged."""
 

@@ -153,6 +153,9 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     """Smallest excess of latency that is a fault, as a share; None: the default."""
     pair_program: SiteProgram | None = None
     """The program whose figure is measured of each pair; None: the probe's latency and bandwidth."""
+    ranks_per_node: tuple[int, ...] | None = None
+    """Numbers of ranks per node at which pairs are measured besides; none named: 1, 2, 4, ... up to all cores. None:
+    one rank per node."""
     answer_s: float | None = None
     """The time until the answer, for a user's own job; 0: as long as the budget takes. None: another kind of check."""
     baseline: str = ""

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -12,7 +12,7 @@ from seatrial.model import units
 from seatrial.model.verdict import Verdict
 from seatrial.render.matrix import Key, Words
 from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
-from seatrial.render.report import Block
+from seatrial.render.report import Block, Drawing
 
 WIDTH, BARS_HEIGHT = 440, 130
 LEFT, RIGHT, FOOT = 58, 12, 36
@@ -26,6 +26,10 @@ LOGARITHMIC = 20
 """The ratio of the greatest to the least value from which the axis is logarithmic."""
 ROOM = 0.03
 """Share of the axis that stays empty on both sides."""
+
+
+Line = tuple[tuple[str, str], ...]
+"""Pieces of text with their styles, of a drawing in characters."""
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +147,35 @@ def over_each_other(
             for points in (tuple(_share_points(name, each, axis, say)),)
         ),
     )
+
+
+LEAST_COLUMNS = 64
+"""Columns of a terminal that has room for bars."""
+BLOCKS = " ▁▂▃▄▅▆▇█"
+"""Heights of a bar of one character, rising."""
+
+
+def strips(values: Mapping[str, Sequence[float]], say: Callable[[float], str]) -> tuple[Line, ...]:
+    """Distributions of several sets of values above zero below each other for a terminal, and the ends of their axis.
+
+    The highest bar of each line is its most frequent bin, and a bin with any value has a bar.
+    """
+    axis, room = _axis([value for each in values.values() for value in each]), max(map(len, values))
+    lines = []
+    for name, each in values.items():
+        shares = _shares(each, axis)
+        heights = (math.ceil(part / max(shares) * (len(BLOCKS) - 1)) for part in shares)
+        lines.append(((f"{name:>{room}} ", "dim"), ("".join(BLOCKS[height] for height in heights), "")))
+    ends = say(axis.low), say(axis.high)
+    return (*lines, ((" " * (room + 1) + ends[0] + f"{ends[1]:>{MOST_BINS - len(ends[0])}}", "dim"),))
+
+
+def small(pictures: Iterable[Block], width: int) -> Iterator[Drawing]:
+    """The distributions among pictures as a line of bars each; none for a terminal with too few columns (`width`)."""
+    for block in pictures if width >= LEAST_COLUMNS else ():
+        if isinstance(block, Distribution) and len({value for value, _ in block.values}) > 1:
+            values = [value for value, _ in block.values]
+            yield Drawing(title=block.caption, lines=strips({block.counted: values}, block.say))
 
 
 def _shares(values: Sequence[float], axis: Axis) -> list[float]:

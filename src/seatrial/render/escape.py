@@ -30,6 +30,21 @@ def _harmless(character: str) -> str:
     return "" if category in {"Cc", "Cf"} else character
 
 
+PLAIN = {
+    "–": "-", "—": "-", "−": "-", "─": "-", "…": "...", "│": "|", "┊": "|", "├": "|", "└": "`", "·": ".", "•": "*",
+    "×": "x", "÷": "/", "≥": ">=", "≤": "<=", "±": "+-", "→": "->", "µ": "u", "μ": "u", "°": " deg", "½": "1/2",
+    "²": "^2", "⁴": "^4", "⁶": "^6", "⁹": "^9", "⁰": "^0", "α": "alpha", "↔": "<->",
+    "“": '"', "”": '"', "‘": "'", "’": "'", "█": "#", "▏": "|", "▁": ".", "▂": ":",
+    "▃": "-", "▄": "=", "▅": "+", "▆": "*", "▇": "%",
+}  # fmt: skip
+"""Characters of reports in ASCII."""
+
+
+def in_ascii(text: str) -> str:
+    """The text with bars, lines and signs of reports in ASCII, as long as before; letters of names stay."""
+    return "".join(other if len(other := PLAIN.get(letter, letter)) == 1 else letter for letter in text)
+
+
 def shorten(text: str, most: int) -> str:
     """At most `most` characters; where it is cut, an ellipsis says so."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from seatrial.render.distribution import BLOCKS, LEAST_COLUMNS, MOST_BINS, Line
 from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
 
 MOST_DATES = 6
@@ -21,6 +22,17 @@ class RunValue(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     date: str
     value: float
+
+
+def bars(values: Sequence[float], say: Callable[[float], str], width: int) -> tuple[Line, ...]:
+    """The newest values in their order as bars from the least to the greatest of them; none without room for them."""
+    drawn = values[-MOST_BINS:]
+    low, high = min(drawn), max(drawn)
+    if width < LEAST_COLUMNS or not low < high:
+        return ()
+    steps = len(BLOCKS) - 2
+    heights = (1 + round((value - low) / (high - low) * steps) for value in drawn)
+    return ((("".join(BLOCKS[height] for height in heights), ""), (f"  {say(low)} to {say(high)}", "dim")),)
 
 
 def over_runs(

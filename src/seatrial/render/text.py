@@ -6,10 +6,12 @@ from io import StringIO
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count
 from seatrial.render import finding_text
-from seatrial.render.escape import clean
+from seatrial.render.escape import clean, in_ascii
 from seatrial.render.finding_text import LINE, first_line
 from seatrial.render.report import (
     Align,
@@ -57,8 +59,11 @@ STYLES = {
 """Styles of the words with which a headline or a finding begins; any other is bold."""
 
 
-def as_text(report: Report, *, width: int = 100, colour: bool = False) -> str:
-    """The report, at most `width` (40 at least) columns wide, lines to copy aside; ends in a newline."""
+def as_text(report: Report, *, width: int = 100, colour: bool = False, plain: bool = False) -> str:
+    """The report, at most `width` (40 at least) columns wide, lines to copy aside; ends in a newline.
+
+    `plain`: bars and maps in ASCII, for readers other than terminals.
+    """
     from rich.console import Console
 
     columns = max(width, LEAST_WIDTH)
@@ -75,7 +80,7 @@ def as_text(report: Report, *, width: int = 100, colour: bool = False) -> str:
         highlight=False,
         _environ={},
     )
-    parts = _parts(report, columns)
+    parts = _parts(report, columns, plain)
     most = MOST_PARTS if report.word else None
     for part in (*islice(parts, most), *([_text(NOT_PRINTED)] if next(parts, None) is not None else ())):
         breakable = getattr(part, "no_wrap", True) is None  # only a Text has it; soft_wrap would cut anything else
@@ -83,7 +88,7 @@ def as_text(report: Report, *, width: int = 100, colour: bool = False) -> str:
     return "".join(line.rstrip() + "\n" for line in out.getvalue().removesuffix("\n").split("\n"))
 
 
-def _parts(report: Report, columns: int) -> Iterator["RenderableType"]:
+def _parts(report: Report, columns: int, plain: bool) -> Iterator["RenderableType"]:
     started = False
     if report.word or report.answers:
         answer, more = first_line(clean(report.title), LINE - len(report.word) - GAP * bool(report.word))
@@ -98,7 +103,14 @@ def _parts(report: Report, columns: int) -> Iterator["RenderableType"]:
         started = True
         if block.title:
             yield _text(block.title, "bold")
-        yield from _block(block, columns, MOST_ROWS if report.word else len(getattr(block, "rows", ())))
+        shown = _plain(block) if plain and isinstance(block, Drawing) else block
+        yield from _block(shown, columns, MOST_ROWS if report.word else len(getattr(block, "rows", ())))
+
+
+def _plain(drawing: Drawing) -> Drawing:
+    return replace(
+        drawing, lines=tuple(tuple((in_ascii(text), style) for text, style in line) for line in drawing.lines)
+    )
 
 
 def _block(block: Block, columns: int, most_rows: int) -> Iterator["RenderableType"]:

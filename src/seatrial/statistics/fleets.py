@@ -108,7 +108,7 @@ def judge_fleet(
     logs = _logarithms([values[name] for name in names], sign)
     medians = np.array([float(np.median(runs)) for runs in logs])
     run_scatter = _run_scatter(logs)
-    groups = _populations(medians, effect)
+    groups = populations(medians, effect)
     tail = ERROR_RATE / 2 / len(names) / comparisons
     scales = _scales(medians, groups, run_scatter, [len(runs) for runs in logs], tail=tail, effect=effect)
     gross = max(_gross(logs, comparisons) * max(run_scatter, LEAST_SCATTER),
@@ -300,11 +300,11 @@ def _gross(logs: Sequence[Reals], comparisons: int) -> float:
     return max(GROSS_SCALES, student_quantile(1 - tail, degrees))
 
 
-def _populations(medians: Reals, effect: float) -> list[NDArray[np.intp]]:
-    """Places of the nodes of one population, or of two, the lower one first: each has a third of the nodes."""
+def populations(medians: Reals, effect: float, share: float = POPULATION_SHARE) -> list[NDArray[np.intp]]:
+    """Places of the logarithms of one population, or of two, the lower one first: each has this share of them."""
     order = np.argsort(medians, kind="stable")
     count = len(order)
-    least = max(math.ceil(POPULATION_SHARE * count), FEWEST_ALIKE)
+    least = max(math.ceil(share * count), FEWEST_ALIKE)
     whole = [np.arange(count)]
     if count < 2 * least:
         return whole

@@ -131,8 +131,8 @@ def test_one_family_and_one_job(slow: str, seatrial: Seatrial, tmp_path: Path) -
     label = max(families, key=lambda family: family["jobs"])["label"]
     out = seatrial("jobs", "--from", slow, "--family", label, code=1).out
     assert " of its jobs completed (" in out
-    assert "█" in out.partition("jobs by run time\n")[2].partition("nodes by their median")[0]
-    assert "█" in out.partition("nodes by their median")[2]
+    assert "#" in out.partition("jobs by run time\n")[2].partition("nodes by their median")[0]
+    assert "#" in out.partition("nodes by their median")[2]
     page = tmp_path / "page.html"
     family = seatrial("jobs", "--from", slow, "--family", label, "--html", str(page), "--json", code=1).data["family"]
     assert page.read_text().count("<figure") == 2

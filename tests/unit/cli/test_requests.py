@@ -40,6 +40,14 @@ def test_a_dry_run_prints_nodes_time_and_node_hours_and_asks_for_nothing(
     assert slurm.all_asked("salloc") == slurm.all_asked("sbatch") == slurm.all_asked("srun") == []
 
 
+def test_a_dry_run_says_what_several_ranks_per_node_take(slurm: SlurmScripts, seatrial: Seatrial) -> None:
+    words = ["check", "--dry-run", "--ranks-per-node", "2,4"]
+    said = "the pairs with 2, 4 ranks per node at once; each survey may take 23 % of the time"
+    assert said in " ".join(seatrial(*words).out.split())
+    assert seatrial(*words, "--json").data["ranks_per_node"] == [2, 4]
+    assert seatrial("check", "--dry-run", "--json").data["ranks_per_node"] == []
+
+
 def test_the_partition_is_asked_how_many_nodes_a_job_may_have(slurm: SlurmScripts, seatrial: Seatrial) -> None:
     slurm.says("scontrol", "ClusterName = demo\nPartitionName=normal MaxNodes=2 MaxTime=1-00:00:00\n")
     asked = seatrial("check", "--dry-run", "--json").data

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.archive.reader import read_run
-from seatrial.cli.link import rank_counts
+from seatrial.cli.options import rank_counts
 from seatrial.commands.link.saturate.judge import AtSize, Saturation, judge_saturation
 from seatrial.commands.link.saturate.view import bandwidth_plot, saturation_report
 from seatrial.frame.command_line import run

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from seatrial.model.words import natural_key, natural_sorted
-from seatrial.render.escape import clean, cleaned, shorten
+from seatrial.render.escape import clean, cleaned, in_ascii, shorten
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,7 @@ def test_natural_order() -> None:
 def test_natural_order_is_total(names: list[str]) -> None:
     assert len({natural_key(name) for name in names}) == len(names)
     assert natural_sorted(reversed(names)) == natural_sorted(names)
+
+
+def test_signs_of_drawings_have_ascii_of_their_length_and_names_keep_their_letters() -> None:
+    assert in_ascii("n1 │ ·· ▁▄█ µs köln…") == "n1 | .. .=# us köln…"

@@ -3,7 +3,7 @@
 import math
 
 from seatrial.model import units
-from seatrial.render.run_plot import RunValue, over_runs
+from seatrial.render.run_plot import RunValue, bars, over_runs
 
 
 def values(*numbers: float) -> list[RunValue]:
@@ -24,3 +24,9 @@ def test_each_run_has_a_point_and_each_change_a_line_before_its_run() -> None:
 def test_nothing_is_drawn_where_there_is_nothing_to_see() -> None:
     for numbers in ((), (1.0,), (0.0, 0.0), (1.0, math.inf)):
         assert over_runs("", values(*numbers), units.share) is None
+
+
+def test_small_bars_go_from_the_least_to_the_greatest_of_the_newest_values() -> None:
+    ((drawn, text),) = bars([9.0, *[1.0, 2.0] * 17, 0.5, 1.0], units.share, 100)
+    assert (len(drawn[0]), drawn[0][-2:], text[0]) == (36, "▁▃", "  50 % to 200 %")
+    assert bars([1.0, 2.0], units.share, 60) == bars([1.0, 1.0], units.share, 100) == ()

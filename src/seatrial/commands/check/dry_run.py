@@ -96,6 +96,9 @@ class CheckRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Whether each node is also tried by itself."""
     starts: ProgramStarts | None = None
     """The starts of --pair-program; None without it."""
+    ranks_per_node: tuple[int, ...] = ()
+    """Numbers of ranks per node at which the pairs are measured besides; empty without --ranks-per-node, and if it is
+    auto."""
 
 
 def plan_request(settings: CheckSettings, progress: Progress) -> CheckRequest:
@@ -125,6 +128,7 @@ def plan_request(settings: CheckSettings, progress: Progress) -> CheckRequest:
         notes=tuple(note for note in (sample, cut, resumes) if note),
         node_trials=settings.node_trials and settings.pair_program is None,
         starts=program_starts(settings, nodes, hosts.fabric) if settings.pair_program else None,
+        ranks_per_node=settings.ranks_per_node or (),
         command=() if launcher.job else tuple(words[: -len(argv.HOLDER)]),
     )
 
@@ -139,6 +143,7 @@ def request_report(request: CheckRequest) -> Report:
         ("takes", takes if request.command else "nothing: the nodes of this job are used"),
         ("starts", _starts_text(request.starts) if request.starts else ""),
         ("also tries", trials if request.node_trials else ""),
+        ("also measures", _spectra_text(request.ranks_per_node)),
         *(("note", note) for note in request.notes),
     ]
     lines = Lines(rows=tuple(row for row in rows if row[1]))
@@ -157,6 +162,13 @@ def _starts_text(starts: ProgramStarts) -> str:
         f"each takes {units.duration(START_S)}), and about {starts.suspect} for each suspect; all ordered pairs would "
         f"take {starts.all_pairs}"
     )
+
+
+def _spectra_text(counts: Sequence[int]) -> str:
+    """The surveys with several ranks per node, which share the time of the survey; empty without them."""
+    several = ", ".join(str(number) for number in counts if number > 1)
+    share = units.share(SURVEY_SHARE / len({1, *counts}))
+    return f"the pairs with {several} ranks per node at once; each survey may take {share} of the time" * bool(several)
 
 
 class SubmittedCheck(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from seatrial.model.node_list import node_list
 from seatrial.model.pair_faults import Population
 from seatrial.model.past import OwnJob
 from seatrial.model.run import Design, NodeState, RunInfo
+from seatrial.model.spectrum import Spectrum
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.envelope import PastFields, past_fields
@@ -148,6 +149,7 @@ class CheckFields(msgspec.Struct, frozen=True, kw_only=True):
     trials: TrialFields | None
     own_job: OwnJobFields | None
     past: PastFields | None
+    spectra: tuple[Spectrum, ...]
     notes: tuple[str, ...]
     lost: tuple[NodeState, ...]
     design: Design | None

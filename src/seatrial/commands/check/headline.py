@@ -256,7 +256,8 @@ def not_tested(run: RunInfo, judgement: Judgement) -> str:
         left.append("uplinks under load")
     if judgement.trials is None:
         left.append("each node by itself (seatrial nodes)")
-    return ", ".join((*left, "several ranks a node (seatrial link --ranks-per-node)"))
+    left += [] if judgement.spectra else ["several ranks a node (--ranks-per-node)"]
+    return ", ".join(left)
 
 
 def medians(judgement: Judgement) -> str:

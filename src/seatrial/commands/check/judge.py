@@ -48,9 +48,11 @@ from seatrial.model.measurement import Phase
 from seatrial.model.node_trials import NodeTrials
 from seatrial.model.pair_faults import Population
 from seatrial.model.run import Design, Ending, RecordedRun
+from seatrial.model.spectrum import between_nodes
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Finding, Verdict, worst
+from seatrial.render.spectra import spectra_of
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
 from seatrial.statistics.estimates import median
@@ -81,7 +83,8 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     measured = [*_measured_findings(recorded, deaths.findings, evidence, references, suspicion, trials)]
     findings = [*measured, *loaded.findings, *_fact_findings(recorded)]
     judged = _pair_verdicts(recorded, evidence, references, suspicion)
-    pairs = with_corruption(with_reasons(judged, recorded.info.capped_pairs), corrupt_flows(recorded.measurements))
+    wrong = corrupt_flows(between_nodes(recorded.measurements))
+    pairs = with_corruption(with_reasons(judged, recorded.info.capped_pairs), wrong)
     pairs = without_unnamed(pairs, [*measured, *loaded.findings], references.fabric)
     findings += (past := judge_past(recorded, judge_nodes(recorded, pairs, ()), trials, findings)).findings
     return Judgement(
@@ -112,6 +115,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         crashed_starts=deaths.undecided,
         late_pairs=late_pairs(evidence),
         past=past.ratios,
+        spectra=spectra_of(recorded),
         compared=comparisons(recorded, pairs, references, past.ratios),
     )
 
@@ -128,7 +132,7 @@ def _measured_findings(
     yield from lost_findings(recorded.info.lost)
     yield from hanging_findings(recorded.info.hanging_pairs)
     yield from deaths
-    yield from corruption_findings(recorded.measurements, references.fabric)
+    yield from corruption_findings(between_nodes(recorded.measurements), references.fabric)
     yield from invalid_findings(suspicion.bandwidth, evidence, references)
     of_pairs = with_slow_nodes(_pair_findings(recorded, evidence, references, suspicion), trials.findings)
     yield from with_suspects(of_pairs, {name for pair in evidence for name in pair}, recorded.facts)
@@ -245,7 +249,7 @@ def _counted(recorded: RecordedRun) -> Design | None:
     """The design with what was measured in all; counted from the samples, so that old archives have it too."""
     if recorded.info.design is None:
         return None
-    pairs = {one.pair for one in recorded.measurements}
+    pairs = {one.pair for one in recorded.measurements if one.phase is not Phase.SATURATION}
     return msgspec.structs.replace(recorded.info.design, measured=len(recorded.measurements), measured_pairs=len(pairs))
 
 

@@ -7,16 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from seatrial.driver.clock import monotonic_s
+from seatrial.driver.manners import rail_manners, run_in
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
-from seatrial.launch.contract import StartManner
-from seatrial.launch.mpi import family_of
-from seatrial.launch.rails import rail_manner
-from seatrial.limits.rail_paths import rails_of, shared_rails
 from seatrial.locate.evidence import Pair, run_value
 from seatrial.locate.explanation import PartSuspect
 from seatrial.locate.thresholds import PEERS_FLOOR
-from seatrial.model.errors import SeatrialError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase, Round, Shape
 from seatrial.model.units import BANDWIDTH, bandwidth
@@ -25,19 +21,6 @@ from seatrial.statistics.estimates import median, median_estimate, paired, too_f
 
 REPETITIONS_A_TURN = 3
 """There and back: twice as many in all, six, the fewest whose interval holds with 95 %."""
-
-
-def rail_manners(library: str, facts: Sequence[NodeFacts]) -> dict[str, StartManner]:
-    """Rail -> how to start a probe that uses it alone; empty if nodes share fewer than two, or the way is unknown."""
-    if len(facts) < 2:
-        return {}
-    rails = shared_rails(facts[0], facts[1]).rails
-    for each in facts[2:]:
-        here = {(rail.name, rail.kind) for rail in rails_of(each)}
-        rails = tuple(rail for rail in rails if (rail.name, rail.kind) in here)
-    manners = {rail.name: rail_manner(family_of(library), rail.kind, [rail.name]) for rail in rails}
-    known = {rail: manner for rail, manner in manners.items() if manner is not None}
-    return known if len(known) > 1 else {}
 
 
 def measure_over_rails(
@@ -73,24 +56,8 @@ def measure_over_rails(
                 for number in range(REPETITIONS_A_TURN)
                 for pair in pairs
             ]
-            if not _turn(measurer, manners[rail], rail, rounds, deadline):
+            if not run_in(measurer, manners[rail], rounds, deadline, f"Over {rail} alone"):
                 return
-
-
-def _turn(measurer: Measurer, manner: StartManner, rail: str, rounds: Sequence[Round], deadline: float) -> bool:
-    """False where continuing is pointless. A hang over one rail does not count as a hang of the pair."""
-    hung, remarks = len(measurer.hung), len(measurer.remarks)
-    try:
-        measurer.begin(manner)
-        in_time = measurer.run(rounds, deadline)
-    except SeatrialError as error:
-        measurer.remarks.append(f"Over {rail} alone nothing could be measured: {error.what}")
-        return False
-    if len(measurer.hung) == hung:
-        return in_time
-    del measurer.hung[hung:]
-    measurer.remarks[remarks:] = [f"Over {rail} alone: {remark}" for remark in measurer.remarks[remarks:]]
-    return False
 
 
 PAIRS_OF_EACH = 2

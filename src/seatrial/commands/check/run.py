@@ -31,6 +31,7 @@ from seatrial.commands.check.retests import (
 )
 from seatrial.commands.check.survey_plan import by_program, check_design, pilot_pairs, recorded_rounds, survey_of
 from seatrial.driver.clock import monotonic_s
+from seatrial.driver.manners import measure_spectra, with_rank_counts
 from seatrial.driver.node_selection import allocation_s, enough, sampled, what_it_takes, within_node_hours
 from seatrial.driver.pair_program import OPTION, PairStarts, first_figure
 from seatrial.driver.past import (
@@ -230,6 +231,7 @@ class Check(Run):
         if len(nodes) >= LARGE and not self._launcher.job and not self._settings.replay:
             self.progress.stage(f"This takes {what_it_takes(nodes, self._settings.budget_s)}. {LESS}")
         self.get_nodes(nodes, allocation_s(self._settings.budget_s), self._asleep)
+        self._settings = with_rank_counts(self._settings, self.facts)
         self._look_at_job()
         if self.past is not None:
             note, nodes = self.measurer.remarks.append, self.measurer.nodes
@@ -255,6 +257,7 @@ class Check(Run):
         in_time = self._under_load(survey_s, deadline) and in_time
         if self._settings.pair_program is None:
             self._over_rails(deadline)
+            in_time = measure_spectra(self.measurer, self._settings, plan.rounds, self.progress, deadline) and in_time
         last = self._last_rounds()
         try_nodes(self, self._settings, deadline - LAST_ROUND_S * len(last))
         in_time = look_once_more(self, last, deadline) and in_time

@@ -49,7 +49,7 @@ def survey_of(
         nodes,
         pairs_at_once=settings.pairs_at_once or default_pairs_at_once(facts, nodes, program=program),
         window_s=window_s,
-        budget_s=SURVEY_SHARE * settings.budget_s,
+        budget_s=SURVEY_SHARE * settings.budget_s / len(settings.ranks_per_node or (1,)),
         seed=seed,
         choice=DesignChoice(settings.design),
         leaf_of=fabric.leaf_of,

@@ -47,6 +47,7 @@ from seatrial.render.report import (
     Table,
     columns,
 )
+from seatrial.render.spectra import spectra_bars, spectra_plots, spectra_table
 
 MOST_FINDINGS, MOST_PAGE_FINDINGS = 20, 200
 MOST_PAIRS = 10
@@ -108,6 +109,7 @@ def _terminal(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]
     yield from back_in_service(run, judgement)
     if judgement.verdict is not Verdict.PASS and not (judgement.unjudged and judgement.verdict is Verdict.MEASURED):
         yield from _details(run, judgement, width)
+    yield from (*spectra_table(judgement.spectra), *spectra_bars(judgement.spectra, width))
     yield Lines(rows=tuple(_closing(run, judgement, facts)), indent=0)
     yield from _for_a_ticket(run, judgement, facts)
 
@@ -232,6 +234,7 @@ def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) ->
     if judgement.nodes:
         yield tables.worst_nodes_table(judgement)
     yield from _loaded(judgement)
+    yield from (*spectra_plots(judgement.spectra), *spectra_table(judgement.spectra))
     if judgement.trials:
         yield from trial_tables(judgement.trials, "Trials of each node by itself")
     if judgement.notes:

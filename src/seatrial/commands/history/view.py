@@ -1,6 +1,7 @@
 """A history in words and as JSON."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -11,8 +12,8 @@ from seatrial.model.units import quantity, share
 from seatrial.model.verdict import Verdict, exit_code, worst
 from seatrial.model.words import count, some, verb
 from seatrial.render.json import MetricName, SubjectText, filled
-from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
-from seatrial.render.run_plot import RunValue, over_runs
+from seatrial.render.report import Block, Drawing, Lines, Paragraph, Report, Table, columns
+from seatrial.render.run_plot import RunValue, bars, over_runs
 from seatrial.statistics.change_points import ChangePoint
 
 MOST_VALUES = 30
@@ -91,9 +92,18 @@ def history_report(histories: Sequence[History]) -> Report:
         sentence=_sentence(histories, LINE - len(verdict.value) - 2),
         exit_code=exit_code(verdict),
         payload=lambda: HistoriesFields(histories=tuple(map(_fields, histories))),
-        terminal=lambda _: [block for each in histories for block in _blocks(each, named=len(histories) > 1)],
+        terminal=lambda width: [
+            block for each in histories for block in (*_blocks(each, named=len(histories) > 1), *_small(each, width))
+        ],
         page=lambda: [block for each in histories for block in _page(each, named=len(histories) > 1)],
     )
+
+
+def _small(history: History, width: int) -> Iterable[Block]:
+    """The values as a line of bars, the oldest first; nothing for one run, or in a narrow terminal."""
+    if len(history.values) > 1:
+        say = partial(quantity, metric=history.metric.unit)
+        yield from (Drawing(lines=lines) for lines in filter(None, (bars(history.values, say, width),)))
 
 
 def _page(history: History, *, named: bool) -> Iterable[Block]:

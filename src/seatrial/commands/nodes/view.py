@@ -1,6 +1,7 @@
 """The report of `seatrial nodes`."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from seatrial.commands.nodes.judge import NodesResult
 from seatrial.judgement.nodes.noise import MODEL
@@ -9,6 +10,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.node_trials import Measure, NodeFigures
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
+from seatrial.render.distribution import small
 from seatrial.render.envelope import PastFields, past_fields
 from seatrial.render.finding_text import out_of_service, sentence_of
 from seatrial.render.json import filled
@@ -25,6 +27,9 @@ from seatrial.render.node_trials import (
 )
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.report import Block, Case, Findings, Lines, Report
+
+MOST_SMALL = 3
+"""Figures of which a terminal draws the distribution: memory comes first."""
 
 
 class NodesFields(TrialFields, frozen=True, kw_only=True):
@@ -47,7 +52,7 @@ def nodes_report(run: RunInfo, result: NodesResult, facts: Mapping[str, NodeFact
         payload=lambda: filled(
             NodesFields, trial_fields(result.trials), result, past=past_fields(run.past, result.past)
         ),
-        terminal=lambda _: _blocks(run, result),
+        terminal=lambda width: (*_blocks(run, result), *_small(result, width)),
         page=lambda: _page(run, result),
         about=run_line(run),
         findings=result.findings,
@@ -67,6 +72,12 @@ def _blocks(run: RunInfo, result: NodesResult) -> Iterator[Block]:
         yield from out_of_service(run, result.findings)
     yield from trial_tables(result.trials, "Nodes")
     yield Lines(rows=tuple(_lines(result)))
+
+
+def _small(result: NodesResult, width: int) -> Iterator[Block]:
+    """The distributions of the first figures over the nodes, in a terminal with room for them."""
+    panels = (panel for block in trial_pictures(result.trials, result.findings) for panel in block.panels)
+    yield from islice(small(panels, width), MOST_SMALL)
 
 
 def _page(run: RunInfo, result: NodesResult) -> Iterator[Block]:

@@ -9,7 +9,7 @@ import fcntl
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,10 +46,16 @@ EMPTY = SiteState(format=FORMAT)
 class Generation:
     """The pages of the next site, in a folder beside the present one."""
 
-    def __init__(self, place: Path, folder: OwnFolder, present: OwnFolder | None, before: SiteState) -> None:
-        """`place`: where the site will be; `before`: what the present one was made from."""
+    def __init__(
+        self, place: Path, new: Mapping[str, OwnFolder], present: Mapping[str, OwnFolder], before: SiteState
+    ) -> None:
+        """`place`: where the site will be; `before`: what the present one was made from.
+
+        `new`, `present`: the folders of both sites by their names, the site's own by the empty one, all open: a site
+        has thousands of pages that stay. Folders that the present one lacks are not among them.
+        """
         self.place = place
-        self._folder = folder
+        self._new = new
         self._present = present
         self._before = before
         self._sources: dict[str, str] = {}
@@ -63,7 +69,8 @@ class Generation:
     def write(self, name: str, source: str, page: str, twin: str) -> None:
         """A page of the new site and its fields as JSON. `source`: what both were made from. Raises OSError."""
         for ending, text in ((PAGE, page), (TWIN, twin)):
-            self._folder.replace(name + ending, text.encode("utf-8", errors="replace"))
+            folder, _, last = name.rpartition("/")
+            self._new[folder].replace(last + ending, text.encode("utf-8", errors="replace"))
         self._sources[name] = source
         self.written += 1
 
@@ -77,16 +84,17 @@ class Generation:
 
     def read(self, name: str, most_bytes: int) -> bytes:
         """A file of the new site, at most of that size. Raises BadInput."""
-        with open_regular(self._folder.for_libraries / name, most_bytes) as stream:
+        with open_regular(self._new[""].for_libraries / name, most_bytes) as stream:
             return read_up_to(stream, Path(name), most_bytes)
 
     def keep(self, name: str, source: str) -> bool:
         """Take a page over from the present site if it was made from the same; whether it was."""
-        if self._present is None or self._before.sources.get(name) != source:
+        folder, _, last = name.rpartition("/")
+        if folder not in self._present or self._before.sources.get(name) != source:
             return False
         try:
             for ending in (PAGE, TWIN):
-                second_name(self._present, self._folder, name + ending)
+                second_name(self._present[folder], self._new[folder], last + ending)
         except OSError:
             return False
         self._sources[name] = source
@@ -96,7 +104,7 @@ class Generation:
     def finish(self) -> None:
         """Note what the pages were made from. Raises OSError."""
         state = SiteState(format=FORMAT, seatrial=__version__, sources=self._sources)
-        self._folder.replace(MARKER, json_text(state).encode())
+        self._new[""].replace(MARKER, json_text(state).encode())
 
 
 @contextmanager
@@ -118,11 +126,20 @@ def next_generation(folder: Path) -> Iterator[Generation]:
         with working.below(NEW) as new:
             for name in FOLDERS:
                 new.make_folder(name)
-            yield Generation(folder, new, present, before)
+            yield Generation(folder, _folders(new, opened), _folders(present, opened) if present else {}, before)
             if present is not None:
                 _like(present, new)
         replaced = present is not None and bool(present.names())
         take_place(working.path / NEW, folder, working.path / OLD if replaced else None)
+
+
+def _folders(site: OwnFolder, opened: contextlib.ExitStack) -> dict[str, OwnFolder]:
+    """The folders that a site has, its own by the empty name; they are closed with the stack."""
+    folders = {"": site}
+    for name in FOLDERS:
+        with contextlib.suppress(OSError):
+            folders[name] = opened.enter_context(site.below(name))
+    return folders
 
 
 def read_state(folder: Path, present: OwnFolder | None) -> SiteState:

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +17,7 @@ from seatrial.lab.simulator.faults import SimulatedFault
 from seatrial.lab.simulator.network import Network
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, StartManner
 from seatrial.launch.probe_text import FORMAT
-from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
+from seatrial.model.errors import ProbeLost, RoundRefused
 from seatrial.model.fabric import Fabric, FabricDevice
 from seatrial.model.hca import LANES, data_bits_per_s
 from seatrial.model.measurement import Kernel, Measurement, Round
@@ -28,6 +28,9 @@ PAYLOAD_SHARE = 0.97
 """Share of a cable's data rate in large messages. Public runs reach 0.93 to 0.99 of what physics permits."""
 NEAR_S, HOP_S = 1.0e-6, 0.15e-6
 """One way: adapters and software, and each cable with the switch behind it."""
+PORT_S = 0.1e-6
+"""Time for which a port is busy with a small message: each rank waits for half of the others at both ends, on
+average."""
 LATENCY_SPREAD = 0.02
 """Standard deviation of the logarithm of a run, and again of each round trip in it."""
 WINDOW_SPREAD = 0.002
@@ -49,14 +52,14 @@ class SimulatedSession:
 
     def __init__(
         self,
-        nodes: Sequence[str],
+        node_of: Mapping[str, str],
         routes: Routes,
         network: Network,
         adapter_of: Mapping[str, str],
         surroundings: Surroundings,
     ) -> None:
-        """`adapter_of`: node -> its adapter in the routes' map."""
-        self.nodes = tuple(nodes)
+        """`node_of`: what rounds call each rank -> its node. `adapter_of`: node -> its adapter in the routes' map."""
+        self.nodes = tuple(node_of)
         self.header: dict[str, Any] = {
             "record": "header",
             "format": FORMAT,
@@ -67,7 +70,7 @@ class SimulatedSession:
         self.ranks: tuple[dict[str, Any], ...] = ()
         self.spent_s = 0.0
         """Seconds of the processor that the made-up measuring took."""
-        self._known = frozenset(nodes)
+        self._node_of = node_of
         self._routes = routes
         self._network = network
         self._adapter_of = adapter_of
@@ -91,7 +94,7 @@ class SimulatedSession:
         shape = wanted.shape
         if self._network.advance(self._surroundings.elapsed_s):
             self._quiet.clear()
-        kept = [tuple(map(self._surroundings.spells.kept, pair)) for pair in wanted.pairs]
+        kept = [tuple(map(self._surroundings.spells.kept, pair)) for pair in self._between_nodes(wanted.pairs)]
         typical = self._typical_s(wanted) / np.array([min(both) for both in kept])
         spread = LATENCY_SPREAD if shape.kernel is Kernel.PINGPONG else WINDOW_SPREAD
         times = shape.warmup + shape.iterations
@@ -142,12 +145,15 @@ class SimulatedSession:
     def close(self, *, kill: bool = False) -> None:
         """Nothing to end."""
 
+    def _between_nodes(self, pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+        return tuple((self._node_of[source], self._node_of[target]) for source, target in pairs)
+
     def _refuse(self, wanted: Round) -> None:
         times = Counter(name for pair in wanted.pairs for name in pair)
         for name, count in times.items():
             if count > 1:
                 raise RoundRefused(f"{name} appears in the round {count} times")
-            if name not in self._known:
+            if name not in self._node_of:
                 raise RoundRefused(f"{name} is not in this session")
 
     def _typical_s(self, wanted: Round) -> Reals:
@@ -156,9 +162,11 @@ class SimulatedSession:
         if shape.kernel is Kernel.PINGPONG:
             hops = np.array([len(path) or np.nan for path in self._follow(wanted.pairs)[1]], dtype=np.float64)
             run = np.exp(LATENCY_SPREAD * self._chance.standard_normal(len(hops)))
-            far: Reals = 2 * (NEAR_S + HOP_S * hops) * run
+            beside = Counter(self._node_of[source] for source, _ in wanted.pairs)
+            waits_s = PORT_S * np.array([beside[self._node_of[source]] - 1 for source, _ in wanted.pairs])
+            far: Reals = 2 * (NEAR_S + HOP_S * hops + waits_s) * run
             return far + 2 * shape.message_bytes / (PAYLOAD_SHARE * self._rates(wanted.pairs))
-        rates = self._rates(wanted.pairs) * self._surroundings.factors(wanted.pairs)
+        rates = self._rates(wanted.pairs) * self._surroundings.factors(self._between_nodes(wanted.pairs))
         window: Reals = shape.message_bytes * shape.window / (PAYLOAD_SHARE * rates)
         return window
 
@@ -177,7 +185,8 @@ class SimulatedSession:
     def _follow(self, pairs: tuple[Pair, ...]) -> tuple[list[Pair], list[Route]]:
         """Adapters and paths; every repetition of a survey asks for the same pairs, whose paths are looked up once."""
         if pairs not in self._paths:
-            ends = [(self._adapter_of[source], self._adapter_of[target]) for source, target in pairs]
+            between = self._between_nodes(pairs)
+            ends = [(self._adapter_of[source], self._adapter_of[target]) for source, target in between]
             self._paths[pairs] = ends, self._routes.paths(ends)
         return self._paths[pairs]
 
@@ -229,13 +238,10 @@ class SimulatedLauncher:
         return FactsReading(texts={node: self.nodes.facts_text(node) for node in nodes}, silent={})
 
     def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> SimulatedSession:
-        """A session on those nodes.
-
-        Raises LaunchError for several ranks a node: the simulator has one rank for each node.
-        """
-        if manner.ranks_per_node != 1:
-            raise LaunchError("The simulated fabric has one rank on each node.", "Measure that on a cluster.")
-        session = SimulatedSession(nodes, self.routes, self._network, self.nodes.adapter_of, self.surroundings)
+        """A session on those nodes; with several ranks per node, which share its port, on their places."""
+        ranks = manner.ranks_per_node
+        node_of = {f"{node}:{rank}" if ranks > 1 else node: node for node in nodes for rank in range(ranks)}
+        session = SimulatedSession(node_of, self.routes, self._network, self.nodes.adapter_of, self.surroundings)
         self._sessions.append(session)
         return session
 

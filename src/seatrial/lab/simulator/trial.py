@@ -33,6 +33,8 @@ class TrialSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the check knows the fabric's cables and routes."""
     design: str = "sparse"
     budget_s: float = CHECK_BUDGET_S
+    ranks_per_node: tuple[int, ...] | None = None
+    """Numbers of ranks per node, as in check --ranks-per-node."""
     conditions: SimulatedConditions = SimulatedConditions()
     command: tuple[str, ...] = ()
 
@@ -104,6 +106,7 @@ def run_trial(
         archive=archive,
         budget_s=settings.budget_s,
         design=settings.design,
+        ranks_per_node=settings.ranks_per_node,
         run=run,
         seed=stream_seed(seed, Stream.DESIGN),
         command=settings.command,

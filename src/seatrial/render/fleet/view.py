@@ -13,7 +13,7 @@ from seatrial.model import subject
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
-from seatrial.render.distribution import Distribution, Reference, of_verdicts
+from seatrial.render.distribution import Distribution, Reference, of_verdicts, small
 from seatrial.render.finding_text import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
@@ -21,8 +21,7 @@ from seatrial.statistics.estimates import FEWEST_ALIKE
 from seatrial.statistics.fleets import FEWEST_RUNS, FleetResult, NodeRuns
 
 HEAD = columns("node", "verdict", "#median", "#loss", "#worst run", "#bad runs", "#runs")
-MOST_NAMES = 5
-MOST_LISTED = 40
+MOST_NAMES, MOST_LISTED = 5, 40
 FEWEST_DRAWN = 2
 """Nodes that have a distribution."""
 
@@ -138,7 +137,8 @@ def fleet_report(judged: FleetJudgement, tables: Mapping[str, FleetTable] = {}) 
         sentence = f"none of {count(len(left_out), 'output')} is valid: {left_out[0]}"
     fields, blocks = partial(fleet_fields, judged, tables), partial(_blocks, judged, tables)
     pictures = partial(fleet_pictures, judged)
-    return judged_report(judged.verdict, sentence, judged.exit_code, fields, blocks, cases, pictures)
+    report = judged_report(judged.verdict, sentence, judged.exit_code, fields, blocks, cases, pictures)
+    return msgspec.structs.replace(report, terminal=lambda width: (*blocks(), *small(pictures(), width)))
 
 
 def fleet_pictures(judged: FleetJudgement, text: str = "") -> Iterator[Distribution]:

@@ -8,8 +8,9 @@ import pytest
 
 from seatrial.archive.reader import read_run
 from seatrial.commands.check.judge import judge
-from seatrial.commands.check.rail_measurement import PAIRS_OF_EACH, rail_manners
+from seatrial.commands.check.rail_measurement import PAIRS_OF_EACH
 from seatrial.commands.check.run import CheckOutcome, run_check
+from seatrial.driver.manners import rail_manners
 from seatrial.launch.contract import PLAIN, StartManner
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import Phase

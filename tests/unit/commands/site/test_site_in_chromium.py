@@ -11,11 +11,18 @@ from seatrial.commands.site.pages import page_text, with_links
 from tests.support.browser import CHROMIUM, Browser, chromium
 from tests.support.builders import Cluster, leaves, names, record, slow_part
 from tests.support.command_line import Seatrial
+from tests.support.paths import ROOT
 from tests.support.report_examples import big, run_info
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium (apt install chromium)")
 PHONE, DESK = 390, 1440
 """Pixels of a narrow and of a wide window."""
+AXE = ROOT / "build/axe/package/axe.min.js"
+AXE_RUN = """axe.run(document, {resultTypes: ['violations']}).then((found) => [
+    found.violations.filter((one) => ['serious', 'critical'].includes(one.impact)).map((one) =>
+        [one.id, one.impact, one.nodes.length, one.nodes[0].html.slice(0, 160), one.nodes[0].failureSummary]),
+    found.passes.length])"""
+"""Violations of grave impact, each with its first element, and the number of rules that a page passes."""
 
 
 @pytest.fixture
@@ -47,6 +54,22 @@ def test_every_kind_of_page_opens_fits_and_asks_for_nothing(site: Path, browser:
     assert len(pages) == 8
     assert browser.complaints == []
     assert browser.requests == [(site / page).as_uri() for page in pages for _ in range(2)]
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="no axe-core (make setup-test fetches it by npm)")
+def test_axe_finds_nothing_serious_on_any_kind_of_page(site: Path, browser: Browser) -> None:
+    """The content policy of the pages stays as it is: axe-core comes by the protocol of the developer tools."""
+    metric = min(path.relative_to(site).as_posix() for path in site.glob("history/*.html"))
+    found = []
+    for page in ("index.html", "runs.html", "over-time.html", "compare.html", "nodes/n3.html", "runs/night3.html",
+                 "pairs/night3.html", metric):  # fmt: skip
+        for dark in (False, True):
+            browser.open((site / page).as_uri(), dark=dark)
+            browser.call("Runtime.evaluate", expression=AXE.read_text(encoding="utf-8"))
+            violations, passed = browser.value(AXE_RUN)
+            assert passed > 10, "axe-core looked at the page"
+            found += [(page, "dark" if dark else "light", *violation) for violation in violations]
+    assert not found, "\n".join(map(str, found))
 
 
 def test_clicks_lead_from_the_index_to_raw_samples_and_back(site: Path, browser: Browser) -> None:

@@ -2,18 +2,17 @@
 
 from seatrial.commands.link.saturate.judge import Saturation, judge_saturation
 from seatrial.driver.clock import monotonic_s
+from seatrial.driver.manners import rank_counts_of
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, run_two_nodes
 from seatrial.locate.evidence import run_value
-from seatrial.model.errors import UsageError
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import Design
 from seatrial.model.settings import SaturateSettings
 from seatrial.pairs.rank_pairs import (
     LATENCY_BYTES,
     SIZES,
-    doubling,
     place_pairs,
     repetitions_within,
     saturation_rounds,
@@ -30,7 +29,7 @@ def run_saturate(settings: SaturateSettings, progress: Progress | None = None) -
 def _carry_out(trial: TwoNodes, settings: SaturateSettings) -> str:
     budget_s = trial.settings.budget_s
     trial.begin(allocation_s(budget_s))
-    counts = counts_of(trial, settings.ranks)
+    counts = rank_counts_of(settings.ranks, trial.facts)
     trial.start(counts[-1])
     deadline = monotonic_s() + budget_s
     pace = _pilot(trial)
@@ -42,17 +41,6 @@ def _carry_out(trial: TwoNodes, settings: SaturateSettings) -> str:
     trial.progress.rounds(len(rounds))
     in_time = trial.measurer.run(rounds, deadline)
     return "" if in_time else f"The budget of {budget_s:.0f} s was spent before all was measured {repetitions} times."
-
-
-def counts_of(trial: TwoNodes, asked: tuple[int, ...]) -> tuple[int, ...]:
-    """Numbers of ranks, rising; 1 is always among them. Raises UsageError for more than the nodes have cores."""
-    known = [(facts.cores, node) for node, facts in sorted(trial.facts.items()) if facts.cores]
-    cores, node = min(known, default=(None, ""))
-    if not asked:
-        return doubling(cores or 1)
-    if cores is not None and max(asked) > cores:
-        raise UsageError(f"--ranks-per-node {max(asked)}: {node} has {cores} cores.", f"Give at most {cores}.")
-    return tuple(sorted({1, *asked}))
 
 
 def _pilot(trial: TwoNodes) -> Pace:

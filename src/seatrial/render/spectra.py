@@ -1,0 +1,224 @@
+"""Spectra of pairs of ranks at several ranks per node: their modes and what explains these, pictures and a table.
+
+Groups of pairs that cross the fabric alike are compared: those whose values lie apart are modes, and what the pairs of
+a group share explains its mode. Groups whose values overlap are one mode.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from seatrial.judgement.rank_notes import by_node
+from seatrial.limits.rail_paths import shared_rails
+from seatrial.locate.evidence import Pair, run_value
+from seatrial.model.measurement import Kernel, Measurement, Phase, node_of
+from seatrial.model.run import RecordedRun
+from seatrial.model.settings import PRACTICAL
+from seatrial.model.spectrum import Spectrum, SpectrumMode, ranks_of, variant_of
+from seatrial.model.units import BANDWIDTH, LATENCY, quantity, share
+from seatrial.model.words import count
+from seatrial.node.rank_places import adapters_of, cores_of, known_cores
+from seatrial.render.distribution import LEAST_COLUMNS, over_each_other, strips
+from seatrial.render.plots import Plot
+from seatrial.render.report import Drawing, Table, columns
+from seatrial.statistics.estimates import median, robust_scale
+from seatrial.statistics.fleets import populations
+
+MOST_QUANTILES = 200
+LEAST_SHARE, NEARLY_ALL = 0.05, 0.9
+"""Share of the values of a group that may be a mode of their own, and of the pairs of a mode that share what explains
+it: a few may be disturbed."""
+PEAKS_APART = 2.0
+"""Two peaks are seen apart from this many standard deviations on: with less their sum has one maximum (Schilling,
+Watkins and Watkins, The American Statistician 56, 2002)."""
+NEAR, FAR = "within a leaf", "across leaves"
+METRICS = {LATENCY: (Kernel.PINGPONG, "latency"), BANDWIDTH: (Kernel.ONEWAY, "bandwidth")}
+HEAD = columns("#ranks per node", "metric", "#pairs", "#median", "#together", "#ranks per port", "~modes")
+ASIDE = (
+    "A pair is rank i of a node with rank i of another, all ranks at once. Together: all ranks of a pair of nodes. A "
+    "mode is apart from others; what its pairs share, and pairs of other modes do not, explains it."
+)
+Values = Mapping[Pair, float]
+
+
+def spectra_of(recorded: RecordedRun) -> tuple[Spectrum, ...]:
+    """All pairs of ranks at each number of ranks per node, latency first; empty where only one rank was measured."""
+    if all(one.phase is not Phase.SATURATION for one in recorded.measurements):
+        return ()
+    runs: dict[tuple[str, int], list[Measurement]] = defaultdict(list)
+    for measured in recorded.measurements:
+        counts = measured.phase in (Phase.SURVEY, Phase.SATURATION) and measured.times_s and not measured.errors
+        for metric, (kernel, _) in METRICS.items() if counts else ():
+            if measured.shape.kernel is kernel:
+                runs[metric, ranks_of(measured.variant)].append(measured)
+    order = sorted(runs, key=lambda key: ([*METRICS].index(key[0]), key[1]))
+    return tuple(_spectrum(recorded, metric, ranks, runs[metric, ranks]) for metric, ranks in order)
+
+
+def _spectrum(recorded: RecordedRun, metric: str, ranks: int, runs: Iterable[Measurement]) -> Spectrum:
+    by_pair: dict[Pair, list[float]] = defaultdict(list)
+    for measured in runs:
+        by_pair[measured.pair].append(run_value(measured))
+    values = {pair: median(own) for pair, own in by_pair.items()}
+    together: dict[Pair, float] = defaultdict(float)
+    for (source, target), value in values.items():
+        together[_node(source, ranks), _node(target, ranks)] += value
+    drawn = sorted(values.values())
+    chosen = np.linspace(0, len(drawn) - 1, min(len(drawn), MOST_QUANTILES)).round().astype(int)
+    return Spectrum(
+        ranks_per_node=ranks,
+        metric=metric,
+        pairs=len(values),
+        median=median(drawn),
+        together=median([*together.values()]) if metric == BANDWIDTH else None,
+        ranks_per_port=_ranks_per_port(recorded, ranks),
+        modes=modes_of(values, _labels(recorded, ranks)),
+        quantiles=tuple(drawn[place] for place in chosen),
+    )
+
+
+def _node(place: str, ranks: int) -> str:
+    return node_of(place) if ranks > 1 else place
+
+
+def _ranks_per_port(recorded: RecordedRun, ranks: int) -> int | None:
+    """Ranks over the ports that nodes share, rounded up; None where these are not known of two nodes."""
+    facts = [recorded.facts[name] for name in recorded.info.nodes if name in recorded.facts][:2]
+    ports = len(shared_rails(*facts).rails) if len(facts) > 1 else 0
+    return -(-ranks // ports) if ports else None
+
+
+def _labels(recorded: RecordedRun, ranks: int) -> Callable[[Pair], tuple[str, ...]]:
+    """What is known of the way between two ranks: whether it crosses leaves, and the rail that is near the sender."""
+    leaf_of, rail_of = recorded.info.fabric.leaf_of, _rails(recorded, variant_of(ranks))
+
+    def labels(pair: Pair) -> tuple[str, ...]:
+        leaves = [leaf_of.get(_node(place, ranks), "") for place in pair]
+        ways = (NEAR if leaves[0] == leaves[1] else FAR) if all(leaves) else ""
+        return tuple(filter(None, (ways, rail_of.get(pair[0], ""))))
+
+    return labels
+
+
+def _rails(recorded: RecordedRun, variant: str) -> dict[str, str]:
+    """Rank by its place -> the only adapter on its NUMA node, and how many ranks are near that one.
+
+    Nodes with a single adapter, and ranks that may run on several NUMA nodes, are left out.
+    """
+    texts = {}
+    start = next((one for one in recorded.starts if one.variant == variant), None)
+    for node, ranks in by_node(start.ranks).items() if start else ():
+        facts = recorded.facts.get(node)
+        adapters = adapters_of(facts).numa_nodes if facts else {}
+        cores = known_cores(facts, ranks)
+        near: dict[str, list[str]] = defaultdict(list)
+        for rank in ranks if len(adapters) > 1 else ():
+            numa_nodes = {cores[core].numa_node for core in cores_of(cores, rank.cpus)}
+            names = [name for name, numa_node in adapters.items() if {numa_node} == numa_nodes]
+            if len(names) == 1:
+                near[names[0]].append(rank.place)
+        for name, places in near.items():
+            shared = f", which {count(len(places), 'rank')} share" if len(places) > 1 else ""
+            texts.update(dict.fromkeys(places, f"near {name}{shared}"))
+    return texts
+
+
+def modes_of(values: Values, labels: Callable[[Pair], tuple[str, ...]]) -> tuple[SpectrumMode, ...]:
+    """The modes of values above zero, rising. `labels`: what is known of the way of a pair."""
+    groups: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    for pair, value in values.items():
+        groups[labels(pair)].append(value)
+    peaks: list[list[tuple[float, tuple[str, ...]]]] = []
+    for texts, own in sorted(groups.items(), key=lambda group: median(group[1])):
+        if not peaks or _apart([value for value, _ in peaks[-1]], own):
+            peaks.append([])
+        peaks[-1] += ((value, texts) for value in own)
+    parts = [
+        [peak[place] for place in part]
+        for peak in peaks
+        for part in populations(np.log([value for value, _ in peak]), PRACTICAL, LEAST_SHARE)
+    ]
+    shared = [_shared(texts for _, texts in part) for part in parts]
+    everywhere = set.intersection(*map(set, shared))
+    modes = (
+        SpectrumMode(
+            median=median([value for value, _ in part]),
+            low=min(value for value, _ in part),
+            high=max(value for value, _ in part),
+            pairs=len(part),
+            explained=tuple(text for text in of_part if text not in everywhere),
+        )
+        for part, of_part in zip(parts, shared, strict=True)
+    )
+    return tuple(sorted(modes, key=lambda mode: mode.median))
+
+
+def _shared(labels: Iterable[tuple[str, ...]]) -> list[str]:
+    """What nearly all of these pairs have in common."""
+    every = [*labels]
+    counts = Counter(text for texts in every for text in texts)
+    return [text for text, number in counts.items() if number >= NEARLY_ALL * len(every)]
+
+
+def _apart(lower: Sequence[float], upper: Sequence[float]) -> bool:
+    """Whether two groups have peaks of their own, and differ by a change that matters."""
+    logs = np.log(lower), np.log(upper)
+    distance = float(np.median(logs[1]) - np.median(logs[0]))
+    return distance > max(PRACTICAL, PEAKS_APART * max(robust_scale(each) for each in logs))
+
+
+def spectra_plots(spectra: Sequence[Spectrum]) -> Iterator[Plot]:
+    """The distributions of each metric over each other, one for each number of ranks per node."""
+    for metric, (_, what) in METRICS.items():
+        drawn = {_name(one): one.quantiles for one in spectra if one.metric == metric}
+        if len(drawn) > 1:
+            title = f"{what.capitalize()} of pairs of ranks, by ranks per node"
+            yield over_each_other(title, drawn, partial(quantity, metric=metric), what, "values")
+
+
+def spectra_table(spectra: Sequence[Spectrum]) -> Iterator[Table]:
+    """The median of each spectrum and its modes; nothing where there is no spectrum."""
+    if spectra:
+        yield Table(
+            title="Pairs of ranks at several ranks per node",
+            anchor="spectra",
+            columns=HEAD,
+            rows=tuple(_row(one) for one in spectra),
+            aside=ASIDE,
+        )
+
+
+def spectra_bars(spectra: Sequence[Spectrum], width: int) -> Iterator[Drawing]:
+    """The distributions for a terminal with room for them, a line for each number of ranks per node."""
+    for metric, (_, what) in METRICS.items() if width >= LEAST_COLUMNS else ():
+        drawn = {_name(one): one.quantiles for one in spectra if one.metric == metric}
+        if len(drawn) > 1:
+            title = f"{what.capitalize()} of pairs of ranks, by ranks per node"
+            yield Drawing(title=title, lines=strips(drawn, partial(quantity, metric=metric)))
+
+
+def _name(spectrum: Spectrum) -> str:
+    return f"{count(spectrum.ranks_per_node, 'rank')} per node"
+
+
+def _row(spectrum: Spectrum) -> tuple[str, ...]:
+    together, per_port = spectrum.together, spectrum.ranks_per_port
+    return (
+        str(spectrum.ranks_per_node),
+        METRICS[spectrum.metric][1],
+        str(spectrum.pairs),
+        quantity(spectrum.median, spectrum.metric),
+        "" if together is None else quantity(together, spectrum.metric),
+        "" if per_port is None else str(per_port),
+        "; ".join(_mode_text(mode, spectrum) for mode in spectrum.modes) if len(spectrum.modes) > 1 else "one",
+    )
+
+
+def _mode_text(mode: SpectrumMode, spectrum: Spectrum) -> str:
+    """1.31 µs within a leaf (20 %); most pairs need no explanation."""
+    most = mode.pairs > spectrum.pairs / 2
+    why = " and ".join(mode.explained) or ("" if most else "unexplained")
+    words = (quantity(mode.median, spectrum.metric), why, f"({share(mode.pairs / spectrum.pairs)})")
+    return " ".join(filter(None, words))
