@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from seatrial.archive.reader import read_run
-from seatrial.commands.check.processor_waits import LEAST_EXCESS
+from seatrial.judgement.processor_waits import LEAST_EXCESS
 from seatrial.lab.cluster import planting
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.start import needed_folders

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, limit_floor
-from seatrial.commands.check.processor_waits import TIMES_PEERS, explained
 from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_latency
 from seatrial.commands.check.second_look import SecondLook
 from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apart
+from seatrial.judgement.processor_waits import TIMES_PEERS, explained
 from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair, deciding, deciding_series, trip_totals
 from seatrial.locate.explanation import Blamed, Crossings, PartSuspect, blame, nodes_of, pair_suspects, suspects_of
 from seatrial.locate.references import References

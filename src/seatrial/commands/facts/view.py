@@ -79,7 +79,9 @@ def _gpus(facts: NodeFacts) -> Iterator[Row]:
     if facts.gpus:
         models = [f"{number} × {name or 'unnamed'}" for name, number in Counter(gpu.name for gpu in facts.gpus).items()]
         drivers = dict.fromkeys(gpu.driver for gpu in facts.gpus if gpu.driver)
-        yield "GPUs", ", ".join((*models, *(f"driver {driver}" for driver in drivers)))
+        fewer = len(facts.gpus) < (facts.attached_gpus or 0)
+        attached = [f"{facts.attached_gpus} attached"] if fewer else []
+        yield "GPUs", ", ".join((*models, *attached, *(f"driver {driver}" for driver in drivers)))
 
 
 def _software(facts: NodeFacts) -> Iterator[Row]:
