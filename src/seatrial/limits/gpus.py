@@ -7,15 +7,23 @@ from itertools import takewhile
 import msgspec
 
 from seatrial.limits.pcie_path import MemoryAccess, pcie_terms
-from seatrial.model.facts import Gpu, NodeFacts, PciDevice
+from seatrial.model.facts import Gpu, NodeFacts, PciDevice, PciKind
 from seatrial.model.limit import Limit, LimitTerm, Terms
 from seatrial.model.pcie import ENCODINGS, link_bytes_per_s
 
 TRANSFERS = dict(enumerate(sorted(ENCODINGS), start=1))
 """PCIe generation -> transfers per second and lane."""
 FORMULA = "transfers_per_s * encoding * width / 8"
+COMPUTING = (0x0302, 0x0380, 0x1200)
+"""PCI classes of GPUs for computing: 3D controller, other display controller, accelerator. VGA may be a console."""
 COHERENT = re.compile(r"\bG[HB]\d{2,3}\b|\bMI300A\b")
 """Models whose host memory is not behind PCIe but behind links of the package, which are faster."""
+
+
+def has_accelerators(facts: NodeFacts) -> bool:
+    """Whether programs may compute on GPUs of the node: its driver lists some, or the bus has some that are no VGA."""
+    on_bus = (device.class_code for device in facts.pci if device.kind is PciKind.GPU and device.class_code is not None)
+    return bool(facts.gpus) or any(code >> 8 in COMPUTING for code in on_bus)
 
 
 def gpu_limits(facts: NodeFacts) -> Iterator[Limit]:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations, takewhile
 
+from seatrial.limits.gpus import COMPUTING
 from seatrial.model.facts import Gpu, NodeFacts, PciDevice, PciKind
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, some
@@ -22,8 +23,6 @@ HARDWARE_SLOWDOWNS = {
 SWITCHED = ("PIX", "PXB")
 """Paths of `nvidia-smi topo` that leave no PCIe switch: through one, or through several."""
 NVIDIA, AMD = 0x10DE, 0x1002
-DISPLAY_CLASSES = (0x0302, 0x0380, 0x1200)
-"""PCI classes of GPUs for computing: 3D controller, other display controller, accelerator. VGA may be a console."""
 ACS_OVERRIDE = "pcie_acs_override="
 """Kernels with this patch and option divide IOMMU groups whatever the switches do."""
 TRANSLATING = re.compile(r"(?:^|\s)(?:intel_iommu=on|amd_iommu=force\w{0,20}|iommu=force)(?=\s|,|$)")
@@ -75,7 +74,7 @@ def missing(readings: Readings) -> Iterator[Violation]:
 def _is_gpu(device: PciDevice, gpus: tuple[Gpu, ...]) -> bool:
     """Whether a device is a GPU of the vendor whose program lists GPUs here."""
     vendor = AMD if any("Instinct" in gpu.name or "Radeon" in gpu.name for gpu in gpus) else NVIDIA
-    compute = device.class_code is not None and device.class_code >> 8 in DISPLAY_CLASSES
+    compute = device.class_code is not None and device.class_code >> 8 in COMPUTING
     return device.kind is PciKind.GPU and device.vendor == vendor and compute and not device.virtual_function
 
 
