@@ -1,7 +1,7 @@
 """Limits of GPUs: to the host, to the other GPUs of the node, and to an adapter, as far as their links are known."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 import msgspec
@@ -84,7 +84,7 @@ def adapter_terms(facts: NodeFacts, adapter: PciDevice | None, label: str, direc
     """
     paths = {device.address: [hop.address for hop in device.path] for device in facts.pci}
     own = [hop.address for hop in adapter.path] if adapter else []
-    shared = {gpu.address: _shared(own, paths.get(gpu.address, [])) for gpu in facts.gpus}
+    shared = {gpu.address: shared_hops(own, paths.get(gpu.address, [])) for gpu in facts.gpus}
     rates = {gpu.address: term for gpu in facts.gpus if (term := host_term(gpu, facts.hostname)) is not None}
     nearest = max(shared.values(), default=0)
     near = [gpu.address for gpu in facts.gpus if shared[gpu.address] == nearest]
@@ -99,7 +99,7 @@ def adapter_terms(facts: NodeFacts, adapter: PciDevice | None, label: str, direc
     return terms + pcie_terms(below, facts.hostname, label, direction)
 
 
-def _shared(own: list[str], other: list[str]) -> int:
+def shared_hops(own: Sequence[str], other: Sequence[str]) -> int:
     """Hops from the root port down that two paths have in common, an even number: links have two ends."""
     alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(own, other, strict=False)))
     return min(alike - alike % 2, max(len(own) - 1, 0))
