@@ -15,6 +15,7 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, natural_sorted, some
 from seatrial.render.curves import HEADROOM
 from seatrial.render.fact_text import interface_text, used_interfaces
+from seatrial.render.gpu_node import device_map
 from seatrial.render.node_names import few
 from seatrial.render.plots import COLOURS, Axis, Plot, Point, Series, round_steps
 from seatrial.render.report import Block, Lines, Paragraph, Report
@@ -204,6 +205,8 @@ def _page(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...]) -> Iterator[
     yield from _summaries(kinds)
     yield from filter(None, (_clocks(facts),))
     for kind in kinds[:MOST_KINDS]:
+        if drawn := device_map(facts[kind.nodes[0]]):
+            yield structs.replace(drawn, title=f"{_title(kind.nodes)}: {drawn.title}")
         yield from (structs.replace(block, folded=True) for block in _everything(facts, kind.nodes))
 
 
