@@ -21,6 +21,7 @@ GPU_MARK = re.compile(r"GPU-|\b[0-9a-f]{2}:[0-9a-f]{1,2}\.[0-9a-f]\b|\bgfx\d|Ins
 TITLE = re.compile(r"^\s*(?P<ways>Uni|Bi?)directional copy (?:peak|average) bandwidth GB/s")
 CHECKED = re.compile(r"^\s*\d{1,4}(?:\s+(?:PASS|FAIL|N/A)){1,256}+\s*$")
 """A row of the table of -v, which checks the data of each path."""
+LISTED = r"^=+\s+(?:Uni|Bi)directional Benchmark Result"
 HEADING = re.compile(r"^\s*D/D(?P<columns>(?:\s+\d{1,4}){1,256}+)\s*$")
 
 
@@ -62,7 +63,9 @@ def parse(text: str) -> Output:
             reading.lack(
                 f"the matrix of line {matrix.title.number} has {matrix.rows} of {count(len(matrix.columns), 'row')}"
             )
-    if len(matrices) < max(expected, 1):
+    if not matrices and reading.search(LISTED):
+        reading.lack("it lists sizes between two devices (-s, -d), which are not read: run it with -a or -A")
+    elif len(matrices) < max(expected, 1):
         reading.lack(f"it has {len(matrices)} of {max(expected, 1)} matrices")
     return reading.output()
 

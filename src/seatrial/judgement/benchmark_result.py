@@ -202,10 +202,7 @@ def limits_of_nodes(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dic
 
 
 def _peak(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:
-    """Flop/s of all nodes at the highest frequency of any core; nothing where one of them is not known.
-
-    Nothing for nodes with GPUs, on which a program may compute: their peak is not known.
-    """
+    """Flop/s of all nodes at the highest frequency of any core; nothing where one is not known, or may use GPUs."""
     if FLOPS not in {metric.name for metric in benchmark.metrics} or any(map(has_accelerators, facts.values())):
         return {}
     peaks = [peak_of(known) for known in facts.values()]

@@ -138,20 +138,20 @@ def _put(part: DevicePart, left: float, top: float, boxes: list[MapBox], links: 
             bus=part.bus,
         )
     )
-    for each in part.below:
-        own, bottom = _width(each), top + height
-        carries = f"{each.carries}, {BINDS}" if each.carries and each.link_binds else each.carries
-        words = [text for text in (*each.link, carries) if text]
+    for lower in part.below:
+        own, bottom = _width(lower), top + height
+        carries = f"{lower.carries}, {BINDS}" if lower.carries and lower.link_binds else lower.carries
+        words = [text for text in (*lower.link, carries) if text]
         links.append(
             MapLink(
                 x=left + own / 2,
                 top=bottom,
                 bottom=bottom + LINK_ROOM,
-                style=BINDS if each.link_binds else "",
+                style=BINDS if lower.link_binds else "",
                 words=_beside(bottom, words),
             )
         )
-        _put(each, left, bottom + LINK_ROOM, boxes, links)
+        _put(lower, left, bottom + LINK_ROOM, boxes, links)
         left += own + GAP
 
 

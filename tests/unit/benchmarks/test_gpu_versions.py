@@ -5,8 +5,9 @@ import json
 import msgspec
 import pytest
 
-from seatrial.benchmarks.catalogue import BENCHMARKS
+from seatrial.benchmarks.catalogue import BENCHMARKS, parse_auto
 from seatrial.judgement.benchmark_result import limits_of_nodes
+from seatrial.model.errors import UsageError
 from seatrial.model.facts import Gpu, PciKind
 from tests.support import gpu_outputs as outputs
 from tests.support.facts_examples import device
@@ -94,3 +95,21 @@ def test_columns_of_words_behind_the_figures_are_passed_over() -> None:
     output = judged("\n".join(heads) + "\n")
     assert (output.missing, kinds(output)) == ((), set())
     assert output.values("bus_bandwidth_bytes_per_s") == judged(text).values("bus_bandwidth_bytes_per_s")
+
+
+def test_what_hpcg_of_nvidia_prints_while_it_runs_is_refused_by_its_name() -> None:
+    text = (
+        "HPCG-NVIDIA 24.9.0  -- NVIDIA accelerated HPCG benchmark -- NVIDIA\n\nStart of application (GPU-Only) ...\n"
+        "SpMV  =  985.6 GF ( 6207.1 GB/s Effective)  123.2 GF_per ( 775.9 GB/s Effective)\n"
+        "final = 1122.5 GF ( 8512.8 GB/s Effective)  140.3 GF_per (1064.1 GB/s Effective)\n"
+    )
+    with pytest.raises(UsageError) as error:
+        parse_auto(text)
+    assert "what NVIDIA's HPCG prints while it runs" in error.value.what
+
+
+def test_a_list_of_sizes_of_rocm_bandwidth_test_is_refused_with_what_to_do() -> None:
+    head = outputs.rocm_bandwidth().partition("          Unidirectional")[0]
+    title = "================    Unidirectional Benchmark Result    ================"
+    output = judged(f"{head}{title}\n\n512 MB  19028.470  28.214  19009.000  28.243\n\n")
+    assert "run it with -a or -A" in output.missing[0]

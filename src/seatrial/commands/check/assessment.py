@@ -82,7 +82,8 @@ class Assessor:
         if explained := behind_slow_uplinks(located, evidence, growing.fabric):
             references = growing.baselines.without(explained, references)
         growing.survey.update(evidence, fresh, references)
-        suspicion = suspect_all(growing.survey, references, unknown_waits=_has_unknown_waits(recorded))
+        unknown_waits = recorded.info.program is not None and not all(one.waited_s for one in recorded.measurements)
+        suspicion = suspect_all(growing.survey, references, unknown_waits=unknown_waits)
         self._last = Assessment(growing.survey.evidence, references, suspicion)
         self._unfinished = False
         return self._last
@@ -128,11 +129,6 @@ class _Growing:
             alike=not on_one_machine(recorded.facts), one_kernel=one_kernel(recorded.facts.values()), asked=asked
         )
         self.survey = Survey(self.fabric, asked)
-
-
-def _has_unknown_waits(recorded: RecordedRun) -> bool:
-    """Whether a program measured, and does not say of each start how long its ranks waited for a processor."""
-    return recorded.info.program is not None and not all(one.waited_s for one in recorded.measurements)
 
 
 def on_one_machine(facts: Mapping[str, NodeFacts]) -> bool:
