@@ -77,7 +77,7 @@ operation: setup-test
 	$(PYTEST) tests/lab -m series
 
 # `check --pair-program` with stand-ins for osu_bw and sendrecv_perf: RUNS checks of each fault and of a healthy lab, and
-# the same on sixteen simulated nodes with the starts counted; about two hours, as root.
+# the same on sixteen simulated nodes with the starts counted; about an hour, as root.
 RUNS ?= 10
 pair-programs: setup-test
 	$(PYTEST) tests/unit/commands/check/test_pair_program.py -m series
