@@ -21,7 +21,7 @@ COHERENT = re.compile(r"\bG[HB]\d{2,3}\b|\bMI300A\b")
 
 
 def has_accelerators(facts: NodeFacts) -> bool:
-    """Whether programs may compute on GPUs of the node: its driver lists some, or the bus has some that are no VGA."""
+    """Whether programs may compute on GPUs of the node: its driver lists some, or the bus has some beside VGA."""
     on_bus = (device.class_code for device in facts.pci if device.kind is PciKind.GPU and device.class_code is not None)
     return bool(facts.gpus) or any(code >> 8 in COMPUTING for code in on_bus)
 

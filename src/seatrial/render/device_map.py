@@ -44,7 +44,7 @@ class DevicePart(msgspec.Struct, kw_only=True):
     binds: str = ""
     """What limits the path, in words."""
     itself_binds: bool = False
-    """Whether it is no link of the path that limits it, but the device, as the ports of an adapter."""
+    """Whether the device limits its path, as the ports of an adapter do, and not a link."""
     measured: str = ""
     bus: tuple[str, ...] = ()
     """Links to the other GPUs of the node, and what they carry together."""

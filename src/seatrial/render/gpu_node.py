@@ -15,7 +15,7 @@ from seatrial.render.device_map import DeviceMap, DevicePart
 ROUNDING = 1e-9
 DRAWN = (PciKind.NETWORK, PciKind.GPU)
 ITSELF, UNKNOWN = "", "?"
-"""What binds a path if it is no link: the device itself, being slower than all links; or nobody knows."""
+"""What binds a path in place of a link: the device itself, being slower than all links; or nobody knows."""
 
 
 def device_map(facts: NodeFacts, aside: str = "", measured: Mapping[str, str] | None = None) -> DeviceMap | None:
