@@ -43,7 +43,7 @@ def nccl_test(
         "# nThread 1 nGpus 1 minBytes 4194304 maxBytes 4194304 step: 1048576(bytes) warmup iters: 1 iters: 5\n"
         "# Using devices\n"
         f"{''.join(places)}"
-        "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+        f"#       size         count      type   redop    root  {'   time   algbw   busbw #wrong' * 2}\n"
         f"     4194304       1048576     float    none      -1   {figures}  {wrong:>5}   {figures}    N/A\n"
         f"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {rate}\n#\n"
         f"# Collective test concluded: {collective}_perf\n"

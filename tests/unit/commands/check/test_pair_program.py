@@ -202,6 +202,7 @@ def test_a_program_that_sends_both_ways_is_started_once_for_a_pair(tmp_path: Pat
     outcome = checked(tmp_path, launcher, SENDRECV)
     (finding,) = outcome.judgement.findings
     assert (finding.kind, finding.subject) == (FindingKind.SLOW_LINK, node("n3"))
+    assert outcome.judgement.withheld == ()
     assert len(launcher.pairs) <= 16 * 15 // 2 // 4
     survey = [one for one in outcome.recorded.measurements if one.phase is Phase.SURVEY]
     assert {one.pair for one in survey} == {one.pair[::-1] for one in survey}
