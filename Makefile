@@ -80,7 +80,7 @@ operation: setup-test
 # the same on sixteen simulated nodes with the starts counted; about an hour, as root.
 RUNS ?= 10
 pair-programs: setup-test
-	$(PYTEST) tests/unit/commands/check/test_pair_program.py -m series
+	$(PYTEST) tests/unit/commands/check/test_pair_series.py -m series
 	SEATRIAL_PAIR_RUNS=$(RUNS) $(PYTEST) tests/lab/test_pair_program.py -m series
 
 # 50 jobs on six nodes, without and beside `seatrial qualify` without a pause: is one delayed by more than 5 s? As root.
