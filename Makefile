@@ -1,6 +1,6 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
 .PHONY: demo test idle-checks lint unit core simulated properties lab-test lab-beside lab-alone campaign restorations series hidden proofs
-.PHONY: accounted monitored operation qualified job-histories probe bench stories gallery
+.PHONY: accounted monitored operation pair-programs qualified job-histories probe bench stories gallery
 .PHONY: simulate-series simulate-year ablation other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
 export MPICC ?= mpicc
@@ -75,6 +75,13 @@ monitored: setup-test
 # of qualify until a slowed link is named; a quarter of an hour, as root.
 operation: setup-test
 	$(PYTEST) tests/lab -m series
+
+# `check --pair-program` with stand-ins for osu_bw and sendrecv_perf: RUNS checks of each fault and of a healthy lab, and
+# the same on sixteen simulated nodes with the starts counted; about an hour, as root.
+RUNS ?= 10
+pair-programs: setup-test
+	$(PYTEST) tests/unit/commands/check/test_pair_series.py -m series
+	SEATRIAL_PAIR_RUNS=$(RUNS) $(PYTEST) tests/lab/test_pair_program.py -m series
 
 # 50 jobs on six nodes, without and beside `seatrial qualify` without a pause: is one delayed by more than 5 s? As root.
 qualified: setup-test

@@ -105,11 +105,13 @@ pci() {
     pci_above
     driver_link "$here/driver"
     if locate "$here/physfn"; then driver_link "$here/physfn"; else whole=$whole${whole:+ }$address; fi
+    if locate "$here/iommu_group"; then driver_link "$here/iommu_group"; fi
     pci_names "$here"
   done
   matched=$devices${bridges:+ }$bridges
   printf '@list /sys/bus/pci/devices/*|%s\n' "$matched"
-  for item in class vendor device numa_node current_link_speed current_link_width max_link_speed max_link_width; do
+  for item in class vendor device numa_node current_link_speed current_link_width max_link_speed max_link_width \
+    iommu_group/type; do
     [ -z "$matched" ] || read_column '/sys/bus/pci/devices/*' "$item"
   done
   pci_errors

@@ -120,6 +120,7 @@ void end_like(const struct program_end *end)
 int rank_given(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    int alone = 0; /* no launcher numbered it: it is the only process */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *text = getenv(names[i]);
         char *rest;
@@ -128,6 +129,7 @@ int rank_given(void)
         const long rank = strtol(text, &rest, 10);
         if (*rest == '\0' && rank >= 0 && rank < INT32_MAX)
             return (int)rank;
+        alone = -1;
     }
-    return -1;
+    return alone;
 }

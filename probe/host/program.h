@@ -18,7 +18,7 @@ struct program_end program_run(char **words);
 /* Ends the calling process as that program ended. */
 _Noreturn void end_like(const struct program_end *end);
 
-/* The rank that an MPI's launcher gave this process; -1: none. */
+/* The rank that a launcher gave this process; 0 without a launcher, -1 if what it gave is no rank. */
 int rank_given(void);
 
 #endif

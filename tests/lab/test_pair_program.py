@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from seatrial.archive.reader import read_run
-from seatrial.commands.check.processor_waits import LEAST_EXCESS
+from seatrial.judgement.processor_waits import LEAST_EXCESS
 from seatrial.lab.cluster import planting
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.start import needed_folders
@@ -27,6 +27,8 @@ pytestmark = pytest.mark.lab
 SOURCE = ROOT / "tests" / "support" / "pair_stand_in.c"
 SLOW = ScenarioFault(kind="link-rate", subject="n3", percent=50)
 NAMED = ExpectSpec(kind="slow-link", subject="node:n3", direction=Direction.BOTH)
+RUNS = int(os.environ.get("SEATRIAL_PAIR_RUNS", "10"))
+"""Checks of each case of the series; both healthy cases together are twice as many."""
 SILENT = (Verdict.PASS, Verdict.INCONCLUSIVE)
 """Verdicts of a check that names nobody; on a busy machine noise may withhold the PASS."""
 CALM = "200mbit"
@@ -117,10 +119,10 @@ def test_starts_on_busy_cores_name_nobody_and_say_how_long_ranks_waited(
 
 @pytest.mark.series
 @pytest.mark.parametrize("name", SERIES)
-def test_each_fault_is_named_ten_times_of_ten(folder: Path, tmp_path: Path, name: str) -> None:
+def test_each_fault_is_named_in_every_run(folder: Path, tmp_path: Path, name: str) -> None:
     words, scenario = SERIES[name]
     scenario = msgspec.structs.replace(scenario, arguments=asked(folder, words))
     plan = scenario.plan(f"pairs{os.getpid()}", (*needed_folders(), str(folder)))
     stage = msgspec.structs.replace(real_stage(tmp_path), plan=lambda _: plan)
-    result = run_scenario(scenario, 10, stage)
+    result = run_scenario(scenario, RUNS, stage)
     assert result.right, [complaints(one) for one in result.runs]

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from seatrial.driver.site_program import SAMPLED, WATCHED
 from seatrial.launch.contract import ProgramCommand
 from tests.support.builders import Cluster
 from tests.support.scripted import ScriptedLauncher
@@ -25,7 +26,8 @@ class NodeProgramLauncher(ScriptedLauncher):
     ) -> ProgramCommand:
         assert (ranks_per_node, in_order, len(nodes)) == (0, False, 1)
         self.begun[nodes[0]] += 1
-        watching = argv[: argv.index("sh", 1) + 4] if argv[0] == "sh" else ()
+        assert WATCHED in argv
+        watching = argv[: argv.index(WATCHED) - 2] if SAMPLED in argv else ()
         return ProgramCommand(argv=(*watching, "sh", "-c", self.does(nodes[0], self.begun[nodes[0]])))
 
 

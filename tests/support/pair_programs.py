@@ -26,8 +26,13 @@ def osu_bw(bytes_per_s: float) -> str:
     return f"# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n4194304 {bytes_per_s / 1e6:.4f}\n"
 
 
-def nccl_test(bytes_per_s: float, collective: str = "sendrecv", ranks_per_node: int = 1, nodes: int = 2) -> str:
-    """The output of nccl-tests for one size on two nodes: more digits than it prints, since links of a lab are slow."""
+def nccl_test(
+    bytes_per_s: float, collective: str = "sendrecv", ranks_per_node: int = 1, nodes: int = 2, wrong: str = "0"
+) -> str:
+    """The output of nccl-tests for one size on two nodes: more digits than it prints, since links of a lab are slow.
+
+    `wrong`: the column #wrong of the first buffer; the second has N/A, as in sendrecv.
+    """
     ranks = [(rank, f"n{1 + rank // ranks_per_node}", rank % ranks_per_node) for rank in range(nodes * ranks_per_node)]
     places = [f"#  Rank {rank:2} Group  0 Pid {7 + rank} on {host} device {gpu}\n" for rank, host, gpu in ranks]
     algorithm = bytes_per_s / (bus_factor(collective, len(ranks)) or 1.0)
@@ -38,8 +43,8 @@ def nccl_test(bytes_per_s: float, collective: str = "sendrecv", ranks_per_node: 
         "# nThread 1 nGpus 1 minBytes 4194304 maxBytes 4194304 step: 1048576(bytes) warmup iters: 1 iters: 5\n"
         "# Using devices\n"
         f"{''.join(places)}"
-        "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
-        f"     4194304       1048576     float    none      -1   {figures}      0   {figures}    N/A\n"
+        f"#       size         count      type   redop    root  {'   time   algbw   busbw #wrong' * 2}\n"
+        f"     4194304       1048576     float    none      -1   {figures}  {wrong:>5}   {figures}    N/A\n"
         f"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {rate}\n#\n"
         f"# Collective test concluded: {collective}_perf\n"
     )

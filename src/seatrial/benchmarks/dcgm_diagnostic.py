@@ -26,6 +26,7 @@ WORDS = {
 }  # fmt: skip
 SETTINGS = re.compile(r"(?i)persistence mode|permission|denylist|page retirement info.{0,40}not|environment variable")
 """Warnings of DCGM 3, which has no severities, that are about settings."""
+NUMBER = re.compile(r"\d{1,6}")
 LONGEST = 200
 MARK = r'"DCGM (?:GPU )?Diagnostic"\s*:'
 
@@ -94,11 +95,12 @@ def _result(name: str, result: Mapping[str, Any]) -> DiagnosticResult:
     warnings = result.get("warnings")
     texts, settings = [], []
     for warning in warnings if isinstance(warnings, list) else [warnings] if warnings else []:
-        of_dcgm4 = isinstance(warning, Mapping)
-        texts.append(str(warning.get("warning", "") if of_dcgm4 else warning))
+        fields = warning if isinstance(warning, Mapping) else {"warning": warning}
+        texts.append(str(fields.get("warning", "")))
+        severity, category = _whole(fields.get("error_severity")), _whole(fields.get("error_category"))
         settings.append(
-            warning.get("error_severity") == CONFIG_SEVERITY or warning.get("error_category") in SOFTWARE_CATEGORIES
-            if of_dcgm4
+            severity == CONFIG_SEVERITY or category in SOFTWARE_CATEGORIES
+            if severity is not None or category is not None
             else bool(SETTINGS.search(texts[-1]) or SETTINGS.fullmatch(name))
         )
     return DiagnosticResult(
@@ -108,6 +110,12 @@ def _result(name: str, result: Mapping[str, Any]) -> DiagnosticResult:
         warning="; ".join(texts)[:LONGEST],
         setting=bool(settings) and all(settings),
     )
+
+
+def _whole(content: object) -> int | None:
+    """A number of a warning, which some versions write as text; None: it has none."""
+    text = str(content)
+    return int(text) if NUMBER.fullmatch(text) else None
 
 
 def _judge(reading: Reading, results: list[DiagnosticResult]) -> None:

@@ -40,6 +40,8 @@ FAILED = re.compile(r"^\s*\[?(?:ERROR|Error)\b[\]:]|CUDA_ERROR_\w{1,60}|Invalid 
 WRONG = "checking the pattern"
 ROUNDING = 0.005
 OLD = "versions before 0.5 print none, and nothing shows that such an output is whole"
+MULTINODE = "multinode_"
+"""Beginning of tests between nodes: columns are ranks, each with a GPU, and what they exchange never is the host's."""
 STATUS_ERROR, STATUS_WAIVED, STATUS_PASSED = "error", "waived", "passed"
 
 
@@ -136,12 +138,16 @@ def _cell(reading: Reading, matrix: NvMatrix, place: tuple[int, int], printed: s
     labels: dict[str, Label] = {"test": matrix.test}
     if part := PART.search(matrix.description):
         labels["part"] = part["part"].lower()
-    if "GPU(row)" in matrix.description:
+    if matrix.test.startswith(MULTINODE) and len(matrix.rows) == 1:
+        metric = PEER
+        labels["rank"] = column
+    elif "GPU(row)" in matrix.description:
         if row == column and (not is_number(printed) or number_of(printed) == 0):
             return
         ends = (column, row) if "GPU(row) <-" in matrix.description and "<->" not in matrix.description else place
         metric = PEER
-        labels |= {"from": f"GPU {ends[0]}", "to": f"GPU {ends[1]}"}
+        end = "rank" if matrix.test.startswith(MULTINODE) else "GPU"
+        labels |= {"from": f"{end} {ends[0]}", "to": f"{end} {ends[1]}"}
     else:
         metric = HOST if "host" in matrix.test or "CPU" in matrix.description else PEER
         metric = LOCAL if "local" in matrix.test else metric

@@ -19,6 +19,9 @@ DIRECTIONS = re.compile(r"(?<=\s)-[aA](?![\w-])")
 DEVICE = re.compile(r"^\s*Device(?: Index)?:\s*(?P<number>\d{1,4})\b(?P<rest>.{0,400})")
 GPU_MARK = re.compile(r"GPU-|\b[0-9a-f]{2}:[0-9a-f]{1,2}\.[0-9a-f]\b|\bgfx\d|Instinct|Radeon|Vega|\bMI\d")
 TITLE = re.compile(r"^\s*(?P<ways>Uni|Bi?)directional copy (?:peak|average) bandwidth GB/s")
+CHECKED = re.compile(r"^\s*\d{1,4}(?:\s+(?:PASS|FAIL|N/A)){1,256}+\s*$")
+"""A row of the table of -v, which checks the data of each path."""
+LISTED = r"^=+\s+(?:Uni|Bi)directional Benchmark Result"
 HEADING = re.compile(r"^\s*D/D(?P<columns>(?:\s+\d{1,4}){1,256}+)\s*$")
 
 
@@ -50,6 +53,8 @@ def parse(text: str) -> Output:
                 gpus.add(device["number"])
         elif title := TITLE.match(line.text):
             matrices.append(CopyMatrix(title=line, both=title["ways"] != "Uni"))
+        elif CHECKED.match(line.text) and "FAIL" in line.text:
+            reading.breach(FindingKind.DATA_CORRUPT, "the copied data of a path are wrong", line)
         elif matrices:
             _line_of(reading, matrices[-1], line, gpus)
     reading.evidence("gpus", len(gpus))
@@ -58,7 +63,9 @@ def parse(text: str) -> Output:
             reading.lack(
                 f"the matrix of line {matrix.title.number} has {matrix.rows} of {count(len(matrix.columns), 'row')}"
             )
-    if len(matrices) < max(expected, 1):
+    if not matrices and reading.search(LISTED):
+        reading.lack("it lists sizes between two devices (-s, -d), which are not read: run it with -a or -A")
+    elif len(matrices) < max(expected, 1):
         reading.lack(f"it has {len(matrices)} of {max(expected, 1)} matrices")
     return reading.output()
 
@@ -99,6 +106,6 @@ BENCHMARK = Benchmark(
     main_metric=HOST,
     main_labels={"ways": "one way"},
     evidence=("gpus",),
-    gates=(FindingKind.ZERO_RESULT,),
+    gates=(FindingKind.ZERO_RESULT, FindingKind.DATA_CORRUPT),
     complete="a row for each device and an empty line, in the matrix of each direction that was asked for",
 )

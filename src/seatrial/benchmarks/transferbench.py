@@ -22,8 +22,9 @@ TRANSFER = re.compile(
 AGGREGATE = re.compile(rf"^[\s\u2502]*+Aggregate \(CPU\)\s*{BAR}\s*(?P<rate>{NUMBER}) GB/s")
 PATH = re.compile(
     r"^(?P<from>[A-Z])(?P<first>\d{1,4}) ?-> ?(?P<by>[A-Z])\d{1,4}(?::\d{1,6})?(?: \(.{1,60}?\))? ?-> ?"
-    r"(?P<to>[A-Z])(?P<last>\d{1,4})"
+    r"(?P<to>[A-MO-Z])(?P<last>\d{1,4})(?!\w)"
 )
+"""One memory on each side: a transfer of several (G1G2), or of none (N0), does not copy between two."""
 HOST_MEMORIES = frozenset("CBDKHPU")
 """Letters of memories of the host: pinned, fine-grained, coherent or not, unpinned; others are of a GPU."""
 MATRIX = re.compile(r"^\s*(?P<ways>Uni|Bi)directional copy peak bandwidth GB/s")

@@ -42,6 +42,7 @@ EXCUSES = (
         r"gpus\..*\.(corrected_errors|link_generation|state|use|slowdowns|temperature_celsius|nvlink_errors\..*)",
         "they follow the load, or count since the driver was loaded: rules judge them",
     ),
+    Excuse(r"pci\..*\.iommu_group", "numbered in the order in which the kernel meets devices"),
     Excuse(r"pci\..*\.errors\..*", "counts since boot: only its growth matters"),
     Excuse(r"system\.kernel_log(_last)?\..*", "lines since boot: only their growth matters"),
     Excuse(r"system\.alarms\..*", "momentary states of sensors, which rules judge"),

@@ -24,7 +24,8 @@ from seatrial.model.run import NodeState, with_kinds
 from seatrial.model.settings import SiteSettings
 from seatrial.model.words import count
 from seatrial.node import hwloc_machine as hwloc_xml
-from seatrial.node.gpus import amd_gpus, facts_of_gpus
+from seatrial.node.amd_gpus import amd_gpus
+from seatrial.node.gpus import facts_of_gpus
 from seatrial.node.node import parse_facts
 from seatrial.process.process import run
 from seatrial.recordings.command_text import facts_from_text

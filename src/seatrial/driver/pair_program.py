@@ -170,6 +170,7 @@ class PairStarts:
             metric=result.metric,
             of_path=gates.has_limit_of_path(result, benchmark.main),
             both_ways=summed or benchmark.main.both_ways,
+            unchecked=output.unchecked,
         )
         return figure, result.value / 2 if summed else result.value
 

@@ -82,6 +82,12 @@ exit "$ended"
 start the samples are: a file may be left from an earlier one."""
 
 
+WATCHED = f""""$0" {RUN_OPTION} true >/dev/null 2>&1 && exec "$0" {RUN_OPTION} "$@"
+exec "$@"
+"""
+"""Runs a program by the probe, which reports how long it waited for a processor, if the node has one that does that."""
+
+
 class ProgramLaunches:
     """All starts of one run's program: each is archived with what it printed."""
 
@@ -95,7 +101,7 @@ class ProgramLaunches:
         self.program = program
         self._sample_every_s = sample_every_s
         self.by_probe = False
-        """Whether the probe, which the nodes have then, starts the ranks and reports how long they waited."""
+        """Whether the probe, which the nodes have then, starts the ranks of MPI and reports how long they waited."""
         self._launcher = launcher
         self._writer = writer
         self._seconds: list[float] = []
@@ -121,7 +127,11 @@ class ProgramLaunches:
         commands = []
         for place, (name, nodes) in enumerate(starts):
             command = self._launcher.program_command(
-                nodes, self._words(place, name), ranks_per_node, self._scratch.path, in_order=ranks_per_node > 0
+                nodes,
+                self._words(place, name, ranks_per_node),
+                ranks_per_node,
+                self._scratch.path,
+                in_order=ranks_per_node > 0,
             )
             commands.append(
                 Command(
@@ -149,11 +159,13 @@ class ProgramLaunches:
             self._writer.append(StepEnded(step=step))
             yield place, step
 
-    def _words(self, place: int, name: str) -> tuple[str, ...]:
+    def _words(self, place: int, name: str, ranks_per_node: int) -> tuple[str, ...]:
         """The program's own words, behind those of what watches it."""
         words = self.program.words
         if self.by_probe:
             return (self._launcher.program, RUN_OPTION, *words)
+        if not ranks_per_node:
+            words = ("sh", "-c", WATCHED, self._launcher.program, *words)
         if self._sample_every_s:
             return ("sh", "-c", SAMPLED, "sh", f"{place}{SAMPLES}", name, f"{self._sample_every_s:.0f}", *words)
         return words

@@ -208,10 +208,11 @@ def _add_row(run: NcclRun, line: Line) -> None:
         return
     width = len(run.columns)
     tail = fields[-width:]
-    if len(fields) < width + 2 or not all(cell == ABSENT or is_number(cell) for cell in tail):
+    places = [place for place, name in enumerate(run.columns) if name == "time"]
+    numbers = [cell for place in places for cell in tail[place : place + 4]]
+    if len(fields) < width + 2 or not all(cell == ABSENT or is_number(cell) for cell in numbers):
         run.broken.append(line)
         return
-    places = [place for place, name in enumerate(run.columns) if name == "time"]
     cells = tuple(
         NcclCells(buffer=buffer, time=part[0], algorithm=part[1], bus=part[2], wrong=part[3])
         for buffer, place in zip(BUFFERS, places, strict=False)

@@ -52,6 +52,11 @@ OUTPUTS = (
     _parsed(r"HPL-(?:MxP|AI)-NVIDIA|HPL[ -](?:MxP|AI) Result", "the output of HPL-MxP", "hpl-mxp"),
     _parsed(r"^BabelStream\s*$|^Function\s+Mi?Bytes/sec", "the output of BabelStream", "babelstream"),
     _parsed(r"HPLinpack|^T/V\s+N\s+NB\s+P\s+Q|HPL_pdgesv", "the output of HPL (Linpack)", "hpl"),
+    _output(
+        r"^final\s+=\s+[\d.]{1,12} GF\b|^HPCG-NVIDIA \d",
+        "what NVIDIA's HPCG prints while it runs",
+        "It does not say whether the result is valid: seatrial judge reads its report, HPCG-Benchmark_*.txt.",
+    ),
     _parsed(r"HPCG[- ]Benchmark|^HPCG", "the output of HPCG", "hpcg"),
     _parsed(r"^STREAM version|^Triad:\s+[\d.]+", "the output of STREAM", "stream"),
     _parsed(r"OpenFOAM|^ExecutionTime = |Foam::|^Exec\s+: \S*Foam\b", "the output of OpenFOAM", "openfoam"),

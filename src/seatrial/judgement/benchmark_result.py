@@ -17,7 +17,7 @@ from seatrial.judgement.job import Job, job_of, with_carrying_ports
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.past import past_of_figure, slower_benchmark
 from seatrial.judgement.rank_notes import first_ranks
-from seatrial.limits.gpus import host_term, peer_term
+from seatrial.limits.gpus import has_accelerators, host_term, peer_term
 from seatrial.limits.path import path_limit
 from seatrial.limits.peak import compute_peaks
 from seatrial.model import subject
@@ -202,11 +202,11 @@ def limits_of_nodes(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dic
 
 
 def _peak(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:
-    """Flop/s of all nodes at the highest frequency of any core; nothing where one of them is not known."""
-    if FLOPS not in {metric.name for metric in benchmark.metrics} or not facts:
+    """Flop/s of all nodes at the highest frequency of any core; nothing where one is not known, or may use GPUs."""
+    if FLOPS not in {metric.name for metric in benchmark.metrics} or any(map(has_accelerators, facts.values())):
         return {}
     peaks = [peak_of(known) for known in facts.values()]
-    return {FLOPS: sum(peaks)} if all(peaks) else {}
+    return {FLOPS: sum(peaks)} if peaks and all(peaks) else {}
 
 
 def peak_of(facts: NodeFacts) -> float:

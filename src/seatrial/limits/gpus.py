@@ -1,21 +1,29 @@
 """Limits of GPUs: to the host, to the other GPUs of the node, and to an adapter, as far as their links are known."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 import msgspec
 
 from seatrial.limits.pcie_path import MemoryAccess, pcie_terms
-from seatrial.model.facts import Gpu, NodeFacts, PciDevice
+from seatrial.model.facts import Gpu, NodeFacts, PciDevice, PciKind
 from seatrial.model.limit import Limit, LimitTerm, Terms
 from seatrial.model.pcie import ENCODINGS, link_bytes_per_s
 
 TRANSFERS = dict(enumerate(sorted(ENCODINGS), start=1))
 """PCIe generation -> transfers per second and lane."""
 FORMULA = "transfers_per_s * encoding * width / 8"
+COMPUTING = (0x0302, 0x0380, 0x1200)
+"""PCI classes of GPUs for computing: 3D controller, other display controller, accelerator. VGA may be a console."""
 COHERENT = re.compile(r"\bG[HB]\d{2,3}\b|\bMI300A\b")
 """Models whose host memory is not behind PCIe but behind links of the package, which are faster."""
+
+
+def has_accelerators(facts: NodeFacts) -> bool:
+    """Whether programs may compute on GPUs of the node: its driver lists some, or the bus has some beside VGA."""
+    on_bus = (device.class_code for device in facts.pci if device.kind is PciKind.GPU and device.class_code is not None)
+    return bool(facts.gpus) or any(code >> 8 in COMPUTING for code in on_bus)
 
 
 def gpu_limits(facts: NodeFacts) -> Iterator[Limit]:
@@ -76,7 +84,7 @@ def adapter_terms(facts: NodeFacts, adapter: PciDevice | None, label: str, direc
     """
     paths = {device.address: [hop.address for hop in device.path] for device in facts.pci}
     own = [hop.address for hop in adapter.path] if adapter else []
-    shared = {gpu.address: _shared(own, paths.get(gpu.address, [])) for gpu in facts.gpus}
+    shared = {gpu.address: shared_hops(own, paths.get(gpu.address, [])) for gpu in facts.gpus}
     rates = {gpu.address: term for gpu in facts.gpus if (term := host_term(gpu, facts.hostname)) is not None}
     nearest = max(shared.values(), default=0)
     near = [gpu.address for gpu in facts.gpus if shared[gpu.address] == nearest]
@@ -91,7 +99,7 @@ def adapter_terms(facts: NodeFacts, adapter: PciDevice | None, label: str, direc
     return terms + pcie_terms(below, facts.hostname, label, direction)
 
 
-def _shared(own: list[str], other: list[str]) -> int:
+def shared_hops(own: Sequence[str], other: Sequence[str]) -> int:
     """Hops from the root port down that two paths have in common, an even number: links have two ends."""
     alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(own, other, strict=False)))
     return min(alike - alike % 2, max(len(own) - 1, 0))

@@ -1,6 +1,10 @@
 """Every limit inside one node: memory, sockets, PCIe links and ports of each device, GPUs, all rails together."""
 
-from seatrial.limits.gpus import gpu_limits
+from collections.abc import Iterator
+
+import msgspec
+
+from seatrial.limits.gpus import gpu_limits, host_term, shared_hops
 from seatrial.limits.memory import memory_limits, socket_limits
 from seatrial.limits.path import Rail, RailFlow, together
 from seatrial.limits.pcie_path import MemoryAccess, link_rates, pcie_terms
@@ -92,8 +96,38 @@ def node_limits(facts: NodeFacts) -> tuple[Limit | NoLimit | ComputePeak, ...]:
         *(device_limit(device, of) for device in devices),
         *_rails(devices, of),
         *gpu_limits(facts),
+        *_ways_to_adapters(facts, [device for device in devices if device.kind is PciKind.NETWORK], of),
         *compute_peaks(facts),
     )
+
+
+def _ways_to_adapters(facts: NodeFacts, adapters: list[PciDevice], of: Carriers) -> Iterator[Limit | NoLimit]:
+    """The way from each GPU to the adapters with ports that share most of it: every hop below what they share.
+
+    Without a shared switch it leads through the processor, and one adapter counts, of the NUMA node of the GPU if there
+    is one.
+    """
+    gpus = {gpu.address: gpu for gpu in facts.gpus}
+    able = [adapter for adapter in adapters if adapter.path and _ports_of(adapter, of).terms]
+    for device in facts.pci if able else ():
+        if (gpu := gpus.get(device.address)) is None or not device.path:
+            continue
+        own = [hop.address for hop in device.path]
+        shared = [shared_hops([hop.address for hop in adapter.path], own) for adapter in able]
+        most = max(shared)
+        near = [adapter for adapter, hops in zip(able, shared, strict=True) if hops == most]
+        if not most:
+            near = [next((one for one in near if one.numa_node == device.numa_node), near[0])]
+        joint = f"below switch {own[most - 1]}" if most else "through the processor"
+        term = host_term(gpu, of.node)
+        for adapter in near:
+            label = of.label(adapter)
+            between = msgspec.structs.replace(device, path=device.path[most:-2])
+            below = msgspec.structs.replace(adapter, path=adapter.path[most:])
+            terms = Terms(terms=(term,)) if term else Terms(unknown=(f"{of.node} {gpu.label}: its link is not known",))
+            terms += pcie_terms(between, of.node, gpu.label, MemoryAccess.READ) if between.path else Terms()
+            terms += pcie_terms(below, of.node, label, MemoryAccess.READ) + _ports_of(adapter, of)
+            yield least(f"{of.node} {gpu.label} > {label} {joint}", terms)
 
 
 def _rails(devices: list[PciDevice], of: Carriers) -> tuple[Limit | NoLimit, ...]:

@@ -272,6 +272,10 @@ class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
     path: tuple[PciHop, ...] = ()
     """The path from the root port down to the device itself, which is the last."""
     virtual_function: bool = False
+    iommu_group: int | None = None
+    """Number of the kernel's group of devices that no IOMMU keeps apart; None: no IOMMU is in use, or not known."""
+    iommu_type: str = ""
+    """What the IOMMU does to the addresses of that group: `identity` (nothing), `DMA`, `DMA-FQ` (translate), others."""
 
 
 ETHERNET = 1
@@ -338,6 +342,8 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Network, GPU and NVMe devices, sorted by address."""
     gpus: tuple[Gpu, ...] = ()
     """GPUs as their drivers' programs describe them, sorted by address."""
+    attached_gpus: int | None = None
+    """GPUs that nvidia-smi counts on the node, of which it may describe fewer; None: it was not asked."""
     topology: Topology = Topology()
     processor: ProcessorFacts = ProcessorFacts()
     memory: MemoryFacts = MemoryFacts()

@@ -170,6 +170,8 @@ class Doubt(enum.StrEnum):
     UPLINKS_UNDECIDED = "uplinks-undecided"
     STARTS_CRASHED = "starts-crashed"
     """MPI crashed in many starts while ranks waited for a processor, as it does on healthy nodes, too."""
+    DATA_UNCHECKED = "data-unchecked"
+    """The program that measured did not check the data that it received: nothing shows that they are right."""
     STALLS_IN_WAITS = "stalls-in-waits"
     """Round trips took as long as with a lost packet while their ranks waited for a processor: either may be why."""
     NOISE_OF_LINKS = "noise-of-links"
@@ -183,7 +185,7 @@ class Withheld(msgspec.Struct, frozen=True, kw_only=True):
 
     doubt: Doubt
     subjects: tuple[str, ...] = ()
-    """Nodes, leaves, pairs or trials; empty where the doubt is about the whole run."""
+    """Nodes, leaves, pairs, trials or programs; empty where the doubt is about the whole run."""
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,6 +221,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes on which many starts of the probe crashed while ranks waited for a processor."""
     late_pairs: tuple[str, ...] = ()
     """Pairs with round trips as late as after a lost packet, while their ranks waited for a processor."""
+    unchecked_program: str = ""
+    """Benchmark whose starts measured without checking their data; empty: data were checked, or the probe measured."""
     past: tuple[PastRatio, ...] = ()
     """Every node compared with earlier runs, if there are any: a baseline, or the last runs in a user's own job."""
     compared: VerdictBasis | None = None
@@ -261,6 +265,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
             Doubt.NODES_OUT_OF_LINE: trials.out_of_line if trials else (),
             Doubt.UPLINKS_UNDECIDED: self.loaded.undecided if self.loaded else (),
             Doubt.STARTS_CRASHED: self.crashed_starts,
+            Doubt.DATA_UNCHECKED: [self.unchecked_program] if self.unchecked_program else (),
             Doubt.STALLS_IN_WAITS: self.late_pairs,
             Doubt.NOISE_OF_LINKS: [power.metric for power in self.powers if not power.enough],
             Doubt.NOISE_OF_TRIALS: trials.undecided if trials else (),

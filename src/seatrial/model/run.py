@@ -129,6 +129,8 @@ class PairFigure(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the limit of the path between the nodes is its limit."""
     both_ways: bool
     """Whether one start measures both directions of its pair."""
+    unchecked: bool = False
+    """Whether the program did not check the data that it received."""
 
     @property
     def of_gpus(self) -> bool:

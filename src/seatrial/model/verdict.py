@@ -196,6 +196,7 @@ class FindingKind(enum.StrEnum):
 
     # Worth knowing of facts, and no fault.
     GPU_ADAPTER_APART = "gpu-adapter-apart", Verdict.NOTE, "GPUs and adapters are not below one switch"
+    ACS_REDIRECTS = "acs-redirects", Verdict.NOTE, "PCIe switches send what GPUs exchange through the root complex"
     IOMMU_TRANSLATES = "iommu-translates", Verdict.NOTE, "the IOMMU translates what GPUs and adapters exchange"
     SOCKETS_DIFFER = "sockets-differ", Verdict.NOTE, "one processor is hotter than the other"
     FAN_SILENT = "fan-silent", Verdict.NOTE, "a fan does not turn or is not connected"

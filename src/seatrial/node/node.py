@@ -11,7 +11,7 @@ import msgspec
 from seatrial.model.facts import NodeFacts
 from seatrial.model.system import KernelFacts, SoftwareFacts
 from seatrial.node.frame import CLOSING, OPENING, Frame, answer, parse_frame, whole_number, why_no_answer
-from seatrial.node.gpus import read_gpus
+from seatrial.node.gpus import attached_gpus, read_gpus
 from seatrial.node.hcas import read_hcas, read_interfaces
 from seatrial.node.memory import read_memory
 from seatrial.node.mpi import (
@@ -242,6 +242,7 @@ def node_facts(frame: Frame) -> NodeFacts:
         sockets=processors.sockets,
         numa_nodes=processors.numa_nodes,
         interfaces=interfaces.interfaces,
+        attached_gpus=attached_gpus(frame),
         absent=absent,
         **groups,
         **plain,

@@ -277,6 +277,8 @@ def _device(frame: Frame, address: str, code: str, links: dict[str, Link]) -> Pc
         numa_node=numa_node if numa_node is not None and numa_node >= 0 else None,
         path=tuple(_link(links, each).hop for each in chain),
         virtual_function=f"{folder}/physfn" in frame.values,
+        iommu_group=whole_number(frame.values.get(f"{folder}/iommu_group", "")),
+        iommu_type=_cell(frame, address, "iommu_group/type").strip(),
     )
 
 

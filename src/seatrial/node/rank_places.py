@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from seatrial.model.facts import Core, NodeFacts
+from seatrial.model.facts import Core, NodeFacts, PciKind
 from seatrial.model.hca import PortState
 from seatrial.model.measurement import LONGEST_S, RankPlace
 from seatrial.node.processor_sets import listed, numbers
@@ -164,6 +164,16 @@ class Adapters(msgspec.Struct, frozen=True, kw_only=True):
 
     numa_nodes: dict[str, int] = {}
     packages: dict[str, int] = {}
+
+
+def numa_nodes_of_gpus(facts: NodeFacts) -> dict[str, int]:
+    """GPU -> its NUMA node, for those whose place is known; by its driver's number, else by its address."""
+    labels = {gpu.address: gpu.label for gpu in facts.gpus}
+    return {
+        labels.get(device.address, f"GPU {device.address}"): device.numa_node
+        for device in facts.pci
+        if device.kind is PciKind.GPU and device.numa_node is not None and not device.virtual_function
+    }
 
 
 def adapters_of(facts: NodeFacts) -> Adapters:

@@ -115,7 +115,8 @@ def facts_of_texts(name: str, texts: Sequence[str]) -> NodeFacts:
     of_gpus = [text for text in texts if is_smi(text)]
     if of_gpus and len(of_gpus) < len(texts):
         facts = facts_of_texts(name, [text for text in texts if text not in of_gpus])
-        return msgspec.structs.replace(facts, gpus=facts_from_smi(of_gpus[0], name).gpus)
+        of_smi = facts_from_smi(of_gpus[0], name)
+        return msgspec.structs.replace(facts, gpus=of_smi.gpus, attached_gpus=of_smi.attached_gpus)
     exports = [text for text in texts if text.lstrip().startswith(XML_OPENINGS)]
     printed = [text for text in texts if text not in exports]
     if not exports:

@@ -13,6 +13,7 @@ import msgspec
 
 from seatrial.model.errors import SeatrialError
 from seatrial.model.words import count
+from seatrial.render.device_map import BINDS, DeviceMap
 from seatrial.render.distribution import Distribution
 from seatrial.render.escape import shorten
 from seatrial.render.forest import Factor, Factors, Forest
@@ -349,6 +350,29 @@ def _node_map(block: NodeMap) -> Iterator[Picture]:
     yield Picture(width=total, height=LINE + 10 + sum(heights) + _key_height(keys), draw=draw)
 
 
+def _devices(block: DeviceMap) -> Iterator[Picture]:
+    svg, palette = block.svg, colours()
+    soft, slow = palette.names["soft"], palette.names["slow"]
+
+    def draw(sheet: Sheet, left: float, top: float) -> None:
+        sheet.words(left, top + 14, block.title, bold=True, size=13)
+        top += LINE + 6
+        for link in svg.links:
+            colour, width = (slow, 4) if link.style == BINDS else (soft, 1.5)
+            sheet.line([left + link.x] * 2, [top + link.top, top + link.bottom], colour, width)
+            for y, text in link.words:
+                sheet.words(left + link.x + 6, top + y, text, colour=soft, size=11)
+        for box in svg.boxes:
+            face = palette.names["absent" if box.style in ("processor", "bus") else "page"]
+            edge = slow if BINDS in box.style else soft
+            sheet.areas([(left + box.x, top + box.y, box.width, box.height)], face, edge=edge)
+            sheet.words(left + box.x + 6, top + box.y + 16, box.title)
+            for y, text in box.lines:
+                sheet.words(left + box.x + 6, top + y, text, colour=soft, size=11)
+
+    yield Picture(width=svg.width, height=LINE + 6 + svg.height, draw=draw)
+
+
 DRAWN: dict[type[Block], Callable[..., Iterator[Picture]]] = {
     Plot: _plot,
     Matrix: _matrix,
@@ -357,5 +381,6 @@ DRAWN: dict[type[Block], Callable[..., Iterator[Picture]]] = {
     Bars: _bars,
     CoreMap: _cores,
     NodeMap: _node_map,
+    DeviceMap: _devices,
 }
 """What draws each kind of block that is a picture."""

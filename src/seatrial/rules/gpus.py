@@ -3,7 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import combinations, takewhile
 
+from seatrial.limits.gpus import COMPUTING
 from seatrial.model.facts import Gpu, NodeFacts, PciDevice, PciKind
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, some
@@ -21,8 +23,8 @@ HARDWARE_SLOWDOWNS = {
 SWITCHED = ("PIX", "PXB")
 """Paths of `nvidia-smi topo` that leave no PCIe switch: through one, or through several."""
 NVIDIA, AMD = 0x10DE, 0x1002
-DISPLAY_CLASSES = (0x0302, 0x0380, 0x1200)
-"""PCI classes of GPUs for computing: 3D controller, other display controller, accelerator. VGA may be a console."""
+ACS_OVERRIDE = "pcie_acs_override="
+"""Kernels with this patch and option divide IOMMU groups whatever the switches do."""
 TRANSLATING = re.compile(r"(?:^|\s)(?:intel_iommu=on|amd_iommu=force\w{0,20}|iommu=force)(?=\s|,|$)")
 MOST_NAMED = 4
 
@@ -45,7 +47,10 @@ def faults(node: str, facts: NodeFacts) -> Iterator[Violation]:
 
 
 def missing(readings: Readings) -> Iterator[Violation]:
-    """GPUs that the bus has and the driver's program does not list, and GPUs that peers have."""
+    """GPUs that the bus has or the driver counts and the driver's program does not list, and GPUs that peers have.
+
+    A text alone (`nvidia-smi -q -x -i 0`) may leave GPUs out: it counts only beside the bus.
+    """
     lacking = set()
     for node, facts in readings.facts.items():
         listed = {gpu.address for gpu in facts.gpus}
@@ -57,6 +62,10 @@ def missing(readings: Readings) -> Iterator[Violation]:
                 f"the driver lists {len(listed)} of {count(len(listed) + len(lost), 'GPU')} on the bus: not {which}"
             )
             yield Violation(node=node, clause=clause, key=tuple(lost))
+        elif facts.pci and len(listed) < (facts.attached_gpus or 0):
+            lacking.add(node)
+            clause = f"the driver counts {count(facts.attached_gpus or 0, 'GPU')} and describes {len(listed)}"
+            yield Violation(node=node, clause=clause, key="attached")
     for violation in fewer_items(_counts, readings, whole=lambda facts: bool(facts.gpus)):
         if violation.node not in lacking:
             yield violation
@@ -65,7 +74,7 @@ def missing(readings: Readings) -> Iterator[Violation]:
 def _is_gpu(device: PciDevice, gpus: tuple[Gpu, ...]) -> bool:
     """Whether a device is a GPU of the vendor whose program lists GPUs here."""
     vendor = AMD if any("Instinct" in gpu.name or "Radeon" in gpu.name for gpu in gpus) else NVIDIA
-    compute = device.class_code is not None and device.class_code >> 8 in DISPLAY_CLASSES
+    compute = device.class_code is not None and device.class_code >> 8 in COMPUTING
     return device.kind is PciKind.GPU and device.vendor == vendor and compute and not device.virtual_function
 
 
@@ -197,11 +206,51 @@ def apart_from_adapters(node: str, facts: NodeFacts) -> Iterator[Violation]:
         yield Violation(node=node, clause=clause, key="apart", details=tuple(apart))
 
 
+def redirecting_switches(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """GPUs that the kernel keeps apart from GPUs and adapters below the same PCIe switch.
+
+    Devices below one switch are in one IOMMU group unless all ports between them redirect what they send each other to
+    the root complex (Access Control Services; Linux, drivers/pci/pci.c, pci_acs_enabled). Groups are made at boot.
+    """
+    gpus = {gpu.address for gpu in facts.gpus}
+    apart = [
+        f"{own} and {other}"
+        for (one, own), (two, other) in combinations(_exchanging(facts), 2)
+        if gpus & {one.address, two.address}
+        and None not in (one.iommu_group, two.iommu_group)
+        and one.iommu_group != two.iommu_group
+        and _below_one_switch(one, two)
+    ]
+    if apart and ACS_OVERRIDE not in facts.settings.command_line:
+        clause = f"below one PCIe switch and in different IOMMU groups: {some(apart, MOST_NAMED)}"
+        yield Violation(node=node, clause=clause, key=tuple(apart))
+
+
+def _exchanging(facts: NodeFacts) -> list[tuple[PciDevice, str]]:
+    """GPUs and adapters on the bus, with their names, in the order of their addresses."""
+    names = {hca.pci_address: hca.name for hca in facts.hcas} | {gpu.address: gpu.label for gpu in facts.gpus}
+    return [(device, names[device.address]) for device in facts.pci if device.address in names]
+
+
+def _below_one_switch(one: PciDevice, two: PciDevice) -> bool:
+    """Whether two paths share a root port and the upstream port of a switch, and part then."""
+    shared = zip(one.path[:-1], two.path[:-1], strict=False)
+    return sum(1 for _ in takewhile(lambda hops: hops[0].address == hops[1].address, shared)) > 1
+
+
 def translating_iommu(node: str, facts: NodeFacts) -> Iterator[Violation]:
-    """An IOMMU that translates what GPUs and adapters write to each other, and so sends it through the root complex."""
+    """An IOMMU that translates what GPUs and adapters write to each other, and so sends it through the root complex.
+
+    The types of their IOMMU groups decide, and the kernel's command line where no type is known.
+    """
+    types = {name: device.iommu_type for device, name in _exchanging(facts) if device.iommu_type}
     line = facts.settings.command_line
     match = TRANSLATING.search(line)
-    if facts.gpus and match and "iommu=pt" not in line.split():
+    if translated := [name for name, kind in types.items() if kind.startswith("DMA")]:
+        kinds = ", ".join(sorted({types[name] for name in translated}))
+        clause = f"the IOMMU translates the addresses of {some(translated, MOST_NAMED)} (type {kinds})"
+        yield Violation(node=node, clause=clause, key=tuple(translated))
+    elif facts.gpus and match and not types and "iommu=pt" not in line.split():
         clause = f"the kernel was started with {match[0].strip()} and without iommu=pt"
         yield Violation(node=node, clause=clause, key=match[0])
 
@@ -297,11 +346,20 @@ GPU_NOTES = (
         "`nvidia-smi topo -m` shows PIX or PXB for a GPU and an adapter below one switch.",
     ),
     Rule(
+        kind=FindingKind.ACS_REDIRECTS,
+        order=929,
+        look=on_each_node(redirecting_switches),
+        knows=lambda facts: any(device.iommu_group is not None for device in facts.pci),
+        remedy="Unless virtual machines share the node, switch ACS off on the ports of these switches: in the BIOS, by "
+        "pci=disable_acs_redir= on the kernel's command line, or by setpci at each boot. The groups stay as they were "
+        "at boot: lspci -vv as root (ACSCtl: ReqRedir+) shows what holds now.",
+    ),
+    Rule(
         kind=FindingKind.IOMMU_TRANSLATES,
         order=930,
         look=on_each_node(translating_iommu),
         knows=has_gpus,
-        remedy="Start the kernel with iommu=pt unless virtual machines need translation, and switch ACS off on the "
-        "switches between GPUs and adapters (lspci -vv as root: ACSCtl): both send peer traffic through the root.",
+        remedy="Start the kernel with iommu=pt unless virtual machines need translation: else what GPUs and adapters "
+        "send each other goes through the root complex.",
     ),
 )

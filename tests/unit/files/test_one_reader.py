@@ -82,7 +82,7 @@ ELSEWHERE = {
     "launch/probe_build.py": SHIPPED,
     "launch/probe_text.py": "a line of the probe",
     "limits/microarchitectures.py": SHIPPED,
-    "node/gpus.py": "a part of a node's facts, up to MOST_CHARACTERS",
+    "node/amd_gpus.py": "a part of a node's facts, up to MOST_CHARACTERS",
     "node/hwloc_devices.py": TEXT,
     "recordings/recording.py": "an archive that it writes",
     "recordings/sysinfo.py": TEXT,

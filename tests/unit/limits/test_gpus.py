@@ -7,6 +7,7 @@ from seatrial.benchmarks.gpu_rates import HOST, PEER, most_of_link
 from seatrial.benchmarks.nccl_tests import BUS
 from seatrial.judgement.benchmark_result import limits_of_nodes
 from seatrial.limits.gpus import gpu_limits, host_term
+from seatrial.limits.node import node_limits
 from seatrial.limits.path import path_limits
 from seatrial.model.facts import NodeFacts, PciKind
 from seatrial.model.limit import Limit
@@ -96,6 +97,20 @@ def test_what_a_gpu_sends_passes_its_link_and_the_adapter_and_nothing_above_thei
     assert isinstance(of_host, Limit)
     assert not any("GPU" in term.name for term in of_host.terms)
     assert ("uplink" in node) is (of_host.limit_bytes_per_s < 5e9)
+
+
+def test_the_way_from_a_gpu_to_its_adapter_names_what_they_share_and_what_binds() -> None:
+    limits = {limit.path: limit for limit in node_limits(switched("n1", own=4)) if "GPU" in limit.path}
+    near, far = limits["n1 GPU 0 > mlx5_0 below switch 0000:41:00.0"], limits["n1 GPU 1 > mlx5_0 through the processor"]
+    assert isinstance(near, Limit) and isinstance(far, Limit)
+    assert "PCIe link 0000:42:00.0" in near.binding
+    assert not any("0000:40:01.0" in term.name for term in near.terms)
+    assert any("0000:40:01.0" in term.name for term in far.terms)
+    assert near.limit_bytes_per_s == pytest.approx(7.2e9, rel=0.03)
+    slow = switched("n1", link_generation_max=1, link_width_max=8)
+    (own,) = [limit for limit in node_limits(slow) if limit.path.startswith("n1 GPU 0 > mlx5_0")]
+    assert isinstance(own, Limit) and own.binding == "n1 GPU 0: PCIe generation 1 x8"
+    assert not any(" > mlx5_0" in limit.path and "GPU" in limit.path for limit in node_limits(server(gpus=gpus())))
 
 
 def test_nodes_without_known_gpus_have_the_limit_of_main_memory() -> None:

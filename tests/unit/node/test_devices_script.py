@@ -88,6 +88,19 @@ def test_a_node_with_an_hca(tmp_path: Path, shell: str) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("shell", SHELLS)
+def test_groups_of_the_iommu_are_read_with_their_types(tmp_path: Path, shell: str) -> None:
+    make_hca_node(tmp_path)
+    write(tmp_path, "sys/kernel/iommu_groups/27/type", "DMA-FQ\n")
+    group = tmp_path / COMPLEX / PORT / CARD / "iommu_group"
+    group.symlink_to("../../../../kernel/iommu_groups/27")
+    text = collect(str(tmp_path), shell=shell)
+    assert parse_frame(text).unknown == ()
+    card, function = parse_facts(text).pci
+    assert (card.iommu_group, card.iommu_type) == (27, "DMA-FQ")
+    assert (function.iommu_group, function.iommu_type) == (None, "")
+
+
 def test_no_serial_number_is_collected(tmp_path: Path) -> None:
     make_hca_node(tmp_path)
     assert "3456" not in collect(str(tmp_path))

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from seatrial.model.facts import Gpu
+from seatrial.node.amd_gpus import amd_gpus
 from seatrial.node.frame import FactsFormatError
 from seatrial.node.gpus import (
     LINK_ERRORS,
     LINKS,
     SMI,
     TOPOLOGY,
-    amd_gpus,
+    attached_gpus,
     facts_from_smi,
     link_errors,
     link_rates,
@@ -65,6 +66,11 @@ def test_a_recorded_a100_with_instances() -> None:
     assert (gpu.power_limit_w, gpu.clock_max_hz, gpu.memory_bytes) == (500.0, 1.41e9, 81920 << 20)
     assert gpu.nvlinks == (25e9,) * 12
     assert gpu.under_load
+
+
+def test_a_text_of_one_gpu_says_how_many_there_are() -> None:
+    facts = facts_from_smi(text_of("a100-sxm4-v12.xml"), "n1")
+    assert (len(facts.gpus), facts.attached_gpus) == (1, 4)
 
 
 def test_a_recorded_t4_of_an_earlier_schema() -> None:
@@ -159,6 +165,7 @@ def test_the_collector_reads_them_without_serial_numbers(tmp_path: Path, monkeyp
     frame = collect("/", SEATRIAL_FACTS="full")
     (gpu,), why = read_gpus(frame)
     assert (gpu.name, len(gpu.nvlinks), gpu.paths, why) == ("Tesla T4", 12, {"mlx5_0": "PIX"}, {})
+    assert attached_gpus(frame) == 1
     kept = "\n".join(line for name in (SMI, TOPOLOGY, LINKS, LINK_ERRORS) for line in frame.commands[name].lines)
     assert "uuid" not in kept.lower()
     assert "<serial>" not in kept

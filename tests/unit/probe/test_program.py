@@ -87,7 +87,7 @@ BUSY = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
 
 
 def ran(probe: Path, words: str, rank: str = "1") -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": os.environ["PATH"], "PMI_RANK": rank}
+    environment = {"PATH": os.environ["PATH"]} | ({"PMI_RANK": rank} if rank else {})
     argv = [str(probe), RUN_OPTION, "sh", "-c", words]
     return subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
 
@@ -123,6 +123,10 @@ def test_a_program_that_it_runs_ends_it_likewise_without_waits(probe: Path, word
 
 def test_a_program_without_a_rank_has_no_waits(probe: Path) -> None:
     assert (ran(probe, BUSY, "x").returncode, ran(probe, BUSY, "x").stderr) == (0, "")
+
+
+def test_a_program_that_no_launcher_started_has_rank_0(probe: Path) -> None:
+    assert len(rank_waits(ran(probe, BUSY, "").stderr, 1)) == 1
 
 
 def test_a_program_that_is_not_there_is_reported_as_slurm_does(probe: Path) -> None:

@@ -2,11 +2,13 @@
 
 import pytest
 
-from seatrial.model.verdict import FindingKind
+from seatrial.model.facts import PciKind
+from seatrial.model.verdict import Finding, FindingKind
 from seatrial.node.sensors import LOG_KINDS
 from seatrial.rules.catalogue import fact_findings, fact_notes
 from seatrial.rules.gpus import switched_adapters
 from seatrial.rules.hardware import XID_CLASSES, xid_remedy
+from tests.support.facts_examples import CARD, all_alike, device, hop, settings
 from tests.support.gpu_machines import BELOW_ONE_SWITCH, LOST, THROUGH, TRANSLATING, gpu, gpus, of_n2
 from tests.support.paths import DATA
 
@@ -43,6 +45,70 @@ def test_a_translating_iommu_and_missing_switches_are_notes() -> None:
     assert FindingKind.GPU_ADAPTER_APART in {each.kind for each in fact_notes(THROUGH)}
     assert FindingKind.GPU_ADAPTER_APART not in {each.kind for each in fact_notes(BELOW_ONE_SWITCH)}
     assert switched_adapters(BELOW_ONE_SWITCH.facts["n1"]) == {"GPU 0": ("mlx5_0",)}
+
+
+def grouped(one: int | None, other: int | None, line: str = "", kind: str = "identity") -> list[Finding]:
+    """Notes on nodes whose GPU and adapter are below one switch, each in a group of the IOMMU."""
+    switch = (hop("0000:00:01.0"), hop("0000:10:00.0"))
+    pci = (
+        device(CARD, *switch, hop("0000:11:00.0"), own=hop(CARD), names=("mlx5_0",), iommu_group=one, iommu_type=kind),
+        device(gpu(0).address, *switch, hop("0000:11:01.0"), own=hop(gpu(0).address), kind=PciKind.GPU,
+               iommu_group=other, iommu_type=kind),
+    )  # fmt: skip
+    return fact_notes(all_alike(gpus=(gpu(0),), pci=pci, settings=settings(command_line=line)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "line", "redirects"),
+    [
+        (14, 15, "", True),
+        (14, 15, "iommu=pt", True),
+        (14, 14, "", False),
+        (None, 15, "", False),
+        (14, 15, "pcie_acs_override=downstream,multifunction", False),
+    ],
+)
+def test_groups_of_the_iommu_show_switches_that_redirect(
+    one: int | None, other: int | None, line: str, redirects: bool
+) -> None:
+    found = [each for each in grouped(one, other, line) if each.kind is FindingKind.ACS_REDIRECTS]
+    assert bool(found) is redirects
+    assert all("below one PCIe switch and in different IOMMU groups" in each.statement for each in found)
+    assert all("GPU 0" in each.statement and "mlx5_0" in each.statement for each in found)
+
+
+def test_groups_of_devices_below_different_root_ports_say_nothing_of_switches() -> None:
+    apart = tuple(
+        device(address, hop(root), own=hop(address), kind=kind, iommu_group=group)
+        for address, root, kind, group in (
+            (CARD, "0000:00:01.0", PciKind.NETWORK, 14), (gpu(0).address, "0000:00:02.0", PciKind.GPU, 15)
+        )
+    )  # fmt: skip
+    notes = fact_notes(all_alike(gpus=(gpu(0),), pci=apart))
+    assert FindingKind.ACS_REDIRECTS not in {each.kind for each in notes}
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "translates"),
+    [
+        ("DMA-FQ", "", True),
+        ("DMA", "iommu=pt", True),
+        ("identity", "intel_iommu=on", False),
+        ("", "intel_iommu=on", True),
+    ],
+)
+def test_the_type_of_a_group_says_whether_the_iommu_translates(kind: str, line: str, translates: bool) -> None:
+    found = [each for each in grouped(14, 14, line, kind) if each.kind is FindingKind.IOMMU_TRANSLATES]
+    assert bool(found) is translates
+    assert all(f"(type {kind})" in each.statement for each in found if kind)
+
+
+@pytest.mark.parametrize(("attached", "missing"), [(None, False), (4, False), (8, True)])
+def test_gpus_that_the_driver_counts_and_does_not_describe_are_missing(attached: int | None, missing: bool) -> None:
+    findings = fact_findings(of_n2(gpus=gpus(), attached_gpus=attached))
+    found = next((each for each in findings if each.kind is FindingKind.GPU_MISSING), None)
+    assert (found is not None) is missing
+    assert found is None or "counts 8 GPUs and describes 4" in found.statement
 
 
 def test_the_driver_and_sysfs_both_show_what_is_below_one_switch() -> None:

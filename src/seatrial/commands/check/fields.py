@@ -143,6 +143,7 @@ class CheckFields(msgspec.Struct, frozen=True, kw_only=True):
     populations: tuple[Population, ...]
     crashed_starts: tuple[str, ...]
     late_pairs: tuple[str, ...]
+    unchecked_program: str
     withheld: tuple[Withheld, ...]
     compared: VerdictBasis | None
     loaded: Loaded | None

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.check.processor_waits import LongWaits
 from seatrial.commands.check.second_look import SecondLook
+from seatrial.judgement.processor_waits import LongWaits
 from seatrial.judgement.rank_notes import Ranks
 from seatrial.judgement.wording import SLOW_KINDS, latency_statement, link_remedy, sentence, slow_statement, who
 from seatrial.locate.evidence import TELLING, MeasuredPair, Pair, RunSeries

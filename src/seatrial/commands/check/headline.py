@@ -147,6 +147,7 @@ def doubt_text(withheld: Withheld) -> str:
         Doubt.NODES_OUT_OF_LINE: f"{named} {'were' if several else 'was'} out of line in a trial, which is not decided",
         Doubt.UPLINKS_UNDECIDED: f"the {'uplinks' if several else 'uplink'} of {named} may be slow under load",
         Doubt.STARTS_CRASHED: f"starts of MPI crashed on {named}",
+        Doubt.DATA_UNCHECKED: f"{named} did not check its data",
         Doubt.STALLS_IN_WAITS: "busy processors would hide lost packets",
         Doubt.NOISE_OF_LINKS: "noise would hide a node that is 10 % slow",
         Doubt.NOISE_OF_TRIALS: f"noise would hide a node that is {units.share(USEFUL)} worse in {named}",

@@ -114,6 +114,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         populations=_populations(suspicion),
         crashed_starts=deaths.undecided,
         late_pairs=late_pairs(evidence),
+        unchecked_program=figure.benchmark if (figure := recorded.info.figure) and figure.unchecked else "",
         past=past.ratios,
         spectra=spectra_of(recorded),
         compared=comparisons(recorded, pairs, references, past.ratios),

@@ -44,6 +44,9 @@ def make_notes(
         notes.append(recorded.info.reason)
     notes += references.fabric.notes
     notes += _missing_limits(recorded, evidence, references)
+    if (figure := recorded.info.figure) and figure.unchecked:
+        why = "did not check the data that it received: start it with its check (nccl-tests: -c 1)"
+        notes.append(f"{figure.benchmark} {why}, or verify data with the probe (seatrial check --verify).")
     if suspicion.restless:
         which = "Starts of the program" if recorded.info.program else "Most nodes"
         notes.append(

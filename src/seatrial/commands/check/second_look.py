@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.check.processor_waits import Ends, LongWaits, RankWaits, explained
+from seatrial.judgement.processor_waits import Ends, LongWaits, RankWaits, explained
 from seatrial.locate.evidence import Pair
 from seatrial.locate.thresholds import CLEAR, GROSS_LOSS, LIMIT_FLOOR, RETEST_RUNS, SCATTERS, SURE
 from seatrial.model.measurement import Estimate

@@ -7,11 +7,11 @@ from statistics import fmean
 import msgspec
 
 from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, limit_floor
-from seatrial.commands.check.processor_waits import TIMES_PEERS, explained
 from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_latency
 from seatrial.commands.check.second_look import SecondLook
 from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apart
+from seatrial.judgement.processor_waits import TIMES_PEERS, explained
 from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair, deciding, deciding_series
 from seatrial.locate.explanation import Blamed, Crossings, PartSuspect, blame, nodes_of, pair_suspects, suspects_of
 from seatrial.locate.references import References
@@ -202,11 +202,11 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
         return sorted(self.without_stalls.pairs) if any(one.ambiguous_with for one in self.lossy) else []
 
 
-def suspect_all(survey: Survey, references: References, *, by_program: bool = False) -> Suspicion:
+def suspect_all(survey: Survey, references: References, *, unknown_waits: bool = False) -> Suspicion:
     """Locate what the bad pairs of a survey have in common, and let the retest decide.
 
-    Pairs across a lossy part are slow and late for that reason and are blamed on nothing else. `by_program`: runs are
-    starts of a program, whose waits are those of the whole start: that some are bad convicts no part.
+    Pairs across a lossy part are slow and late for that reason and are blamed on nothing else. `unknown_waits`:
+    nobody knows how long ranks waited for a processor: that some runs are bad convicts no part.
     """
     evidence, rates, speeds = survey.evidence, survey.verdicts(BANDWIDTH), survey.verdicts(LATENCY)
     lossy = lossy_suspects(survey)
@@ -219,7 +219,7 @@ def suspect_all(survey: Survey, references: References, *, by_program: bool = Fa
         groups = _slow_groups(survey, references, excused, turned=proved.turned)
         proved = prove_bandwidth(groups, rates.judged, evidence, retested, references)
     unstable = suspects_of(proved.unstable)
-    restless = _most_nodes(unstable, survey.nodes) or (by_program and bool(unstable))
+    restless = _most_nodes(unstable, survey.nodes) or (unknown_waits and bool(unstable))
     late = _late(survey, references, excused)
     return Suspicion(
         bandwidth={**rates.judged, **proved.changed},

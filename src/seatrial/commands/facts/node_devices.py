@@ -113,6 +113,7 @@ def _device(device: PciDevice) -> str:
         f"driver {device.driver}" if device.driver else "",
         f"NUMA node {device.numa_node}" if device.numa_node is not None else "",
         "virtual function" if device.virtual_function else "",
+        f"IOMMU group {device.iommu_group} {device.iommu_type}".rstrip() if device.iommu_group is not None else "",
     ]
     return ", ".join(filter(None, parts))
 

@@ -15,6 +15,7 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, natural_sorted, some
 from seatrial.render.curves import HEADROOM
 from seatrial.render.fact_text import interface_text, used_interfaces
+from seatrial.render.gpu_node import device_map
 from seatrial.render.node_names import few
 from seatrial.render.plots import COLOURS, Axis, Plot, Point, Series, round_steps
 from seatrial.render.report import Block, Lines, Paragraph, Report
@@ -79,7 +80,9 @@ def _gpus(facts: NodeFacts) -> Iterator[Row]:
     if facts.gpus:
         models = [f"{number} × {name or 'unnamed'}" for name, number in Counter(gpu.name for gpu in facts.gpus).items()]
         drivers = dict.fromkeys(gpu.driver for gpu in facts.gpus if gpu.driver)
-        yield "GPUs", ", ".join((*models, *(f"driver {driver}" for driver in drivers)))
+        fewer = len(facts.gpus) < (facts.attached_gpus or 0)
+        attached = [f"{facts.attached_gpus} attached"] if fewer else []
+        yield "GPUs", ", ".join((*models, *attached, *(f"driver {driver}" for driver in drivers)))
 
 
 def _software(facts: NodeFacts) -> Iterator[Row]:
@@ -202,6 +205,8 @@ def _page(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...]) -> Iterator[
     yield from _summaries(kinds)
     yield from filter(None, (_clocks(facts),))
     for kind in kinds[:MOST_KINDS]:
+        if drawn := device_map(facts[kind.nodes[0]]):
+            yield structs.replace(drawn, title=f"{_title(kind.nodes)}: {drawn.title}")
         yield from (structs.replace(block, folded=True) for block in _everything(facts, kind.nodes))
 
 

@@ -14,8 +14,10 @@ from seatrial.judgement.benchmark_findings import breach_finding
 from seatrial.judgement.fleet.outputs import NodeOutput, table_of_nodes
 from seatrial.judgement.fleet.strata import Named, StrataJudgement, judge_strata
 from seatrial.judgement.peer_suspects import with_suspects
+from seatrial.judgement.processor_waits import explained
 from seatrial.judgement.program_output import BadOutput, StartOutput, read_start
 from seatrial.judgement.rank_deaths import run_notes
+from seatrial.launch.probe_text import rank_waits
 from seatrial.model import subject
 from seatrial.model.benchmark import Label, StepResult
 from seatrial.model.errors import ExitCode
@@ -32,7 +34,7 @@ from seatrial.node.gpus import facts_of_gpus
 from seatrial.rules.base import Readings, findings_of
 from seatrial.rules.catalogue import findings_during
 from seatrial.rules.gpus import GPU_SLOWED
-from seatrial.statistics.estimates import FEWEST_ALIKE
+from seatrial.statistics.estimates import FEWEST_ALIKE, median
 
 NO_FACT = "No fact that is known to matter differs from its peers'."
 REMEDY = (
@@ -53,6 +55,8 @@ class NodeStart(msgspec.Struct, frozen=True, kw_only=True):
     """Why it has no output that can be used; empty: it has one."""
     value: float | None = None
     """The main figure, in its base unit; None: it is not a figure of speed, or a gate shows that it is wrong."""
+    waited: float | None = None
+    """Share of its time for which the program waited for a processor; None: not known."""
 
 
 class ProgramResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +118,7 @@ def judge_program(recorded: RecordedRun) -> ProgramResult:
         tables = {shlex.join(words): table}
         judged = judge_strata(tables)
         fleet = judged if judged.subjects >= FEWEST_ALIKE else None
-    findings = [*_of_gates(outputs), *(_of_fleet(fleet, benchmark, facts) if fleet and benchmark else ())]
+    findings = [*_of_gates(outputs), *(_of_fleet(fleet, benchmark, facts, starts) if fleet and benchmark else ())]
     findings += findings_during(recorded.facts, recorded.facts_after)
     gpus = loaded_gpus([(_node(step), step.samples) for step in recorded.steps], facts)
     findings += findings_of(GPU_SLOWED, Readings(facts=_as_facts(gpus)))
@@ -196,7 +200,10 @@ def _read(recorded: RecordedRun, facts: dict[str, NodeFacts]) -> _Outputs:
             outputs.append(NodeOutput(step.name, node, int(number), output))
             main = benchmark.main_result(output) if output.valid and not benchmark.main.of_result else None
             value = main.value if main else None
-        starts.append(NodeStart(node=node, run=int(number), seconds=step.seconds, failure=failure, value=value))
+        waited = next(iter(rank_waits(step.errors, 1)), None)
+        starts.append(
+            NodeStart(node=node, run=int(number), seconds=step.seconds, failure=failure, value=value, waited=waited)
+        )
     return _Outputs(benchmark, outputs, starts)
 
 
@@ -240,11 +247,40 @@ def _as_facts(gpus: Sequence[LoadedGpu]) -> dict[str, NodeFacts]:
     return {node: facts_of_gpus(tuple(own), node) for node, own in by_node.items()}
 
 
-def _of_fleet(fleet: StrataJudgement, benchmark: Benchmark, facts: dict[str, NodeFacts]) -> Sequence[Finding]:
+def _of_fleet(
+    fleet: StrataJudgement, benchmark: Benchmark, facts: dict[str, NodeFacts], starts: Sequence[NodeStart]
+) -> Sequence[Finding]:
     """Nodes and parts that are slow, or were at times."""
     named = [part for part in fleet.named if part.verdict in (Verdict.SLOW, Verdict.UNSTABLE)]
-    findings = [_of_part(part, benchmark) for part in sorted(named, key=lambda part: -part.loss)]
+    findings = [
+        _excused(_of_part(part, benchmark), part, starts) for part in sorted(named, key=lambda part: -part.loss)
+    ]
     return with_suspects(findings, facts.keys(), facts, NO_FACT)
+
+
+def _excused(finding: Finding, named: Named, starts: Sequence[NodeStart]) -> Finding:
+    """The finding; about waits, if the program waited for a processor for as much of its time as is lost.
+
+    It waited on the node of the part, longer than on others: of what is low in every start the median wait counts, of
+    what was low at times the longest.
+    """
+    own = [start.waited for start in starts if start.node == named.node and start.waited is not None]
+    beside = [start.waited for start in starts if start.node != named.node and start.waited is not None]
+    if not own or not beside:
+        return finding
+    waited, peers = (median(own) if named.verdict is Verdict.SLOW else max(own)), median(beside)
+    if not explained(1 - named.loss, waited, peers):
+        return finding
+    waits = f"the program waited {share(waited)} of the time for a processor, on other nodes {share(peers)}"
+    return msgspec.structs.replace(
+        finding,
+        kind=FindingKind.WAITS_FOR_PROCESSOR,
+        statement=f"On {named.node} {waits}: another program takes it, or a quota withholds it. This may be all that "
+        f"is wrong, and whether the hardware is good is not decided. {finding.statement}",
+        remedy="Look for what else runs on the node (ps -eLo psr,pcpu,pid,comm, top), and for a quota of the control "
+        "group. End or move it, then start the program again.",
+        brief=waits,
+    )
 
 
 def _of_part(named: Named, benchmark: Benchmark) -> Finding:

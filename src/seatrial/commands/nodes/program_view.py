@@ -1,5 +1,6 @@
 """The report of `seatrial nodes --program`."""
 
+import math
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,6 +9,7 @@ import msgspec
 
 from seatrial.commands.nodes.program_judge import NodeStart, ProgramResult
 from seatrial.model.facts import NodeFacts
+from seatrial.model.measurement import node_of
 from seatrial.model.run import RunInfo
 from seatrial.model.system import LoadedGpu
 from seatrial.model.units import duration, in_unit, share
@@ -16,12 +18,15 @@ from seatrial.model.words import count
 from seatrial.render.finding_text import fitting_sentence, out_of_service, sentence_of
 from seatrial.render.fleet.strata_view import strata_report
 from seatrial.render.fleet.view import FleetFields
+from seatrial.render.gpu_node import device_map
 from seatrial.render.json import filled
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.report import Block, Case, Findings, Lines, Report, columns, first_rows
 from seatrial.rules.gpus import HARDWARE_SLOWDOWNS
 from seatrial.statistics.estimates import median
 
+MOST_DRAWN = 2
+"""Named nodes whose devices are drawn."""
 GPU_HEAD = columns("GPU", "#samples", "#hottest, °C", "#clock, GHz", "#power, W", "~clock lowered by")
 
 
@@ -58,7 +63,7 @@ def program_report(run: RunInfo, result: ProgramResult, facts: Mapping[str, Node
             NodeProgramFields, result, program=result.words, fleet=fleet.payload() if fleet else None
         ),
         terminal=lambda width: _blocks(run, result, fleet, width),
-        page=lambda: _page(run, result, fleet),
+        page=lambda: _page(run, result, fleet, facts),
         about=run_line(run),
         findings=result.findings,
         facts=facts,
@@ -128,9 +133,35 @@ def _gpu(gpu: LoadedGpu) -> tuple[str, ...]:
     )
 
 
-def _page(run: RunInfo, result: ProgramResult, fleet: Report | None) -> Iterator[Block]:
+def _page(run: RunInfo, result: ProgramResult, fleet: Report | None, facts: Mapping[str, NodeFacts]) -> Iterator[Block]:
     yield from _blocks(run, result, fleet, 0)
+    yield from _pictures(result, facts)
     yield from design_note(run)
+
+
+def _pictures(result: ProgramResult, facts: Mapping[str, NodeFacts]) -> Iterator[Block]:
+    """The devices of each node that a finding names, else of the first one that has GPUs, with what was measured."""
+    own = {node_of(place): known for place, known in facts.items()}
+    named = dict.fromkeys(finding.subject.name for finding in result.findings if finding.subject.name in own)
+    for name in list(named)[:MOST_DRAWN] or list(own)[:1]:
+        measured = _measured_of(result, name)
+        aside = f"Measured by {result.benchmark}: the median of all starts." if measured else ""
+        if drawn := device_map(own[name], aside, measured):
+            yield msgspec.structs.replace(drawn, title=f"{name}: {drawn.title[:1].lower()}{drawn.title[1:]}")
+
+
+def _measured_of(result: ProgramResult, node: str) -> dict[str, str]:
+    """Median of each GPU of a node over its starts, under the first conditions; none without a unit of data."""
+    for table in result.tables.values():
+        for stratum in table.strata:
+            own = {
+                part: [value for value in stratum.with_gaps.get(subject, ()) if math.isfinite(value)]
+                for subject, (of, part) in table.parts.items()
+                if of == node
+            }
+            if own := {part: values for part, values in own.items() if values}:
+                return {part: in_unit(median(values), stratum.unit) for part, values in own.items()}
+    return {}
 
 
 def _lines(result: ProgramResult) -> Iterator[tuple[str, str]]:
@@ -140,6 +171,10 @@ def _lines(result: ProgramResult) -> Iterator[tuple[str, str]]:
     if good:
         took = duration(median([start.seconds for start in good]))
         yield "starts", f"{len(good)} on {count(_measured(result), 'node')}, {took} each"
+    waits = [start for start in good if start.waited is not None]
+    if (longest := max(waits, key=lambda start: start.waited or 0.0, default=None)) and longest.waited:
+        usual = share(median([start.waited for start in waits if start.waited is not None]))
+        yield "waits", f"{usual} of the time for a processor, at most {share(longest.waited)} ({longest.node})"
     causes = Counter((start.node, start.failure) for start in result.starts if start.failure)
     for (node, why), times in causes.items():
         yield "not run", f"{node}, {count(times, 'start')}: {why}"

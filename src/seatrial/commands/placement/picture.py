@@ -5,10 +5,18 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.commands.placement.advice import Advice
-from seatrial.model.facts import NodeFacts
+from seatrial.model.facts import Core, NodeFacts
 from seatrial.model.measurement import RankPlace
 from seatrial.node.processor_sets import numbers
-from seatrial.node.rank_places import Adapters, adapters_of, cores_of, distance_of, known_cores, usable_cores
+from seatrial.node.rank_places import (
+    Adapters,
+    adapters_of,
+    cores_of,
+    distance_of,
+    known_cores,
+    numa_nodes_of_gpus,
+    usable_cores,
+)
 
 
 class RankRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +31,10 @@ class RankRow(msgspec.Struct, frozen=True, kw_only=True):
     numa_nodes: str
     distance: str
     advised: str
+    adapters: tuple[str, ...] = ()
+    """Adapters in the NUMA nodes of its cores."""
+    gpus: tuple[str, ...] = ()
+    """GPUs in the NUMA nodes of its cores."""
 
 
 def rank_rows(
@@ -34,6 +46,7 @@ def rank_rows(
         known = facts.get(node)
         cores = known_cores(known, there)
         adapters = adapters_of(known) if known else Adapters()
+        gpus = numa_nodes_of_gpus(known) if known else {}
         for rank in there:
             mine = [cores[one] for one in cores_of(cores, rank.cpus)]
             rows.append(
@@ -46,10 +59,18 @@ def rank_rows(
                     sockets=numbers(core.package for core in mine if core.package is not None),
                     numa_nodes=numbers(core.numa_node for core in mine if core.numa_node is not None),
                     distance=distance_of(cores, rank.cpus, adapters).value,
+                    adapters=_near(adapters.numa_nodes, mine),
+                    gpus=_near(gpus, mine),
                     advised=numbers(advice.cpus[rank.rank]) if advice else "",
                 )
             )
     return sorted(rows, key=lambda row: row.rank)
+
+
+def _near(places: Mapping[str, int], cores: Sequence[Core]) -> tuple[str, ...]:
+    """Names of the devices in the NUMA nodes of these cores. `places`: name -> NUMA node."""
+    own = {core.numa_node for core in cores}
+    return tuple(name for name, numa_node in places.items() if numa_node in own)
 
 
 class CoreCell(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,8 +29,22 @@ MOST_COPIED = 16
 WIDE = 80
 """Narrower terminals get the fewer columns."""
 NARROW_HEADINGS = ("rank", "node", "may run on", "advised")
-HEADINGS = ("rank", "node", "on cpu", "may run on", "cores", "socket", "NUMA", "adapter", "advised")
+HEADINGS = (
+    "rank",
+    "node",
+    "on cpu",
+    "may run on",
+    "cores",
+    "socket",
+    "NUMA",
+    "adapter",
+    "near adapters",
+    "near GPUs",
+    "advised",
+)
 ADVISED = HEADINGS.index("advised")
+OF_GPUS = ("near adapters", "near GPUs")
+"""Columns for nodes with GPUs: data between both cross the processor unless they are near each other."""
 
 
 class PlacementGain(Gain, frozen=True, kw_only=True):
@@ -201,6 +215,8 @@ def row_cells(row: RankRow) -> tuple[str, ...]:
         row.sockets or units.UNKNOWN,
         row.numa_nodes or units.UNKNOWN,
         row.distance,
+        ", ".join(row.adapters),
+        ", ".join(row.gpus),
         row.advised,
     )
 
@@ -208,6 +224,8 @@ def row_cells(row: RankRow) -> tuple[str, ...]:
 def _rank_table(placement: Placement, width: int | None) -> Table:
     """All ranks; for a terminal of that `width` fewer of them, and fewer columns where it is narrow."""
     shown = [place for place, name in enumerate(HEADINGS) if width is None or width >= WIDE or name in NARROW_HEADINGS]
+    if not any(row.gpus for row in placement.rows):
+        shown = [place for place in shown if HEADINGS[place] not in OF_GPUS]
     if width is not None and not any(row.advised for row in placement.rows):
         shown.remove(ADVISED)
     most = MOST_PAGE_ROWS if width is None else MOST_ROWS

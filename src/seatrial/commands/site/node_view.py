@@ -6,7 +6,6 @@ from functools import partial
 import msgspec
 
 from seatrial.commands.site.addresses import node_page
-from seatrial.commands.site.device_tree import device_tree
 from seatrial.commands.site.lists import run_cell, time_cell
 from seatrial.commands.site.pair_samples import PairSamples, samples_plot
 from seatrial.commands.site.past import MOST_LOOKS, Look
@@ -17,6 +16,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate
 from seatrial.model.monitoring import NodeStanding
 from seatrial.model.verdict import Verdict
+from seatrial.render.gpu_node import device_map
 from seatrial.render.node_trials import MAIN
 from seatrial.render.plots import Plot
 from seatrial.render.report import Block, Lines, PageLink, Report, Table, columns
@@ -115,8 +115,11 @@ def _blocks(fields: SiteNodeFields, pages: Mapping[str, str], nodes: Mapping[str
             ),
             left_out="The JSON has the others." if len(fields.changed_facts) > MOST_FACTS else "",
         )
-    if fields.facts is not None and (tree := device_tree(fields.facts, _best(fields))) is not None:
-        yield tree
+    best = _best(fields)
+    aside = "" if best is None else f"The best pair of the node carried {units.bandwidth(best)}."
+    if fields.facts is not None and (devices := device_map(fields.facts, aside)) is not None:
+        yield devices
+        yield devices.table
     if rows := tuple(_condition(standing)):
         yield Lines(title="Clocks and heat before the last run", rows=rows)
 

@@ -24,6 +24,7 @@ from seatrial.locate.evidence import waits_of
 from seatrial.model.errors import ExitCode, LaunchError, UsageError
 from seatrial.model.fabric import Component
 from seatrial.model.facts import Gpu
+from seatrial.model.judgement import Doubt
 from seatrial.model.measurement import Phase
 from seatrial.model.run import Ending, PairFigure
 from seatrial.model.settings import CheckSettings
@@ -67,9 +68,15 @@ def test_a_fault_is_named_with_a_quarter_of_all_starts(
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
-def test_a_part_that_varies_is_not_decided_by_a_program(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("waits", "named"),
+    [(None, set()), (lambda _node: 0.0, {(FindingKind.UNSTABLE_LINK, node("n3"))}), (lambda _node: 0.35, set())],
+    ids=["unknown", "none", "long"],
+)
+def test_a_part_that_varies_is_decided_only_if_waits_are_known(
+    tmp_path: Path, seed: int, waits: Callable[[str], float] | None, named: set[tuple[FindingKind, object]]
+) -> None:
     """On a machine whose cores others used, a healthy node was called unstable: 87 to 116 MB/s in six starts."""
-
     draw = random.Random(seed)
     starts: list[tuple[str, str]] = []
 
@@ -79,9 +86,10 @@ def test_a_part_that_varies_is_not_decided_by_a_program(tmp_path: Path, seed: in
         starts.append(ends)
         return 0.7 if len(starts) <= 4 or draw.random() < 0.5 else 1.0
 
-    judgement = checked(tmp_path, PairProgramLauncher(Cluster(nodes=SIXTEEN, mood=mood))).judgement
-    assert (judgement.findings, judgement.verdict) == ((), Verdict.INCONCLUSIVE)
-    assert any(note.startswith("Starts of the program were unstable") for note in judgement.notes)
+    judgement = checked(tmp_path, PairProgramLauncher(Cluster(nodes=SIXTEEN, mood=mood), waits=waits)).judgement
+    assert {(finding.kind, finding.subject) for finding in judgement.findings} == named
+    assert judgement.verdict is (Verdict.UNSTABLE if named else Verdict.INCONCLUSIVE)
+    assert any(note.startswith("Starts of the program were unstable") for note in judgement.notes) is (waits is None)
 
 
 @pytest.mark.parametrize(
@@ -154,12 +162,30 @@ def test_a_program_that_sends_both_ways_is_started_once_for_a_pair(tmp_path: Pat
     outcome = checked(tmp_path, launcher, SENDRECV)
     (finding,) = outcome.judgement.findings
     assert (finding.kind, finding.subject) == (FindingKind.SLOW_LINK, node("n3"))
+    assert outcome.judgement.withheld == ()
     assert len(launcher.pairs) <= 16 * 15 // 2 // 4
     survey = [one for one in outcome.recorded.measurements if one.phase is Phase.SURVEY]
     assert {one.pair for one in survey} == {one.pair[::-1] for one in survey}
     assert outcome.recorded.info.figure == PairFigure(
         benchmark="nccl-tests", metric="bus_bandwidth_bytes_per_s", of_path=True, both_ways=True
     )
+
+
+@pytest.mark.parametrize("slow", [{}, slow_part("node", "n3", 0.7)], ids=["healthy", "slow"])
+def test_data_that_no_start_checked_do_not_pass_and_slow_parts_are_named(
+    tmp_path: Path, slow: dict[Component, float]
+) -> None:
+    """Rows without a number in #wrong passed, beside a note, while `judge` and `nodes` say MEASURED of them."""
+    says = partial(nccl_test, wrong="N/A")
+    outcome = checked(tmp_path, PairProgramLauncher(Cluster(nodes=SIXTEEN, parts=slow), says), SENDRECV)
+    judgement = outcome.judgement
+    assert [(one.doubt, one.subjects) for one in judgement.withheld] == [(Doubt.DATA_UNCHECKED, ("nccl-tests",))]
+    assert [finding.subject for finding in judgement.findings] == ([node("n3")] if slow else [])
+    assert judgement.verdict is (Verdict.SLOW if slow else Verdict.INCONCLUSIVE)
+    assert judgement.exit_code is (ExitCode.FINDINGS if slow else ExitCode.INCOMPLETE)
+    assert judge(read_run(outcome.folder)) == judgement
+    sentence = check_report(outcome.recorded.info, judgement, {}).sentence
+    assert slow or sentence == "no finding on 16 nodes, but nccl-tests did not check its data"
 
 
 @pytest.mark.parametrize("collective", ["sendrecv", "all_reduce", "alltoall"])

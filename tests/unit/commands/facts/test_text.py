@@ -13,7 +13,9 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts, NumaNode, PciKind, ProcessorFacts, Topology
 from seatrial.model.system import ClockState, KernelFacts, Library, SoftwareFacts
 from seatrial.model.words import Unknown
+from seatrial.node.nccl_topology import facts_from_nccl
 from seatrial.node.node import parse_facts
+from seatrial.render.device_map import DeviceMap
 from seatrial.render.node_names import few, folded
 from seatrial.render.text import as_text
 from tests.support.fact_places import EXAMPLE, values
@@ -201,3 +203,11 @@ def test_names_that_do_not_fold_are_counted() -> None:
 )
 def test_values_are_told_in_their_units(fact: str, value: str | float | bool | None, text: str) -> None:
     assert value_text(fact, value) == text
+
+
+def test_the_page_draws_the_devices_of_a_node_with_gpus() -> None:
+    facts = {"n1": facts_from_nccl((DATA / "gpu" / "azure-ndv4.xml").read_text(encoding="utf-8"), "n1")}
+    (drawn,) = [block for block in facts_report(facts).page() if isinstance(block, DeviceMap)]
+    assert drawn.title == "n1: GPUs, adapters and their ways to the processor"
+    assert [part.title for part in drawn.parts] == [f"processor, NUMA node {place}" for place in range(4)]
+    assert {box.title for box in drawn.svg.boxes if box.style == "gpu"} == {f"GPU {place}" for place in range(8)}

@@ -1,6 +1,7 @@
 """A program of the site on each node: nodes and GPUs are judged beside each other, a start that fails is not run."""
 
 import os
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from seatrial.commands.nodes.program_run import ProgramOutcome, node_program, ru
 from seatrial.commands.nodes.program_view import program_report
 from seatrial.drift.peer_groups import gpu_models
 from seatrial.driver.node_trials import RETESTS
-from seatrial.driver.site_program import SAMPLED
+from seatrial.driver.site_program import SAMPLED, WATCHED
 from seatrial.judgement.standings import looks_of
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import Gpu, NodeFacts
@@ -24,11 +25,12 @@ from seatrial.model.subject import node
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.node.gpu_samples import gpu_samples, loaded_gpus
 from seatrial.render.finding_text import LINE
-from seatrial.render.report import Table
+from seatrial.render.report import Lines, Table
 from tests.support.builders import Cluster, names
 from tests.support.gpu_outputs import cuda_bandwidth, diagnostic, gpu_burn, nccl, nvbandwidth
 from tests.support.launchers import use_launcher
 from tests.support.node_programs import NO_DEVICE, NodeProgramLauncher, prints
+from tests.support.pair_programs import ran
 from tests.support.scripted import ScriptedLauncher
 
 TWELVE = names(12)
@@ -85,6 +87,60 @@ def test_a_gpu_that_was_low_once_is_unstable_and_not_slow(tmp_path: Path) -> Non
 
     (finding,) = tried(tmp_path, does)[0].result.findings
     assert (finding.subject, finding.verdict) == (node("n4"), Verdict.UNSTABLE)
+
+
+@pytest.mark.parametrize(
+    ("slow", "waits", "kind", "verdict"),
+    [
+        (0.7, None, FindingKind.PROGRAM_SLOW, Verdict.SLOW),
+        (0.7, lambda _name, _number: 0.0, FindingKind.PROGRAM_SLOW, Verdict.SLOW),
+        (0.7, lambda _name, _number: 0.35, FindingKind.PROGRAM_SLOW, Verdict.SLOW),
+        (0.7, lambda name, _number: 0.1 * (name == "n4"), FindingKind.PROGRAM_SLOW, Verdict.SLOW),
+        (0.7, lambda name, _number: 0.35 * (name == "n4"), FindingKind.WAITS_FOR_PROCESSOR, Verdict.SLOW),
+        (0.0, lambda name, number: 0.35 * ((name, number) == ("n4", 2)), FindingKind.WAITS_FOR_PROCESSOR,
+         Verdict.UNSTABLE),
+    ],
+    ids=["unknown", "quiet", "all wait", "waits little", "waits", "waited once"],
+)  # fmt: skip
+def test_waits_for_a_processor_excuse_as_much_as_in_a_check(
+    tmp_path: Path, slow: float, waits: Callable[[str, int], float] | None, kind: FindingKind, verdict: Verdict
+) -> None:
+    """`slow`: share of its rate that GPU 1 of n4 reaches; 0: it lacks 30 % in one start only."""
+
+    def does(name: str, number: int) -> str:
+        made = burning(slow or (0.7 if number == 2 else 1.0))(name, number)
+        return made if waits is None else f"printf '%s' {shlex.quote(ran(0, waits(name, number)))} >&2; {made}"
+
+    outcome, _ = tried(tmp_path, does, names(6))
+    (finding,) = outcome.result.findings
+    assert (finding.kind, finding.subject, finding.verdict) == (kind, node("n4"), verdict)
+    assert "n4 GPU 1 is 30 % below" in finding.statement
+    for start in outcome.result.starts:
+        assert start.waited == (None if waits is None else pytest.approx(waits(start.node, start.run)))
+    longest = max((waits(start.node, start.run) for start in outcome.result.starts), default=0.0) if waits else 0.0
+    rows = [row for block in program_report(outcome.recorded.info, outcome.result, {}).terminal(100)
+            if isinstance(block, Lines) for row in block.rows]  # fmt: skip
+    assert [f"at most {longest:.0%}".replace("%", " %") in text for name, text in rows if name == "waits"] == [True] * (
+        longest > 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("probe", "printed"),
+    [
+        ('shift; echo reported >&2; exec "$@"', "reported\n"),
+        ("echo 'unknown argument' >&2; exit 64", ""),
+        (None, ""),
+    ],
+    ids=["knows it", "is older", "is not there"],
+)
+def test_the_probe_starts_a_program_where_it_is_there_and_can(tmp_path: Path, probe: str | None, printed: str) -> None:
+    if probe is not None:
+        (tmp_path / "probe").write_text(f"#!/bin/sh\n{probe}\n")
+        (tmp_path / "probe").chmod(0o755)
+    words = ["sh", "-c", WATCHED, str(tmp_path / "probe"), "sh", "-c", "echo out $0 $1; exit 3", "a b", "c"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "out a b c\n", printed)
 
 
 def test_a_node_is_named_by_the_one_figure_of_its_start(tmp_path: Path) -> None:

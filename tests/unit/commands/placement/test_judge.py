@@ -10,7 +10,7 @@ from seatrial.commands.check.judge import judge
 from seatrial.commands.placement.gain import ADVISED, ASKED, Fix, Gain, GainOutcome, gains_of
 from seatrial.commands.placement.judge import Placement, judge_placement
 from seatrial.commands.placement.view import placement_fields
-from seatrial.model.facts import NodeFacts
+from seatrial.model.facts import NodeFacts, PciKind
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase, ProbeStart, RankPlace
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.units import BANDWIDTH, LATENCY
@@ -19,7 +19,8 @@ from seatrial.pairs.rank_pairs import lasting, pilot_shapes, placed_pairs
 from seatrial.pairs.rounds import abba
 from seatrial.render.json import json_text
 from tests.support.builders import Cluster, info_of, names, sail
-from tests.support.facts_examples import cluster, processor, server
+from tests.support.facts_examples import cluster, device, processor, server
+from tests.support.gpu_machines import gpu
 from tests.support.reports import placement_text
 from tests.support.rule_cases import EVERYWHERE, ranks_on
 
@@ -213,6 +214,21 @@ def test_well_placed_ranks_pass() -> None:
     found = judge_placement(run_of(GOOD, starts=0))
     assert (found.verdict, found.exit_code, found.findings, found.fix) == (Verdict.PASS, 0, (), Fix.NONE)
     assert [row.distance for row in found.rows] == ["same NUMA node"] * 4
+
+
+def test_gpus_and_adapters_in_the_numa_node_of_a_rank_are_shown() -> None:
+    """A rank that drives a GPU of another socket sends all its data across the processors."""
+    listed = tuple(
+        device(gpu(place).address, kind=PciKind.GPU, numa_node=numa_node) for place, numa_node in enumerate((0, 1, 1))
+    )
+    facts = cluster(2, every={"gpus": tuple(map(gpu, range(3))), "pci": (*server().pci, *listed)})
+    found = judge_placement(run_of(((0,), (8,)), starts=0, facts=facts))
+    assert [(row.gpus, row.adapters) for row in found.rows] == [
+        (("GPU 0",), ()), (("GPU 1", "GPU 2"), ("mlx5_0",)),
+    ] * 2  # fmt: skip
+    assert "near GPUs" in text_of(found)
+    assert "GPU 1, GPU 2" in text_of(found)
+    assert "near GPUs" not in text_of(judge_placement(run_of(GOOD, starts=0)))
 
 
 def test_ranks_that_must_be_far_are_a_note() -> None:

@@ -1,4 +1,4 @@
-"""Whether runs are slow because a rank waited for a processor, and not because of the link.
+"""Whether runs are slow because a rank waited for a processor, and not because of the link or the node.
 
 The probe reads from the kernel how long both ranks of a pair were ready to run without a processor. A run that lacks no
 more than they waited says nothing of the link (`explained`). Where the rank of a node waited longer than the ranks of

@@ -6,8 +6,8 @@ import math
 import pytest
 
 from seatrial.commands.check.judge import judge
-from seatrial.commands.check.processor_waits import LongWaits, RankWaits, explained
 from seatrial.commands.check.second_look import RetestOutcome, SecondLook, Verified
+from seatrial.judgement.processor_waits import LongWaits, RankWaits, explained
 from seatrial.model.judgement import Judgement
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import Cluster, by_run, names, sail, slow_part
