@@ -141,7 +141,7 @@ def request_report(request: CheckRequest) -> Report:
         ("also tries", trials if request.node_trials else ""),
         *(("note", note) for note in request.notes),
     ]
-    lines = Lines(rows=tuple(row for row in rows if row[1]))
+    lines = Lines(rows=tuple(rows))
     command = [Copy(title="Command", lines=(shlex.join(request.command),))] if request.command else []
     return Report(
         kind="dry-run",

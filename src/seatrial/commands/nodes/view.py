@@ -23,8 +23,8 @@ from seatrial.render.node_trials import (
     trial_pictures,
     trial_tables,
 )
-from seatrial.render.pair_view import design_note, run_line
-from seatrial.render.report import Block, Case, Findings, Lines, Report
+from seatrial.render.pair_view import run_report
+from seatrial.render.report import Block, Case, Lines, Report
 
 
 class NodesFields(TrialFields, frozen=True, kw_only=True):
@@ -39,20 +39,17 @@ class NodesFields(TrialFields, frozen=True, kw_only=True):
 def nodes_report(run: RunInfo, result: NodesResult, facts: Mapping[str, NodeFacts]) -> Report:
     """The whole report."""
     main = main_figures(result.trials)
-    return Report(
-        word=result.word,
-        sentence=sentence_of(result.findings) or result.reason,
-        exit_code=result.exit_code,
-        run=run,
+    return run_report(
+        run,
+        result,
+        sentence_of(result.findings) or result.reason,
         payload=lambda: filled(
             NodesFields, trial_fields(result.trials), result, past=past_fields(run.past, result.past)
         ),
         terminal=lambda _: _blocks(run, result),
-        page=lambda: _page(run, result),
-        about=run_line(run),
-        findings=result.findings,
+        page=lambda: (*_blocks(run, result), *trial_pictures(result.trials, result.findings)),
+        cases=(_case(figures, main[figures.node]) for figures in result.trials.figures),
         facts=facts,
-        cases=tuple(_case(figures, main[figures.node]) for figures in result.trials.figures),
     )
 
 
@@ -62,17 +59,9 @@ def _case(figures: NodeFigures, main: Mapping[Measure, float]) -> Case:
 
 
 def _blocks(run: RunInfo, result: NodesResult) -> Iterator[Block]:
-    if result.findings:
-        yield Findings(findings=result.findings)
-        yield from out_of_service(run, result.findings)
+    yield from out_of_service(run, result.findings)
     yield from trial_tables(result.trials, "Nodes")
     yield Lines(rows=tuple(_lines(result)))
-
-
-def _page(run: RunInfo, result: NodesResult) -> Iterator[Block]:
-    yield from _blocks(run, result)
-    yield from trial_pictures(result.trials, result.findings)
-    yield from design_note(run)
 
 
 def _lines(result: NodesResult) -> Iterator[tuple[str, str]]:

@@ -117,8 +117,7 @@ def _blocks(fields: SiteNodeFields, pages: Mapping[str, str], nodes: Mapping[str
         )
     if fields.facts is not None and (tree := device_tree(fields.facts, _best(fields))) is not None:
         yield tree
-    if rows := tuple(_condition(standing)):
-        yield Lines(title="Clocks and heat before the last run", rows=rows)
+    yield Lines(title="Clocks and heat before the last run", rows=tuple(_condition(standing)))
 
 
 def _best(fields: SiteNodeFields) -> float | None:

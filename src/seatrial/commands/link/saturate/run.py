@@ -10,14 +10,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import Design
 from seatrial.model.settings import SaturateSettings
-from seatrial.pairs.rank_pairs import (
-    LATENCY_BYTES,
-    SIZES,
-    doubling,
-    place_pairs,
-    repetitions_within,
-    saturation_rounds,
-)
+from seatrial.pairs.rank_pairs import LATENCY_BYTES, SIZES, doubling, place_pairs, repetitions_within, saturation_rounds
 from seatrial.pairs.sizes import FEWEST_REPETITIONS, REPETITIONS, Pace
 from seatrial.pairs.survey import BANDWIDTH
 
