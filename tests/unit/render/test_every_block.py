@@ -1,75 +1,125 @@
-"""Every command's report can be rendered in every form, and hostile text is only text in each of them."""
+"""Reports consist of blocks only: in every kind of block, and in every form, hostile text is only text."""
 
+import enum
 import html
+import json
 import re
+import types
+import typing
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import fields
 
-from seatrial.commands.doctor.view import doctor_report
-from seatrial.commands.link.transports.view import transports_report
-from seatrial.commands.placement.judge import judge_placement
-from seatrial.commands.placement.view import placement_report
-from seatrial.drift.comparison import drift
-from seatrial.model.launching import Examination, blocked, fine, untried
-from seatrial.model.verdict import FindingKind
+from seatrial.model.verdict import Finding, Verdict
+from seatrial.render.distribution import Distribution
+from seatrial.render.forest import Forest
 from seatrial.render.html import as_html
 from seatrial.render.junit import as_junit
 from seatrial.render.markdown import as_markdown
-from seatrial.render.report import Report
+from seatrial.render.matrix import Matrix, Panels
+from seatrial.render.node_map import NodeMap
+from seatrial.render.plots import Bars, CoreKey, CoreMap, Plot
+from seatrial.render.report import (
+    Block,
+    Cards,
+    Case,
+    Copy,
+    Drawing,
+    Findings,
+    Items,
+    Lines,
+    PageLink,
+    Paragraph,
+    Report,
+    Table,
+)
 from seatrial.render.text import as_text
-from tests.support.json_objects import parsed
-from tests.support.report_examples import EVIL, facts
-from tests.support.reports import as_json_text, drift_of
-from tests.support.transport_launcher import Launcher, by_rail, carry_out, plain, two_rails
-from tests.unit.commands.placement.test_judge import run_of
+from tests.support.report_examples import EVIL
+from tests.support.reports import as_json_text
 
-Made = Callable[[pytest.MonkeyPatch, Path], Report]
-HOSTILE = f"{EVIL}\x1b[31m | [x](http://e)"
-
-
-def placement(*_: object) -> Report:
-    line = ("srun", "-N2", "-n4", "--cpu-bind=none", HOSTILE)
-    recorded = run_of(((0,), (0,)), line=line)
-    return placement_report(replace(recorded.info, mpi_library=HOSTILE), judge_placement(recorded))
+HOSTILE = f"{EVIL}\x1b[31m | [x](http://e) {'n' * 60} \" ' "
+PRINTED = [Findings, Lines, Paragraph, Items, Copy, Drawing, Table]
+"""Blocks that a terminal and Markdown show."""
+DRAWN = [Findings, Lines, Paragraph, Items, Copy, Table, Cards, Plot, Bars, CoreMap, CoreKey, Forest, NodeMap, Panels]
+"""Blocks of a page."""
 
 
-def transports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Report:
-    outcome = carry_out(Launcher(), tmp_path)
-    return transports_report(replace(outcome.run, mpi_library=HOSTILE), replace(plain(outcome), reason=HOSTILE))
+class Nothing(msgspec.Struct):
+    text: str = HOSTILE
 
 
-def rails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Report:
-    outcome = carry_out(two_rails(), tmp_path, rails=())
-    return transports_report(outcome.run, replace(by_rail(outcome), reason=HOSTILE))
+def example(kind: Any) -> Any:
+    """A value of the type in which every text is hostile; numbers that have a default keep it."""
+    kind, inner = typing.get_origin(kind) or kind, typing.get_args(kind)
+    value: Any
+    if kind in (str, PageLink):
+        value = HOSTILE if kind is str else PageLink(HOSTILE, HOSTILE)
+    elif kind is Block:
+        value = example(Matrix)
+    elif kind is tuple:
+        value = tuple(example(part) for part in inner if part is not Ellipsis)
+    elif kind in (types.UnionType, typing.Union):
+        value = example(inner[0])
+    elif kind is Callable:
+        value = str
+    elif issubclass(kind, msgspec.Struct):
+        hints = typing.get_type_hints(kind)
+        filled = [field.name for field in fields(kind) if field.required or hints[field.name] is str]
+        value = kind(**{name: example(hints[name]) for name in filled})
+    else:
+        value = next(iter(kind)) if issubclass(kind, enum.Enum) else kind(1)
+    return value
 
 
-def doctor(*_: object) -> Report:
-    remarks = (
-        fine(HOSTILE, HOSTILE),
-        untried("start", FindingKind.NO_ROOM, HOSTILE),
-        blocked("start", FindingKind.NO_START, HOSTILE, HOSTILE, f"{HOSTILE}\n{HOSTILE}"),
+def report(*blocks: Block) -> Report:
+    return Report(
+        word=Verdict.SLOW.value,
+        sentence=HOSTILE,
+        payload=Nothing,
+        terminal=lambda _: blocks,
+        page=lambda: blocks,
+        about=(HOSTILE,),
+        remedy=HOSTILE,
+        findings=(example(Finding),),
+        cases=(example(Case),),
     )
-    return doctor_report(Examination(remarks=remarks))
 
 
-def differences(*_: object) -> Report:
-    nodes = facts() | {"n5": replace(facts()["n1"], hostname="n5", kernel=HOSTILE)}
-    return drift_of(nodes, drift(nodes))
+@pytest.mark.parametrize("kind", PRINTED)
+@pytest.mark.parametrize("form", [as_text, as_markdown])
+def test_no_text_steers_a_terminal_or_is_markup(kind: type[Block], form: Callable[[Report], str]) -> None:
+    text = form(report(example(kind)))
+    assert "\x1b" not in text
+    assert text.count("alert") >= 3
+    if form is as_markdown:
+        assert not re.search(r"(?<!\\)<script|(?<!\\)\[x\]", "".join(text.split("```")[::2]))
 
 
-@pytest.mark.parametrize("made", [placement, transports, rails, doctor, differences])
-def test_hostile_text_is_only_text_in_every_form(made: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    report = made(monkeypatch, tmp_path)
-    text, page, markdown, xml = as_text(report), as_html(report), as_markdown(report), as_junit(report)
-    assert not [form for form in (text, page, markdown, xml) if "\x1b" in form]
-    assert "alert(1)" in text
-    assert "<script" not in page
+@pytest.mark.parametrize("kind", [kind for kind in PRINTED if kind not in (Copy, Drawing)])
+@pytest.mark.parametrize("width", [40, 72, 200])
+def test_no_line_is_wider_than_asked(kind: type[Block], width: int) -> None:
+    lines = as_text(report(example(kind)), width=width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
+@pytest.mark.parametrize("kind", [*DRAWN, Distribution])
+def test_no_text_is_markup_of_a_page(kind: type[Block]) -> None:
+    block = example(kind)
+    page = as_html(report(Panels(aside="", panels=(block,)) if kind is Distribution else block))
+    assert not re.search("\x1b|<script|\" '", page)
+    assert page.count("&lt;script&gt;") > (0 if kind is CoreKey else 4)
     assert "default-src 'none'; script-src 'none'" in html.unescape(page)
-    assert not re.search(r"(?<!\\)<script|(?<!\\)\[x\]", "".join(markdown.split("```")[::2]))
+    assert not re.search(r"(?:src|href)=\"?(?:https?:|//)|url\(|@import", page)
+
+
+def test_no_text_is_markup_of_junit_or_json() -> None:
+    xml, text = as_junit(report()), as_json_text(report(), "doctor")
+    assert "\x1b" not in xml + text
     (suite,) = ElementTree.fromstring(xml)  # noqa: S314 - our own
-    assert len(suite) == int(suite.get("tests") or 0) >= 1
-    assert parsed(as_json_text(report, "doctor"))
+    assert len(suite) == int(suite.get("tests") or 0) > 1
+    assert json.loads(text)["data"]["text"] == HOSTILE
