@@ -169,8 +169,7 @@ def output_blocks(benchmark: Benchmark | None, output: Output, findings: tuple[F
     """Missing parts, findings, numbers, evidence of work, notes."""
     if output.missing[1:]:
         yield Items(title="Missing", items=output.missing[:MOST_MISSING])
-    if findings:
-        yield Findings(findings=findings)
+    yield Findings(findings=findings)
     if benchmark and output.results:
         yield _table(benchmark, output)
     evidence = {item.name: item for item in output.evidence}
@@ -180,8 +179,7 @@ def output_blocks(benchmark: Benchmark | None, output: Output, findings: tuple[F
     if output.complete and not findings and not output.references:
         how = "with --facts RUN|PATH or --limit METRIC=VALUE; the evidence of work with --expect NAME=VALUE"
         yield Lines(rows=(("compare", how),))
-    if output.notes:
-        yield Items(title="Notes", items=output.notes[:MOST_MISSING])
+    yield Items(title="Notes", items=output.notes[:MOST_MISSING])
 
 
 def output_pictures(benchmark: Benchmark, output: Output, limits: Mapping[str, float]) -> Iterator[Block]:
@@ -224,8 +222,7 @@ def _main_bars(benchmark: Benchmark, output: Output, limits: Mapping[str, float]
     if 0 < most < float("inf"):
         better = "longer" if main.better is Better.MORE else "shorter"
         yield plain_bars(
-            f"{main.name}, {better} is better",
-            [(name, value, units.in_unit(value, main.unit)) for name, value in rows],
+            f"{main.name}, {better} is better", [(name, value, units.in_unit(value, main.unit)) for name, value in rows]
         )
 
 

@@ -161,9 +161,8 @@ def out_of_service(run: RunInfo, findings: Sequence[Finding]) -> Iterator[Copy]:
     for finding in findings:
         if drain_of(finding, run):
             of_node.setdefault(finding.subject.name, []).append(finding)
-    if of_node:
-        lines = [drain_line(node, faults) for node, faults in of_node.items()]
-        yield Copy(title=OUT, lines=tuple(lines[:MOST_NODES]))
+    lines = [drain_line(node, faults) for node, faults in of_node.items()]
+    yield Copy(title=OUT, lines=tuple(lines[:MOST_NODES]))
 
 
 MOST_PARTS = 4

@@ -32,7 +32,7 @@ def as_html(report: Report, ways: Sequence[PageLink] = ()) -> str:
 
     templates = _environment()
     script = ""
-    blocks = [_with_cards(block) if isinstance(block, Findings) else block for block in report.page()]
+    blocks = [_with_cards(block) if isinstance(block, Findings) else block for block in report.shown()]
     parts = [part for block in blocks if isinstance(block, Panels) for part in block.panels]
     large = any(part.kind == "canvas" for part in parts)
     if ways:

@@ -5,18 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from seatrial.render import finding_text
 from seatrial.render.escape import clean
-from seatrial.render.report import (
-    Align,
-    Block,
-    Copy,
-    Drawing,
-    Findings,
-    Items,
-    Lines,
-    Paragraph,
-    Report,
-    Table,
-)
+from seatrial.render.report import Align, Block, Copy, Drawing, Findings, Items, Lines, Paragraph, Report, Table
 
 COLUMNS = 100
 """The width of the text in characters, which is that of drawings."""
@@ -32,7 +21,7 @@ def as_markdown(report: Report) -> str:
     parts = [f"# {_escaped(report.word)}  {_escaped(report.title)}"]
     if report.about:
         parts.append(_escaped(", ".join(report.about)))
-    for block in report.terminal(COLUMNS):
+    for block in report.shown(COLUMNS):
         if block.title:
             parts.append(f"## {_escaped(block.title)}")
         parts += _block(block)

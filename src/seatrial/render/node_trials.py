@@ -27,7 +27,7 @@ from seatrial.model.words import by_text, count, some
 from seatrial.render.distribution import Distribution, Reference, of_verdicts
 from seatrial.render.json import filled
 from seatrial.render.matrix import Panels
-from seatrial.render.report import Lines, Table, columns
+from seatrial.render.report import Lines, Table, columns, rows_table
 
 SHOWN = (
     Measure.TRIAD, Measure.CORE_TRIAD, Measure.CHASE, Measure.FMA, Measure.SLOWEST_CORE, Measure.NOISE, Measure.OTHERS,
@@ -57,12 +57,12 @@ MOST_ROWS, MOST_UNKNOWN, MOST_CLOCKS = 40, 4, 4
 FEWEST_DRAWN = 2
 """Nodes that have a distribution."""
 READING = "The median of the nodes, and the value from which on a node is named, are drawn in."
-LIMIT_HEAD = columns("node", "#triad", "#of channels", "#arithmetic", "#of peak", "#frequency")
-PRODUCT_HEAD = columns("node", "#rate", "#of arithmetic", "library")
-NUMA_HEAD = columns("node", "core of", "#memory of NUMA node: latency")
-COLLECTIVE_HEAD = columns("operation", "#message", "#ranks", "~of", "#time")
-CLOCK_HEAD = columns("node", "#clock offset", "#wrong by at most", "#late", "#last of")
-NOISE_HEAD = columns("node", "#mean", "#worst core", "#largest", "#1,000 ranks", "#10,000 ranks", "recurs")
+LIMIT_HEAD = ("node", "#triad", "#of channels", "#arithmetic", "#of peak", "#frequency")
+PRODUCT_HEAD = ("node", "#rate", "#of arithmetic", "library")
+NUMA_HEAD = ("node", "core of", "#memory of NUMA node: latency")
+COLLECTIVE_HEAD = ("operation", "#message", "#ranks", "~of", "#time")
+CLOCK_HEAD = ("node", "#clock offset", "#wrong by at most", "#late", "#last of")
+NOISE_HEAD = ("node", "#mean", "#worst core", "#largest", "#1,000 ranks", "#10,000 ranks", "recurs")
 
 
 class NodeTrialFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,20 +160,13 @@ def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table | Lines]
     yield from _legend(trials, SCHEDULER, SCHEDULER_HEADS)
     yield from _figures(trials, "Storage", STORAGE, STORAGE_HEADS)
     yield from _legend(trials, STORAGE, STORAGE_HEADS)
-    if rows := tuple(_limit_rows(trials)):
-        yield Table(title="Limits", columns=LIMIT_HEAD, rows=rows)
-    if rows := tuple(_product_rows(trials)):
-        yield Table(title="Product of matrices (DGEMM)", columns=PRODUCT_HEAD, rows=rows)
-    if rows := tuple(_noise_rows(trials)):
-        yield Table(title="Noise, and what it costs 1,000 and 10,000 ranks", columns=NOISE_HEAD, rows=rows)
-    if rows := tuple(_numa_rows(trials)):
-        yield Table(title="Memory latency between NUMA nodes", columns=NUMA_HEAD, rows=rows)
-    if rows := tuple(_collective_rows(trials)):
-        yield Table(title="Collective operations", columns=COLLECTIVE_HEAD, rows=rows)
-    if rows := tuple(_clock_rows(trials)):
-        yield Table(
-            title="Clocks, and who comes last to a barrier after a millisecond of work", columns=CLOCK_HEAD, rows=rows
-        )
+    yield rows_table(LIMIT_HEAD, _limit_rows(trials), None, "Limits")
+    yield rows_table(PRODUCT_HEAD, _product_rows(trials), None, "Product of matrices (DGEMM)")
+    yield rows_table(NOISE_HEAD, _noise_rows(trials), None, "Noise, and what it costs 1,000 and 10,000 ranks")
+    yield rows_table(NUMA_HEAD, _numa_rows(trials), None, "Memory latency between NUMA nodes")
+    yield rows_table(COLLECTIVE_HEAD, _collective_rows(trials), None, "Collective operations")
+    late = "Clocks, and who comes last to a barrier after a millisecond of work"
+    yield rows_table(CLOCK_HEAD, _clock_rows(trials), None, late)
 
 
 def _figures(trials: NodeTrials, title: str, measured: Sequence[Measure], heads: Sequence[str]) -> Iterator[Table]:
@@ -194,8 +187,7 @@ def _figures(trials: NodeTrials, title: str, measured: Sequence[Measure], heads:
 def _legend(trials: NodeTrials, measured: Sequence[Measure], heads: Sequence[str]) -> Iterator[Lines]:
     """What the columns of a table are; nothing where none was measured."""
     shown = [(head, LEGEND[measure]) for measure, head in zip(measured, heads, strict=True) if _any(trials, measure)]
-    if shown:
-        yield Lines(rows=tuple(shown), tight=True)
+    yield Lines(rows=tuple(shown), tight=True)
 
 
 def heat_lines(trials: NodeTrials) -> Iterator[tuple[str, str]]:

@@ -1,15 +1,19 @@
-"""What the reports of one pair have in common: JSON fields, lines, and the pair as a test case."""
+"""What reports of runs have in common: their frame; and those of one pair: JSON fields, lines, and a test case."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
 
 import msgspec
 
 from seatrial.judgement.outcome import RecordOutcome
 from seatrial.model import subject, units
+from seatrial.model.errors import ExitCode
+from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.run import RunInfo
+from seatrial.model.verdict import Finding
 from seatrial.render.finding_text import sentence_of
-from seatrial.render.report import Block, Case, Paragraph, Report
+from seatrial.render.report import Block, Case, Findings, Lines, Paragraph, Report
 
 
 class OutcomeFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,10 +53,52 @@ def run_line(run: RunInfo) -> tuple[str, ...]:
     return tuple(text for text in (run.run, run.started, run.mpi_library) if text)
 
 
-def design_note(run: RunInfo) -> Iterator[Paragraph]:
+def design_note(run: RunInfo) -> Paragraph:
     """The last paragraph of a page: what was to be measured, and what such a design can show."""
-    if run.design and run.design.statement:
-        yield Paragraph(text=run.design.statement, aside=True)
+    return Paragraph(text=run.design.statement if run.design else "", aside=True)
+
+
+class ReportedRun(Protocol):
+    """What is derived from a run, as far as every report has it."""
+
+    @property
+    def word(self) -> str:
+        """The word with which the report begins."""
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The exit code of the command."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong or worth knowing, the gravest first."""
+
+
+def run_report(
+    run: RunInfo,
+    outcome: ReportedRun,
+    sentence: str,
+    payload: Callable[[], msgspec.Struct],
+    terminal: Callable[[int], Iterable[Block]],
+    page: Callable[[], Iterable[Block]],
+    cases: Iterable[Case],
+    facts: Mapping[str, NodeFacts] = {},
+) -> Report:
+    """The report of a run: findings come first, and on a page the design of the run last."""
+    findings = Findings(findings=outcome.findings)
+    return Report(
+        word=outcome.word,
+        sentence=sentence,
+        exit_code=outcome.exit_code,
+        run=run,
+        payload=payload,
+        terminal=lambda width: (findings, *terminal(width)),
+        page=lambda: (findings, *page(), design_note(run)),
+        about=run_line(run),
+        findings=outcome.findings,
+        cases=tuple(cases),
+        facts=facts,
+    )
 
 
 def pair_case(found: RecordOutcome) -> Case:
@@ -78,19 +124,21 @@ def pair_report(
     outcome: RecordOutcome,
     sentence: str,
     payload: Callable[[], msgspec.Struct],
-    terminal: Callable[[int], Iterable[Block]],
+    rows: Iterable[tuple[str, str]],
     page: Callable[[], Iterable[Block]],
+    terminal: Callable[[int], Iterable[Block]] = lambda _: (),
 ) -> Report:
-    """The report of a run on one pair; `sentence`: what follows the pair where nothing is at fault."""
-    return Report(
-        word=outcome.word,
-        sentence=pair_sentence(outcome, f"{outcome.pair[0]} to {outcome.pair[1]}: {sentence}"),
-        exit_code=outcome.exit_code,
-        run=run,
-        payload=payload,
-        terminal=terminal,
-        page=page,
-        about=run_line(run),
-        findings=tuple(outcome.findings),
-        cases=() if outcome.findings else (pair_case(outcome),),
+    """The report of a run on one pair; `sentence`: what follows the pair where nothing is at fault.
+
+    `rows`: label and text of what was found, above the blocks of the page and of a terminal.
+    """
+    summary = tuple(rows)
+    return run_report(
+        run,
+        outcome,
+        pair_sentence(outcome, f"{outcome.pair[0]} to {outcome.pair[1]}: {sentence}"),
+        payload,
+        lambda width: (Lines(rows=summary), *terminal(width)),
+        lambda: (Lines(title="What was found", rows=summary), *page()),
+        () if outcome.findings else (pair_case(outcome),),
     )

@@ -1,8 +1,8 @@
 """What a command reports: a headline, blocks in reading order for a terminal or a page, and the fields of its JSON."""
 
 import enum
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import ClassVar, TypeVar
 
 import msgspec
 
@@ -12,12 +12,18 @@ from seatrial.model.node_trials import Measure
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Finding, Verdict
 
+Record = TypeVar("Record")
+Cells = Mapping[str, Callable[[Record], str]]
+"""Heading of a column, marked as in `columns` -> text of its cell in the row of a record."""
+
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
     """One part of a report, with a title or none. All text is cleaned and escaped when it is rendered."""
 
     kind: ClassVar[str]
     """The name of the macro in templates/blocks.html.j2 that draws it."""
+    content: ClassVar[tuple[str, ...]] = ()
+    """Fields that hold what is shown. A block in which all of these are empty is left out, with its title."""
     title: str = ""
     anchor: str = ""
     """The part's id on the page."""
@@ -31,6 +37,7 @@ class Findings(Block, frozen=True, kw_only=True):
     """Findings in their order; `brief`: without numbers, proof and remedy."""
 
     kind: ClassVar[str] = "findings"
+    content: ClassVar[tuple[str, ...]] = ("findings", "left_out")
     findings: tuple[Finding, ...]
     brief: bool = False
     left_out: str = ""
@@ -38,17 +45,25 @@ class Findings(Block, frozen=True, kw_only=True):
 
 
 class Lines(Block, frozen=True, kw_only=True):
-    """Labels of one or two words, and sentences. A line without a label continues the one above it."""
+    """Labels of one or two words, and sentences. A line without a label continues the one above it; a line without a
+    sentence is left out.
+    """
 
     kind: ClassVar[str] = "lines"
+    content: ClassVar[tuple[str, ...]] = ("rows",)
     rows: tuple[tuple[str, str], ...]
     indent: int = 3
+
+    def __post_init__(self) -> None:
+        """Leave out lines without a sentence."""
+        msgspec.structs.force_setattr(self, "rows", tuple(row for row in self.rows if row[1]))
 
 
 class Paragraph(Block, frozen=True, kw_only=True):
     """One or more sentences."""
 
     kind: ClassVar[str] = "paragraph"
+    content: ClassVar[tuple[str, ...]] = ("text",)
     text: str
     strong: bool = False
     aside: bool = False
@@ -58,6 +73,7 @@ class Items(Block, frozen=True, kw_only=True):
     """A list of sentences."""
 
     kind: ClassVar[str] = "items"
+    content: ClassVar[tuple[str, ...]] = ("items",)
     items: tuple[str, ...]
 
 
@@ -65,6 +81,7 @@ class Copy(Block, frozen=True, kw_only=True):
     """Lines to copy or to search, which are never broken, however narrow the terminal is."""
 
     kind: ClassVar[str] = "copy"
+    content: ClassVar[tuple[str, ...]] = ("lines",)
     lines: tuple[str, ...]
 
 
@@ -72,6 +89,7 @@ class Drawing(Block, frozen=True, kw_only=True):
     """Lines of (text, style) pieces in which every blank counts; for a terminal and for Markdown."""
 
     kind: ClassVar[str] = "drawing"
+    content: ClassVar[tuple[str, ...]] = ("lines",)
     lines: tuple[tuple[tuple[str, str], ...], ...]
 
 
@@ -113,6 +131,7 @@ class Table(Block, frozen=True, kw_only=True):
     """Rows of text, one text a column. A column called `verdict` holds the words of verdicts."""
 
     kind: ClassVar[str] = "table"
+    content: ClassVar[tuple[str, ...]] = ("rows", "left_out")
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
     left_out: str = ""
@@ -135,11 +154,16 @@ def columns(*titles: str) -> tuple[Column, ...]:
     )
 
 
-def first_rows(heads: tuple[Column, ...], rows: Sequence[tuple[str, ...]], most: int = 40) -> Iterator[Table]:
-    """A table of the first `most` rows, which says how many more there are; nothing where there is no row."""
-    if rows:
-        left_out = f"and {len(rows) - most} more; --json has all" if len(rows) > most else ""
-        yield Table(columns=heads, rows=tuple(rows[:most]), left_out=left_out)
+def rows_table(heads: Iterable[str], rows: Iterable[Iterable[str]], most: int | None = 40, title: str = "") -> Table:
+    """A table of the first `most` rows, or of all, which says how many more there are. `heads`: as in `columns`."""
+    cells = tuple(map(tuple, rows))
+    left_out = f"and {len(cells) - most} more; --json has all" if most and len(cells) > most else ""
+    return Table(title=title, columns=columns(*heads), rows=cells[:most], left_out=left_out)
+
+
+def record_table(cells: Cells[Record], records: Iterable[Record], most: int | None = 40, title: str = "") -> Table:
+    """A table with a row for each of the first `most` records, or of all."""
+    return rows_table(cells, ([cell(record) for cell in cells.values()] for record in records), most, title)
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,6 +187,7 @@ class Cards(Block, frozen=True, kw_only=True):
     """Cards below each other; for the page."""
 
     kind: ClassVar[str] = "cards"
+    content: ClassVar[tuple[str, ...]] = ("cards", "left_out")
     cards: tuple[Card, ...]
     left_out: str = ""
 
@@ -225,6 +250,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """What to do first, below the page's headline."""
     wrapped: bool = True
     """False: lines of text in a file are never broken; those on a terminal are."""
+
+    def shown(self, width: int | None = None) -> Iterator[Block]:
+        """The blocks with content: those for a terminal of `width` columns, else those of the page."""
+        for block in self.page() if width is None else self.terminal(width):
+            if not block.content or any(getattr(block, name) for name in block.content):
+                yield block
 
     @property
     def title(self) -> str:

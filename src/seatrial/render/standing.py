@@ -64,10 +64,7 @@ def _faults(findings: Iterable[Finding]) -> dict[str, list[Fault]]:
     faults = defaultdict(list)
     for finding in sorted(findings, key=lambda finding: -finding.verdict.gravity):
         fault = Fault(
-            kind=finding.kind.value,
-            verdict=finding.verdict,
-            text=brief(finding),
-            shared=bool(finding.ambiguous_with),
+            kind=finding.kind.value, verdict=finding.verdict, text=brief(finding), shared=bool(finding.ambiguous_with)
         )
         for subject in (finding.subject, *finding.ambiguous_with):
             if finding.at_fault:

@@ -13,18 +13,7 @@ from seatrial.model.words import count
 from seatrial.render import finding_text
 from seatrial.render.escape import clean, in_ascii
 from seatrial.render.finding_text import LINE, first_line
-from seatrial.render.report import (
-    Align,
-    Block,
-    Copy,
-    Drawing,
-    Findings,
-    Items,
-    Lines,
-    Paragraph,
-    Report,
-    Table,
-)
+from seatrial.render.report import Align, Block, Copy, Drawing, Findings, Items, Lines, Paragraph, Report, Table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -97,7 +86,7 @@ def _parts(report: Report, columns: int, plain: bool) -> Iterator["RenderableTyp
         if more:
             yield _text(more)
         started = True
-    for block in report.terminal(columns):
+    for block in report.shown(columns):
         if started and not block.tight:
             yield ""
         started = True

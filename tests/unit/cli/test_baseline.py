@@ -15,9 +15,6 @@ from seatrial.frame.command_line import run
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError
 from tests.support.command_line import Seatrial
-from tests.support.documents import own_lines
-from tests.support.json_objects import FRAME
-from tests.support.paths import ROOT
 from tests.support.run_archives import healthy_run, slow_run
 
 Read = pytest.CaptureFixture[str]
@@ -142,17 +139,6 @@ def test_wrong_names_are_refused(name: str, archive: Path, seatrial: Seatrial) -
 
 def test_the_name_of_a_run_is_refused(archive: Path, seatrial: Seatrial) -> None:
     assert "is the name of a run" in seatrial("baseline", "set", "h1", "h2", "--archive", str(archive), code=64).err
-
-
-def test_every_field_is_documented(archive: Path, seatrial: Seatrial) -> None:
-    documented = own_lines((ROOT / "docs" / "baseline.md").read_text())
-    shown = [
-        printed(seatrial, "baseline", "list", archive=archive),
-        printed(seatrial, "baseline", "set", "good", "s1", "s2", "s3", "--replace", archive=archive),
-        printed(seatrial, "baseline", "show", "good", archive=archive),
-    ]
-    names = {name for each in shown for part in (each, *each.get("runs", ()), *each.get("hides", ())) for name in part}
-    assert names - documented - FRAME == set()
 
 
 class TestDamage:

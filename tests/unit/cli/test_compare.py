@@ -9,9 +9,7 @@ import pytest
 
 from seatrial.frame.command_line import run
 from tests.support.command_line import Seatrial
-from tests.support.documents import own_lines
-from tests.support.json_objects import FRAME, parsed
-from tests.support.paths import ROOT
+from tests.support.json_objects import parsed
 from tests.support.run_archives import healthy_run, slow_run
 
 
@@ -66,21 +64,6 @@ def test_one_run_each_is_inconclusive(archive: Path, capsys: pytest.CaptureFixtu
     assert (code, found["outcome"]) == (2, "inconclusive")
     assert "more run" in found["headline"]
     assert found["worst"]["ratio"]["high"] is None
-
-
-def test_every_field_is_documented(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    documented = own_lines((ROOT / "docs" / "compare.md").read_text())
-    _, found = compared(archive, "h1,h2,h3", "s1,s2,s3", capsys=capsys)
-    data = {name: value for name, value in found.items() if name not in FRAME}
-    assert names_in(data) - documented == set()
-
-
-def names_in(value: Any) -> set[str]:
-    if isinstance(value, list):
-        return set().union(*map(names_in, value)) if value else set()
-    if isinstance(value, dict):
-        return set(value).union(*map(names_in, value.values()))
-    return set()
 
 
 @pytest.mark.parametrize(

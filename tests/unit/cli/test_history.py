@@ -12,7 +12,6 @@ from seatrial.commands.history import run as history_run
 from seatrial.judgement.comparison.history import values_over_runs
 from seatrial.model.subject import FABRIC, node, pair
 from tests.support.command_line import Seatrial
-from tests.support.documents import own_lines
 from tests.support.paths import ROOT
 from tests.support.run_archives import healthy_run, slow_run
 from tests.support.run_tables import table
@@ -117,13 +116,6 @@ def test_an_archive_without_runs_or_without_values_is_refused(
     monkeypatch.setattr(history_run, "load_tables", lambda *_, **__: ())
     ran = seatrial("history", "bandwidth", "--archive", str(archive), code=64)
     assert "like the newest, s9 (check), have no values of pairs. Name other runs" in ran.err
-
-
-def test_every_field_is_documented(archive: Path, seatrial: Seatrial) -> None:
-    documented = own_lines((ROOT / "docs" / "history.md").read_text())
-    found = printed(archive, "bandwidth", "--subject", "n3", seatrial=seatrial)
-    parts = (found, found["values"][0], found["changes"][0], found["changes"][0]["suspects"][0])
-    assert {name for part in parts for name in part} <= documented
 
 
 def test_values_are_of_the_subjects_pairs() -> None:

@@ -118,14 +118,6 @@ def test_scrubbed_reports_have_no_names(slow: str, seatrial: Seatrial) -> None:
     assert "n7" not in out
 
 
-def test_names_cannot_reach_the_terminal_unescaped(tmp_path: Path, seatrial: Seatrial) -> None:
-    text = sacct_text(replace(SMALL, jobs=40)).replace("code", "\x1b[31mcode")
-    (tmp_path / "sacct.txt").write_text(text)
-    page = tmp_path / "page.html"
-    printed = seatrial("jobs", "--from", str(tmp_path / "sacct.txt"), "--families", "--html", str(page), code=None)
-    assert "\x1b" not in printed.out + page.read_text()
-
-
 def test_one_family_and_one_job(slow: str, seatrial: Seatrial, tmp_path: Path) -> None:
     families = seatrial("jobs", "--from", slow, "--json", code=1).data["families"]
     label = max(families, key=lambda family: family["jobs"])["label"]

@@ -1,6 +1,7 @@
 """The schema of `data`: every kind of object has its fields, and refuses others."""
 
 import json
+import re
 import typing
 from typing import Annotated, Any, Literal
 
@@ -46,10 +47,27 @@ def test_every_kind_that_is_printed_has_fields() -> None:
     assert set(KINDS) == {*typed, *judged, *map(str, RunKind), *OF_NO_COMMAND}
 
 
-def test_every_kind_names_its_page() -> None:
-    pages = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
-    forms = {form for kind in KINDS.values() for form in typing.get_args(kind) or (kind,)}
-    assert [form for form in forms if not any(page in (form.__doc__ or "") for page in pages)] == []
+FORMS = {form.__name__: form for kind in KINDS.values() for form in typing.get_args(kind) or (kind,)}
+WITHOUT_ALL_FIELDS = {
+    "ChangesFields", "CheckFields", "CheckRequest", "CurveFields", "FabricFields", "FactsFields", "FaultListFields",
+    "FleetFields", "ImportedFields", "JobsFields", "LabStatusFields", "LabTrialFields", "NodeProgramFields",
+    "NodesFields", "PlacementFields", "RailsFields", "RunFields", "RunShowFields", "SaturationFields",
+    "SimulationFields", "SiteNodeFields", "SitePairsFields", "SoakFields", "StatusFields", "TransportsByRailFields",
+    "TransportsFields",
+}  # fmt: skip
+"""Forms whose page leaves out fields, most of which another page has. The set may only become smaller."""
+
+
+def test_every_form_names_its_page_which_has_all_of_its_fields() -> None:
+    lacking = set()
+    for name, form in FORMS.items():
+        (page,) = re.findall(r"docs/[\w-]+\.md", form.__doc__ or "")
+        text = (ROOT / page).read_text()
+        types = RecordTypes()
+        types.type(form)
+        fields = {field for part in types.definitions.values() for field in part.get("properties", ())}
+        lacking |= {name for field in fields if f"`{field}`" not in text}
+    assert lacking == WITHOUT_ALL_FIELDS
 
 
 def objects(part: Any) -> list[dict[str, Any]]:

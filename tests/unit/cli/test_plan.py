@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Seatrial
-from tests.support.documents import own_lines
-from tests.support.paths import DATA, ROOT
+from tests.support.paths import DATA
 from tests.support.run_archives import healthy_run
 
 Read = pytest.CaptureFixture[str]
@@ -75,9 +74,3 @@ def test_what_cannot_be_planned_is_refused(
     words: tuple[str, ...], said: str, archive: Path, seatrial: Seatrial
 ) -> None:
     assert said in seatrial("compare", "--plan", *words, "--archive", str(archive), code=64).err
-
-
-def test_every_field_is_documented(archive: Path, seatrial: Seatrial) -> None:
-    documented = own_lines((ROOT / "docs" / "plan.md").read_text())
-    data = planned(archive, "check", seatrial=seatrial)
-    assert set(data) | set(data["needs"][0]) <= documented

@@ -11,7 +11,7 @@ from seatrial.model.words import count
 from seatrial.render.finding_text import sentence_of
 from seatrial.render.json import filled
 from seatrial.render.plots import plain_bars
-from seatrial.render.report import Block, Case, Findings, Lines, Report, Table, columns
+from seatrial.render.report import Block, Case, Cells, Findings, Lines, Report, record_table, rows_table
 
 MOST_DRAWN = 20
 
@@ -104,19 +104,19 @@ def _bars(result: Acceptance) -> Iterator[Block]:
         yield plain_bars("Measured over the bound of each threshold", [*rows[:MOST_DRAWN], ("bound", 1.0, "1")])
 
 
+ITEMS: Cells[ItemResult] = {
+    "benchmark": lambda item: item.item.name,
+    "verdict": lambda item: item.verdict.value,
+    "#runs": lambda item: f"{len(item.attempts)} of {item.item.repetitions}",
+    "~left": lambda item: item.left,
+}
+
+
 def _blocks(result: Acceptance) -> Iterator[Block]:
-    if result.findings:
-        yield Findings(findings=result.findings)
-    yield Table(
-        columns=columns("benchmark", "verdict", "#runs", "~left"),
-        rows=tuple(
-            (item.item.name, item.verdict.value, f"{len(item.attempts)} of {item.item.repetitions}", item.left)
-            for item in result.items
-        ),
-    )
-    rows = tuple(_row(item, check) for item in result.items for check in item.checks)
-    if rows:
-        yield Table(columns=columns("benchmark", "metric", "#median", "#bound", "~reference", "verdict"), rows=rows)
+    yield Findings(findings=result.findings)
+    yield record_table(ITEMS, result.items, None)
+    rows = (_row(item, check) for item in result.items for check in item.checks)
+    yield rows_table(("benchmark", "metric", "#median", "#bound", "~reference", "verdict"), rows, None)
     limit = f" of {result.spec.node_hours:g}" if result.spec.node_hours else ""
     yield Lines(rows=(("node-hours", f"{result.node_hours:.3g}{limit}"),))
 

@@ -13,7 +13,7 @@ from seatrial.model.run_values import RunSummary
 from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count, some
 from seatrial.render.json import MetricName, SubjectText, filled
-from seatrial.render.report import Block, Items, Lines, Paragraph, Report, Table, columns
+from seatrial.render.report import Block, Cells, Items, Lines, Paragraph, Report, record_table
 
 MOST_RUNS = 5
 MOST_HIDDEN = 20
@@ -119,8 +119,26 @@ def _set_blocks(written: Baseline, change: Replacement, rows: Sequence[Changed])
         yield Paragraph(text=f"Whether that hides a regression is not known: {change.reason}")
     if len(written.runs) == 1:
         yield Paragraph(text="One run cannot show how much runs vary; take three or more.")
-    if rows:
-        yield Items(title="No longer seen as slower", items=tuple(hidden_text(row) for row in rows[:MOST_HIDDEN]))
+    yield Items(title="No longer seen as slower", items=tuple(hidden_text(row) for row in rows[:MOST_HIDDEN]))
+
+
+BASELINES: Cells[Baseline] = {
+    "baseline": lambda baseline: baseline.name,
+    "#version": lambda baseline: str(baseline.version),
+    "=made": lambda baseline: baseline.made,
+    "#runs": lambda baseline: str(len(baseline.runs)),
+    "command": lambda baseline: ", ".join(sorted({run.kind for run in baseline.runs})),
+    "#nodes": lambda baseline: str(len({node for run in baseline.runs for node in run.nodes})),
+    "names of runs": lambda baseline: some([run.run for run in baseline.runs], MOST_RUNS),
+}
+RUNS: Cells[RunSummary] = {
+    "run": lambda run: run.run,
+    "command": lambda run: run.kind,
+    "=started": lambda run: run.started,
+    "#nodes": lambda run: str(len(run.nodes)),
+    "launcher": lambda run: run.launcher,
+    "MPI library": lambda run: run.mpi_library,
+}
 
 
 def list_report(baseline: Sequence[Baseline], damaged: Sequence[Damaged], archive: str) -> Report:
@@ -132,34 +150,15 @@ def list_report(baseline: Sequence[Baseline], damaged: Sequence[Damaged], archiv
 
 
 def _list_blocks(baseline: Sequence[Baseline], damaged: Sequence[Damaged], archive: str) -> Iterable[Block]:
-    head = columns("baseline", "#version", "=made", "#runs", "command", "#nodes", "names of runs")
-    if baseline:
-        yield Table(columns=head, rows=tuple(_row(each) for each in baseline))
-    elif not damaged:
+    yield record_table(BASELINES, baseline, None)
+    if not baseline and not damaged:
         yield Paragraph(text=f"No baselines in {archive}.")
-    yield from _damage(damaged)
-
-
-def _damage(damaged: Sequence[Damaged]) -> Iterable[Block]:
-    if damaged:
-        yield Items(title="Damaged", items=tuple(map(_damaged_line, damaged)))
+    yield Items(title="Damaged", items=tuple(map(_damaged_line, damaged)))
 
 
 def _damaged_line(damaged: Damaged) -> str:
     version = f"@{damaged.version}" if damaged.version else ""
     return f"{damaged.name}{version}: {damaged.problem}"
-
-
-def _row(baseline: Baseline) -> tuple[str, ...]:
-    return (
-        baseline.name,
-        str(baseline.version),
-        baseline.made,
-        str(len(baseline.runs)),
-        ", ".join(sorted({run.kind for run in baseline.runs})),
-        str(len({node for run in baseline.runs for node in run.nodes})),
-        some([run.run for run in baseline.runs], MOST_RUNS),
-    )
 
 
 def show_report(versions: Sequence[Baseline], damaged: Sequence[Damaged]) -> Report:
@@ -174,17 +173,8 @@ def show_report(versions: Sequence[Baseline], damaged: Sequence[Damaged]) -> Rep
 
 def _show_blocks(newest: Baseline, earlier: Sequence[Baseline], damaged: Sequence[Damaged]) -> Iterable[Block]:
     yield Paragraph(text=f"{newest.name}, version {newest.version}, made {newest.made}", strong=True)
-    head = columns("run", "command", "=started", "#nodes", "launcher", "MPI library")
-    yield Table(
-        columns=head,
-        rows=tuple(
-            (run.run, run.kind, run.started, str(len(run.nodes)), run.launcher, run.mpi_library)
-            for run in newest.runs
-        ),
-    )  # fmt: skip
+    yield record_table(RUNS, newest.runs, None)
     facts = f"kept, of {newest.facts_run}" if newest.facts_run else "none"
-    rows = [("facts", facts)]
-    rows += [("earlier", f"{each.name}@{each.version}, made {each.made}, {count(len(each.runs), 'run')}")
-             for each in earlier]  # fmt: skip
-    yield Lines(rows=tuple(rows))
-    yield from _damage(damaged)
+    rows = [f"{each.name}@{each.version}, made {each.made}, {count(len(each.runs), 'run')}" for each in earlier]
+    yield Lines(rows=(("facts", facts), *(("earlier", row) for row in rows)))
+    yield Items(title="Damaged", items=tuple(map(_damaged_line, damaged)))

@@ -9,7 +9,7 @@ from seatrial.benchmarks.gates import EVERY
 from seatrial.model.benchmark import Better
 from seatrial.model.verdict import FindingKind
 from seatrial.render.json import filled
-from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
+from seatrial.render.report import Block, Cells, Lines, Paragraph, Report, record_table, rows_table
 
 
 class BenchmarkMetric(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,18 +52,21 @@ class BenchmarkListFields(msgspec.Struct, frozen=True, kw_only=True):
     benchmarks: tuple[BenchmarkFields, ...]
 
 
+BENCHMARKS: Cells[Benchmark] = {
+    "name": lambda item: item.name,
+    "benchmark": lambda item: item.title,
+    "main metric": lambda item: item.main_metric,
+    "scaling": lambda item: item.scaling.value,
+    "run": lambda item: "yes" if item.launch else "no",
+}
+
+
 def list_report(benchmarks: Mapping[str, Benchmark]) -> Report:
     """A line for each benchmark."""
     return Report(
         payload=lambda: BenchmarkListFields(benchmarks=tuple(map(benchmark_fields, benchmarks.values()))),
         terminal=lambda _: (
-            Table(
-                columns=columns("name", "benchmark", "main metric", "scaling", "run"),
-                rows=tuple(
-                    (item.name, item.title, item.main_metric, item.scaling.value, "yes" if item.launch else "no")
-                    for item in benchmarks.values()
-                ),
-            ),
+            record_table(BENCHMARKS, benchmarks.values(), None),
             Paragraph(text="seatrial bench show NAME prints metrics, evidence of work and gates."),
         ),
     )
@@ -98,16 +101,11 @@ def _blocks(benchmark: Benchmark) -> Iterator[Block]:
             ("scaling", benchmark.scaling.value),
         )
     )
-    yield Table(
-        columns=columns("metric", "unit", "better", "~meaning"),
-        rows=tuple((item.name, item.unit or "1", item.better.value, item.meaning) for item in benchmark.metrics),
+    metrics = ((item.name, item.unit or "1", item.better.value, item.meaning) for item in benchmark.metrics)
+    yield rows_table(("metric", "unit", "better", "~meaning"), metrics, None)
+    parameters = (
+        (item.name, item.default, f"{item.meaning}{'; grows with scale --weak' * bool(item.grows)}")
+        for item in (benchmark.launch.parameters if benchmark.launch else ())
     )
-    if benchmark.launch and benchmark.launch.parameters:
-        yield Table(
-            title="Parameters of `seatrial bench run` (--set NAME=VALUE)",
-            columns=columns("parameter", "default", "~meaning"),
-            rows=tuple(
-                (item.name, item.default, f"{item.meaning}{'; grows with scale --weak' * bool(item.grows)}")
-                for item in benchmark.launch.parameters
-            ),
-        )
+    title = "Parameters of `seatrial bench run` (--set NAME=VALUE)"
+    yield rows_table(("parameter", "default", "~meaning"), parameters, None, title)

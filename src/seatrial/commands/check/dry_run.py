@@ -146,7 +146,7 @@ def request_report(request: CheckRequest) -> Report:
         ("also measures", _spectra_text(request.ranks_per_node)),
         *(("note", note) for note in request.notes),
     ]
-    lines = Lines(rows=tuple(row for row in rows if row[1]))
+    lines = Lines(rows=tuple(rows))
     command = [Copy(title="Command", lines=(shlex.join(request.command),))] if request.command else []
     return Report(
         kind="dry-run",

@@ -18,7 +18,7 @@ from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.finding_text import OUT, brief
-from seatrial.render.report import Block, Case, Copy, Lines, Report, columns, first_rows
+from seatrial.render.report import Block, Case, Copy, Lines, Report, rows_table
 
 VERDICTS: dict[bool | None, Literal["good", "bad", "unknown"]] = {True: "good", False: "bad", None: "unknown"}
 
@@ -88,8 +88,7 @@ def requalified_report(
 
     def terminal(width: int) -> Iterator[Block]:
         """The gate has acted in place of the lines to paste."""
-        if answers:
-            yield Lines(rows=tuple(("gate", f"{name}: {words}") for name, words in answers.items()))
+        yield Lines(rows=tuple(("gate", f"{name}: {words}") for name, words in answers.items()))
         for block in report.terminal(width):
             if not (answers and isinstance(block, Copy) and block.title in (BACK, OUT)):
                 yield block
@@ -123,5 +122,5 @@ def history_report(runs: Iterable[tuple[RunInfo, Judged]], names: Collection[str
         answers=True,
         kind="requalify-history",
         payload=lambda: RequalifyHistoryFields(history=tuple(rows)),
-        terminal=lambda _: first_rows(columns("node", "mode", "#times", "#failed", "#share"), cells),
+        terminal=lambda _: (rows_table(("node", "mode", "#times", "#failed", "#share"), cells),),
     )

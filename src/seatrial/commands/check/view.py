@@ -36,6 +36,7 @@ from seatrial.render.node_trials import main_figures, resolution, trial_tables
 from seatrial.render.report import (
     Block,
     Case,
+    Cells,
     Copy,
     Drawing,
     Findings,
@@ -46,6 +47,7 @@ from seatrial.render.report import (
     Report,
     Table,
     columns,
+    record_table,
 )
 from seatrial.render.spectra import spectra_bars, spectra_plots, spectra_table
 
@@ -123,8 +125,7 @@ def _for_a_ticket(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFa
 def _details(run: RunInfo, judgement: Judgement, width: int) -> Iterator[Block]:
     """Heat map, pairs that no finding explains, nodes."""
     heat, drawn = drawn_heat_map(judgement, run.fabric, width)
-    if drawn:
-        yield Drawing(title=_heat_map_title(heat, judgement), lines=drawn)
+    yield Drawing(title=_heat_map_title(heat, judgement), lines=drawn)
     odd = pairs_worst_first(judgement, odd=True)
     shown = unexplained(judgement, odd) if drawn and not heat.by_leaf else odd
     if shown:
@@ -145,18 +146,19 @@ def _cut_title(what: str, restriction: str, shown: list[PairVerdict], all_odd: l
     return title if len(shown) <= MOST_PAIRS else f"{title}: the worst {MOST_PAIRS} of {len(shown)}"
 
 
+PAIRS: Cells[PairVerdict] = {
+    "pair": lambda pair: f"{pair.source}>{pair.target}",
+    "verdict": lambda pair: pair.verdict.value,
+    "#bandwidth": lambda pair: (
+        units.bandwidth(pair.bandwidth_bytes_per_s.value) if pair.bandwidth_bytes_per_s else "none"
+    ),
+    "#latency": lambda pair: units.duration(pair.latency_s.value) if pair.latency_s else "none",
+    "~reason": lambda pair: pair.reason,
+}
+
+
 def _pairs_table(title: str, pairs: Sequence[PairVerdict]) -> Table:
-    rows = [
-        (
-            f"{pair.source}>{pair.target}",
-            pair.verdict.value,
-            units.bandwidth(pair.bandwidth_bytes_per_s.value) if pair.bandwidth_bytes_per_s else "none",
-            units.duration(pair.latency_s.value) if pair.latency_s else "none",
-            pair.reason,
-        )
-        for pair in pairs[:MOST_PAIRS]
-    ]
-    return Table(title=title, columns=columns("pair", "verdict", "#bandwidth", "#latency", "~reason"), rows=tuple(rows))
+    return record_table(PAIRS, pairs[:MOST_PAIRS], title=title)
 
 
 def _nodes(judgement: Judgement) -> Iterator[Table]:
@@ -237,8 +239,7 @@ def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) ->
     yield from (*spectra_plots(judgement.spectra), *spectra_table(judgement.spectra))
     if judgement.trials:
         yield from trial_tables(judgement.trials, "Trials of each node by itself")
-    if judgement.notes:
-        yield Items(title="Caveats of these verdicts", anchor="notes", items=judgement.notes)
+    yield Items(title="Caveats of these verdicts", anchor="notes", items=judgement.notes)
     yield from _for_a_ticket(run, judgement, facts)
     if design := judgement.design or run.design:
         yield Paragraph(title="Design", anchor="design", text=design.statement)

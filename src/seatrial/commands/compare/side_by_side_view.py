@@ -7,7 +7,7 @@ from functools import partial
 import msgspec
 
 from seatrial.judgement.comparison.change_words import amount
-from seatrial.judgement.side_by_side import ConfigurationRatio, FigureCurve, FigureJudged
+from seatrial.judgement.side_by_side import ConfigurationRatio, FigureCurve, FigureJudged, Scatter
 from seatrial.model.benchmark import Better
 from seatrial.model.configuration import BYTES, ComparedFigure
 from seatrial.model.errors import ExitCode
@@ -69,16 +69,6 @@ class BesideFields(msgspec.Struct, frozen=True, kw_only=True):
     sizes: tuple[float, ...]
 
 
-class ScatterFields(msgspec.Struct, frozen=True, kw_only=True):
-    """The configurations that vary most and least from run to run."""
-
-    most: str
-    most_deviation: float
-    least: str
-    least_deviation: float
-    chance: float
-
-
 class SideFigure(msgspec.Struct, frozen=True, kw_only=True):
     """One figure of all configurations."""
 
@@ -91,7 +81,7 @@ class SideFigure(msgspec.Struct, frozen=True, kw_only=True):
     best: str
     configurations: tuple[ConfigurationFields, ...]
     others: tuple[BesideFields, ...]
-    scatter: ScatterFields | None
+    scatter: Scatter | None
 
 
 class SideBySideFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,16 +184,14 @@ def _value(figure: ComparedFigure, value: float) -> str:
 
 
 def _blocks(figures: Sequence[FigureJudged], notes: Sequence[str]) -> Iterator[Block]:
-    if scatters := tuple(filter(None, map(_scatter_text, figures))):
-        yield Items(items=scatters)
+    yield Items(items=tuple(filter(None, map(_scatter_text, figures))))
     for place, judged in enumerate(figures):
         yield Paragraph(text=_heading(judged), strong=True)
         yield _summary(judged)
         if place < MOST_FIGURES and judged.figure.over and (table := _by_size(judged)) is not None:
             yield table
     sentences = [*_remarks(figures), *notes]
-    if sentences:
-        yield Items(items=tuple(sentences))
+    yield Items(items=tuple(sentences))
 
 
 def _page(figures: Sequence[FigureJudged], notes: Sequence[str]) -> Iterator[Block]:

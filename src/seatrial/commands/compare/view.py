@@ -177,8 +177,7 @@ def _blocks(comparison: Comparison) -> Iterable[Block]:
         yield Items(title="Suspects: facts that differ, the most likely first", items=_numbered(shown))
     if comparison.proofs:
         yield Items(title="Proof", items=_numbered(tuple(proof_text(each) for each in comparison.proofs)))
-    if comparison.new_problems:
-        yield Items(title="Known problems that only the second set has", items=comparison.new_problems[:MOST_SUSPECTS])
+    yield Items(title="Known problems that only the second set has", items=comparison.new_problems[:MOST_SUSPECTS])
     yield Lines(title="Subjects", rows=_shortened(_counted(comparison)))
     yield Lines(title="Spread (standard deviation)", rows=_shortened(_spreads(comparison)))
     yield Lines(title="Compared", rows=tuple(_about(comparison)))

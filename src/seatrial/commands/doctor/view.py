@@ -96,7 +96,6 @@ def _terminal(found: Examination) -> Iterator[Block]:
 def _parts(found: Examination) -> Iterator[Block]:
     """What is in the way comes first, what works last."""
     for title, verdict in PARTS:
-        if findings := tuple(one for one in found.remarks if one.verdict is verdict):
-            yield Findings(title=title, findings=findings)
+        yield Findings(title=title, findings=tuple(one for one in found.remarks if one.verdict is verdict))
     if well := tuple((one.step, one.statement) for one in found.remarks if one.verdict is Verdict.PASS):
         yield Lines(title="All is well", rows=well, indent=0)

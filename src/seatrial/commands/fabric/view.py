@@ -192,8 +192,7 @@ def _switch_lines(fabric: FabricMap) -> Iterator[str]:
 
 
 def _problem_blocks(problems: Sequence[Finding], tables: TableReport | None) -> Iterator[Block]:
-    if problems:
-        yield Findings(findings=tuple(problems))
+    yield Findings(findings=tuple(problems))
     if tables:
         yield Copy(lines=tuple(_routes(tables)), tight=not problems)
 

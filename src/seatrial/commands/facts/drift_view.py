@@ -92,8 +92,7 @@ def _difference_fields(difference: FactDifference) -> DifferenceFields:
 
 
 def _blocks(facts: Mapping[str, NodeFacts], found: Drift) -> Iterator[Block]:
-    if found.findings:
-        yield Findings(findings=found.findings)
+    yield Findings(findings=found.findings)
     several = len({each.group for each in found.differences}) > 1
     yield from _section("Facts that differ between nodes that should be alike", found.differences, several=several)
     yield from _changes(found.changes)

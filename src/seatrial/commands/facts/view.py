@@ -297,5 +297,4 @@ def _everything(facts: Mapping[str, NodeFacts], nodes: tuple[str, ...]) -> Itera
             rows.append((label if place == 0 else "", f"{few(names, MOST_LETTERS)}: {text or 'none'}"))
         if len(nodes_of) > MOST_VALUES:
             rows.append(("", f"and {count(len(nodes_of) - MOST_VALUES, 'other value')}: see --json"))
-    if rows:
-        yield Lines(title=f"Where {few(nodes, MOST_LETTERS)} differ", rows=tuple(rows), indent=2)
+    yield Lines(title=f"Where {few(nodes, MOST_LETTERS)} differ", rows=tuple(rows), indent=2)

@@ -116,12 +116,7 @@ def _page(history: History, *, named: bool) -> Iterable[Block]:
     unit = history.metric.unit
     levels = [(kept.value, f"baseline {kept.name}: {quantity(kept.value, unit)}") for kept in history.baselines]
     plot = over_runs(
-        _named(history),
-        values,
-        lambda value: quantity(value, unit),
-        changes,
-        history.metric.name,
-        levels=levels,
+        _named(history), values, lambda value: quantity(value, unit), changes, history.metric.name, levels=levels
     )
     return (*((plot,) if plot else ()), *_blocks(history, named=named))
 
@@ -164,8 +159,7 @@ def _blocks(history: History, *, named: bool) -> Iterable[Block]:
         rows=tuple(_row(history, place, changed=place in changed) for place in shown),
         left_out=f"{count(shown.start, 'earlier run')} {verb(shown.start)} in the JSON." if shown.start else "",
     )
-    if rows := tuple(_beside_baselines(history)):
-        yield Lines(rows=rows)
+    yield Lines(rows=tuple(_beside_baselines(history)))
     for explained in history.changes:
         yield Lines(title=_change_text(history, explained), rows=tuple(_suspects(explained)))
 

@@ -16,10 +16,10 @@ from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, natural_sorted, some
 from seatrial.render.json import filled
-from seatrial.render.report import Block, Lines, Paragraph, Report, columns, first_rows
+from seatrial.render.report import Block, Lines, Paragraph, Report, rows_table
 
 MOST_NAMES = 8
-HEAD = columns("metric", "unit", "better", "#values")
+HEAD = ("metric", "unit", "better", "#values")
 
 
 class ImportedMetric(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ def _rows(batches: Sequence[Batch]) -> list[tuple[str, str, str, str]]:
 
 
 def _values(batches: Sequence[Batch]) -> Iterator[Block]:
-    yield from first_rows(HEAD, _rows(batches))
+    yield rows_table(HEAD, _rows(batches))
 
 
 def _sources(batches: Sequence[Batch]) -> Lines:

@@ -7,22 +7,55 @@ import msgspec
 
 from seatrial.commands.jobs.families import JobFamily
 from seatrial.commands.jobs.joint_nodes import joint_text
-from seatrial.commands.jobs.outcomes import FailingNode, NodeComparison, PeriodChange, SlowNode, change_brief, times
+from seatrial.commands.jobs.outcomes import (
+    FailingNode,
+    FamilyChange,
+    NodeComparison,
+    PeriodChange,
+    SlowNode,
+    change_brief,
+    times,
+)
 from seatrial.commands.jobs.pictures import BAR, distributions, histograms, ratios, time_text
 from seatrial.commands.jobs.run import DayCall, JobsOutcome
-from seatrial.commands.jobs.single_family import FamilyTimes, JobPlace
+from seatrial.commands.jobs.single_family import FamilyTimes, JobPlace, NodeTime
 from seatrial.model.node_list import node_list
 from seatrial.model.units import share
 from seatrial.model.verdict import ComparisonOutcome, Verdict
 from seatrial.model.words import count, natural_sorted, some
 from seatrial.render.finding_text import fitting_sentence
 from seatrial.render.json import filled
-from seatrial.render.report import Block, Case, Copy, Findings, Lines, Report, columns, first_rows
+from seatrial.render.report import Block, Case, Cells, Copy, Findings, Lines, Report, record_table
 
-SLOW_HEAD = columns("node", "#times as long", "#95 % CI", "#families", "#jobs")
-CHANGE_HEAD = columns("family", "outcome", "#times as long", "#interval", "#days before", "#days after")
-FAMILY_HEAD = columns("family", "partition", "#nodes", "#jobs")
-NODE_HEAD = columns("node", "#completed", "#failed", "#times the family's median")
+SLOW: Cells[SlowNode] = {
+    "node": lambda node: node.node,
+    "#times as long": lambda node: f"{node.ratio:.2f}",
+    "#95 % CI": lambda node: f"{node.low:.2f}–{node.high:.2f}",
+    "#families": lambda node: f"{node.longer} of {node.families}",
+    "#jobs": lambda node: str(node.jobs),
+}
+CHANGED: Cells[FamilyChange] = {
+    "family": lambda change: change.family,
+    "outcome": lambda change: change.outcome.value,
+    "#times as long": lambda change: f"{change.ratio:.2f}",
+    "#interval": lambda change: (
+        f"{change.low:.2f}–{change.high:.2f}" if math.isfinite(change.high) else f"{change.low:.2f} or more"
+    ),
+    "#days before": lambda change: str(change.days_before),
+    "#days after": lambda change: str(change.days_after),
+}
+FAMILIES: Cells[JobFamily] = {
+    "family": lambda family: family.label,
+    "partition": lambda family: family.partition,
+    "#nodes": lambda family: str(family.size),
+    "#jobs": lambda family: str(family.jobs),
+}
+NODES: Cells[NodeTime] = {
+    "node": lambda node: node.node,
+    "#completed": lambda node: str(node.jobs),
+    "#failed": lambda node: str(node.failed),
+    "#times the family's median": lambda node: f"{node.ratio:.2f}",
+}
 MOST_NAMES = 5
 MOST_HIDDEN = 10.0
 """Share by which jobs take longer that first lines print."""
@@ -193,7 +226,7 @@ def _blocks(outcome: JobsOutcome, *, listed: bool, pictures: bool = False) -> It
     result = outcome.result
     if result.findings:
         yield Findings(findings=result.findings)
-        yield from first_rows(SLOW_HEAD, [_slow_row(node) for node in result.slow])
+        yield record_table(SLOW, result.slow)
         if named := _named(outcome):
             yield Copy(lines=(f"--exclude={node_list(named)}",))
             cost = f"{len(named)} of {count(len(outcome.table.nodes), 'node')}, which ran {share(_share(outcome))}"
@@ -201,39 +234,12 @@ def _blocks(outcome: JobsOutcome, *, listed: bool, pictures: bool = False) -> It
     if outcome.family:
         yield from _family_lines(outcome.family, _named(outcome))
         yield from distributions(outcome, outcome.family) if pictures else histograms(outcome.family)
-        nodes = [(one.node, str(one.jobs), str(one.failed), f"{one.ratio:.2f}") for one in outcome.family.nodes]
-        yield from first_rows(NODE_HEAD, nodes, BAR)
-    if result.change:
-        rows = [
-            (
-                each.family,
-                each.outcome.value,
-                f"{each.ratio:.2f}",
-                f"{each.low:.2f}–{each.high:.2f}" if math.isfinite(each.high) else f"{each.low:.2f} or more",
-                str(each.days_before),
-                str(each.days_after),
-            )
-            for each in result.change.families
-        ]
-        yield from first_rows(CHANGE_HEAD, rows)
+        yield record_table(NODES, outcome.family.nodes, BAR)
+    yield record_table(CHANGED, result.change.families if result.change else ())
     if listed:
-        yield from first_rows(FAMILY_HEAD, [_family_row(family) for family in result.families])
+        yield record_table(FAMILIES, result.families)
         yield Lines(rows=(("a family", _rule(outcome.patterns)),))
     yield Lines(rows=tuple(_lines(outcome)))
-
-
-def _slow_row(node: SlowNode) -> tuple[str, ...]:
-    return (
-        node.node,
-        f"{node.ratio:.2f}",
-        f"{node.low:.2f}–{node.high:.2f}",
-        f"{node.longer} of {node.families}",
-        str(node.jobs),
-    )
-
-
-def _family_row(family: JobFamily) -> tuple[str, ...]:
-    return family.label, family.partition, str(family.size), str(family.jobs)
 
 
 def _rule(patterns: Sequence[str]) -> str:

@@ -11,12 +11,12 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
 from seatrial.render.finding_text import fitting_sentence
 from seatrial.render.json import filled
-from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
+from seatrial.render.report import Block, Case, Paragraph, Report, judged_report, rows_table
 from seatrial.render.run_plot import RunValue, over_runs
 from seatrial.statistics.change_points import ChangePoint, Piece
 from seatrial.statistics.scan import MOST_AUTOCORRELATION
 
-HEAD = columns("series", "#at", "#95 %", "time", "#before", "#after", "#change", "#95 %", "#p")
+HEAD = ("series", "#at", "#95 %", "time", "#before", "#after", "#change", "#95 %", "#p")
 MOST_NAMES = 5
 LEAST_P = 1e-9
 MOST_DRAWN = 6
@@ -223,7 +223,7 @@ def _percent(ratio: float | None) -> str:
 
 def _blocks(judged: ChangesJudgement) -> Iterator[Block]:
     rows = [_row(one, change) for one in judged.series for change in one.changes]
-    yield from first_rows(HEAD, rows)
+    yield rows_table(HEAD, rows)
     for note in _notes(judged):
         yield Paragraph(text=note)
 

@@ -13,7 +13,7 @@ from seatrial.model.words import count
 from seatrial.render.escape import shorten
 from seatrial.render.json import filled
 from seatrial.render.plots import Bars, plain_bars
-from seatrial.render.report import Align, Block, Column, Paragraph, Report, Table, columns, first_rows
+from seatrial.render.report import Align, Block, Cells, Column, Paragraph, Report, Table, columns, record_table
 
 MOST_ROWS = 24
 MOST_LETTERS = 100
@@ -120,8 +120,8 @@ def limits_report(
         answers=bool(answer),
         exit_code=exit_code,
         payload=lambda: limits_fields(limits, what_if, changed),
-        terminal=lambda _: (*_changes(changed), *_terminal(limits, sources)),
-        page=lambda: (*_changes(changed), *_page(limits, sources)),
+        terminal=lambda _: (record_table(CHANGED, changed), *_terminal(limits, sources)),
+        page=lambda: (record_table(CHANGED, changed), *_page(limits, sources)),
     )
 
 
@@ -132,19 +132,14 @@ def limits_fields(
     return LimitsFields(limits=tuple(map(_entry, limits)), what_if=tuple(what_if), changed=tuple(changed))
 
 
-def _changes(changed: Sequence[ChangedLimit]) -> Iterator[Block]:
-    """Now and then, and what binds then."""
-    rows = tuple(
-        (
-            row.path,
-            units.bandwidth(row.now_bytes_per_s),
-            units.bandwidth(row.limit_bytes_per_s),
-            change_text(row),
-            row.binding or "not known",
-        )
-        for row in changed
-    )
-    yield from first_rows(columns("path", "#now", "#then", "#change", "~set by then"), rows)
+CHANGED: Cells[ChangedLimit] = {
+    "path": lambda row: row.path,
+    "#now": lambda row: units.bandwidth(row.now_bytes_per_s),
+    "#then": lambda row: units.bandwidth(row.limit_bytes_per_s),
+    "#change": change_text,
+    "~set by then": lambda row: row.binding or "not known",
+}
+"""Limits now and then, and what binds then."""
 
 
 def _entry(limit: AnyLimit) -> PathLimit | UnknownLimit | ComputeLimit:

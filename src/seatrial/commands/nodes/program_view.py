@@ -20,14 +20,13 @@ from seatrial.render.fleet.strata_view import strata_report
 from seatrial.render.fleet.view import FleetFields
 from seatrial.render.gpu_node import device_map
 from seatrial.render.json import filled
-from seatrial.render.pair_view import design_note, run_line
-from seatrial.render.report import Block, Case, Findings, Lines, Report, columns, first_rows
+from seatrial.render.pair_view import run_report
+from seatrial.render.report import Block, Case, Cells, Lines, Report, record_table
 from seatrial.rules.gpus import HARDWARE_SLOWDOWNS
 from seatrial.statistics.estimates import median
 
 MOST_DRAWN = 2
 """Named nodes whose devices are drawn."""
-GPU_HEAD = columns("GPU", "#samples", "#hottest, °C", "#clock, GHz", "#power, W", "~clock lowered by")
 
 
 class NodeProgramFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,20 +53,17 @@ def program_report(run: RunInfo, result: ProgramResult, facts: Mapping[str, Node
         Case(name=f"node:{name}", verdict=_alone(result)) for name in sorted(measured) if f"node:{name}" not in judged
     ]
     not_run = [Case(name=f"node:{name}", verdict=Verdict.NOT_RUN, reason=why) for name, why in failed.items()]
-    return Report(
-        word=result.word,
-        sentence=_sentence(result, fleet),
-        exit_code=result.exit_code,
-        run=run,
+    return run_report(
+        run,
+        result,
+        _sentence(result, fleet),
         payload=lambda: filled(
             NodeProgramFields, result, program=result.words, fleet=fleet.payload() if fleet else None
         ),
         terminal=lambda width: _blocks(run, result, fleet, width),
-        page=lambda: _page(run, result, fleet, facts),
-        about=run_line(run),
-        findings=result.findings,
-        facts=facts,
+        page=lambda: (*_blocks(run, result, fleet, 0), *_pictures(result, facts)),
         cases=(*judged.values(), *others, *not_run),
+        facts=facts,
     )
 
 
@@ -107,12 +103,10 @@ def _measured(result: ProgramResult) -> int:
 
 
 def _blocks(run: RunInfo, result: ProgramResult, fleet: Report | None, width: int) -> Iterator[Block]:
-    if result.findings:
-        yield Findings(findings=result.findings)
-        yield from out_of_service(run, result.findings)
+    yield from out_of_service(run, result.findings)
     if fleet:
         yield from fleet.terminal(width)
-    yield from first_rows(GPU_HEAD, [_gpu(gpu) for gpu in sorted(result.gpus, key=_gravity)])
+    yield record_table(GPUS, sorted(result.gpus, key=_gravity))
     yield Lines(rows=tuple(_lines(result)))
 
 
@@ -121,22 +115,21 @@ def _gravity(gpu: LoadedGpu) -> tuple[bool, float]:
     return not HARDWARE_SLOWDOWNS.keys() & gpu.slowdowns.keys(), -(gpu.celsius or 0.0)
 
 
-def _gpu(gpu: LoadedGpu) -> tuple[str, ...]:
+def _clocks(gpu: LoadedGpu) -> str:
     hertz = [each for each in (gpu.hertz, gpu.least_hz) if each is not None]
-    return (
-        f"{gpu.node} {gpu.gpu}",
-        str(gpu.samples),
-        "—" if gpu.celsius is None else f"{gpu.celsius:.0f}",
-        " to ".join(dict.fromkeys(f"{each / 1e9:.2f}" for each in sorted(hertz))) or "—",
-        "—" if gpu.watts is None else f"{gpu.watts:.0f}",
-        ", ".join(f"{name} {share(part)}" for name, part in gpu.slowdowns.items()) or "nothing",
-    )
+    return " to ".join(dict.fromkeys(f"{each / 1e9:.2f}" for each in sorted(hertz))) or "—"
 
 
-def _page(run: RunInfo, result: ProgramResult, fleet: Report | None, facts: Mapping[str, NodeFacts]) -> Iterator[Block]:
-    yield from _blocks(run, result, fleet, 0)
-    yield from _pictures(result, facts)
-    yield from design_note(run)
+GPUS: Cells[LoadedGpu] = {
+    "GPU": lambda gpu: f"{gpu.node} {gpu.gpu}",
+    "#samples": lambda gpu: str(gpu.samples),
+    "#hottest, °C": lambda gpu: "—" if gpu.celsius is None else f"{gpu.celsius:.0f}",
+    "#clock, GHz": _clocks,
+    "#power, W": lambda gpu: "—" if gpu.watts is None else f"{gpu.watts:.0f}",
+    "~clock lowered by": lambda gpu: (
+        ", ".join(f"{name} {share(part)}" for name, part in gpu.slowdowns.items()) or "nothing"
+    ),
+}
 
 
 def _pictures(result: ProgramResult, facts: Mapping[str, NodeFacts]) -> Iterator[Block]:

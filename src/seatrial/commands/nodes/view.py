@@ -25,8 +25,8 @@ from seatrial.render.node_trials import (
     trial_pictures,
     trial_tables,
 )
-from seatrial.render.pair_view import design_note, run_line
-from seatrial.render.report import Block, Case, Findings, Lines, Report
+from seatrial.render.pair_view import run_report
+from seatrial.render.report import Block, Case, Lines, Report
 
 MOST_SMALL = 3
 """Figures of which a terminal draws the distribution: memory comes first."""
@@ -44,20 +44,17 @@ class NodesFields(TrialFields, frozen=True, kw_only=True):
 def nodes_report(run: RunInfo, result: NodesResult, facts: Mapping[str, NodeFacts]) -> Report:
     """The whole report."""
     main = main_figures(result.trials)
-    return Report(
-        word=result.word,
-        sentence=sentence_of(result.findings) or result.reason,
-        exit_code=result.exit_code,
-        run=run,
+    return run_report(
+        run,
+        result,
+        sentence_of(result.findings) or result.reason,
         payload=lambda: filled(
             NodesFields, trial_fields(result.trials), result, past=past_fields(run.past, result.past)
         ),
         terminal=lambda width: (*_blocks(run, result), *_small(result, width)),
-        page=lambda: _page(run, result),
-        about=run_line(run),
-        findings=result.findings,
+        page=lambda: (*_blocks(run, result), *trial_pictures(result.trials, result.findings)),
+        cases=(_case(figures, main[figures.node]) for figures in result.trials.figures),
         facts=facts,
-        cases=tuple(_case(figures, main[figures.node]) for figures in result.trials.figures),
     )
 
 
@@ -67,9 +64,7 @@ def _case(figures: NodeFigures, main: Mapping[Measure, float]) -> Case:
 
 
 def _blocks(run: RunInfo, result: NodesResult) -> Iterator[Block]:
-    if result.findings:
-        yield Findings(findings=result.findings)
-        yield from out_of_service(run, result.findings)
+    yield from out_of_service(run, result.findings)
     yield from trial_tables(result.trials, "Nodes")
     yield Lines(rows=tuple(_lines(result)))
 
@@ -78,12 +73,6 @@ def _small(result: NodesResult, width: int) -> Iterator[Block]:
     """The distributions of the first figures over the nodes, in a terminal with room for them."""
     panels = (panel for block in trial_pictures(result.trials, result.findings) for panel in block.panels)
     yield from islice(small(panels, width), MOST_SMALL)
-
-
-def _page(run: RunInfo, result: NodesResult) -> Iterator[Block]:
-    yield from _blocks(run, result)
-    yield from trial_pictures(result.trials, result.findings)
-    yield from design_note(run)
 
 
 def _lines(result: NodesResult) -> Iterator[tuple[str, str]]:

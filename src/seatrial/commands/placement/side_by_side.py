@@ -12,7 +12,7 @@ from seatrial.model.node_list import node_list
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, natural_sorted
 from seatrial.render.finding_text import sentence_of
-from seatrial.render.report import Block, Report, Table, columns
+from seatrial.render.report import Block, Report, rows_table
 
 MOST_RANKS = 16
 """Differing ranks that a table shows."""
@@ -91,19 +91,14 @@ def _sentence(compared: SideBySide) -> str:
 
 
 def _blocks(compared: SideBySide) -> Iterator[Block]:
-    yield Table(
-        columns=columns("#line", "~launch line", "#ranks", "~ranks per node", "~of each rank", "~wrong with it"),
-        rows=tuple(
-            (str(place), shlex.join(line.line), str(len(line.ranks)), _per_node(line), _masks(line), line.findings)
-            for place, line in enumerate(compared.lines, start=1)
-        ),
+    heads = ("#line", "~launch line", "#ranks", "~ranks per node", "~of each rank", "~wrong with it")
+    lines = (
+        (str(place), shlex.join(line.line), str(len(line.ranks)), _per_node(line), _masks(line), line.findings)
+        for place, line in enumerate(compared.lines, start=1)
     )
-    rows = list(_differences(compared))
-    if rows:
-        heads = ("#rank", *(f"line {place}" for place in range(1, len(compared.lines) + 1)))
-        more = f"and {len(rows) - MOST_RANKS} more; --json has all" if len(rows) > MOST_RANKS else ""
-        title = "Ranks that differ: node and processors"
-        yield Table(title=title, columns=columns(*heads), rows=tuple(rows[:MOST_RANKS]), left_out=more)
+    yield rows_table(heads, lines, None)
+    ranks = ("#rank", *(f"line {place}" for place in range(1, len(compared.lines) + 1)))
+    yield rows_table(ranks, _differences(compared), MOST_RANKS, "Ranks that differ: node and processors")
 
 
 def _differences(compared: SideBySide) -> Iterator[tuple[str, ...]]:

@@ -109,11 +109,9 @@ def placement_fields(run: RunInfo, placement: Placement) -> PlacementFields:
 
 
 def _terminal(placement: Placement, width: int) -> Iterator[Block]:
-    if placement.findings:
-        yield Findings(findings=placement.findings, brief=True)
+    yield Findings(findings=placement.findings, brief=True)
     drawing = tuple(_map_lines(placement, width))
-    if drawing:
-        yield Drawing(lines=drawing)
+    yield Drawing(lines=drawing)
     yield Lines(rows=tuple(lines(placement)))
     if placement.advised_line:
         yield Paragraph(text="Recommended launch line:")
@@ -151,8 +149,7 @@ def _here_document(rankfile: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _page(run: RunInfo, placement: Placement) -> Iterator[Block]:
-    if placement.findings:
-        yield Findings(findings=placement.findings)
+    yield Findings(findings=placement.findings)
     if placement.advised_line:
         text = (*_here_document(_rankfile(placement)), shlex.join(placement.advised_line))
         yield Copy(title="Recommended launch line", lines=text)
@@ -160,11 +157,10 @@ def _page(run: RunInfo, placement: Placement) -> Iterator[Block]:
     for place, gain in enumerate(placement.gains):
         yield _bars(gain, "What was measured" if place == 0 else "")
     yield Lines(title="The launch line", rows=tuple(_line_rows(placement)))
-    if placement.notes:
-        yield Items(title="Caveats", items=placement.notes)
+    yield Items(title="Caveats", items=placement.notes)
     if placement.rows:
         yield _rank_table(placement, None)
-    yield from design_note(run)
+    yield design_note(run)
 
 
 def _core_maps(placement: Placement) -> Iterator[Block]:

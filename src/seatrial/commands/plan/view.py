@@ -15,7 +15,7 @@ from seatrial.model.run_values import MetricTable
 from seatrial.model.units import share
 from seatrial.model.words import count, some
 from seatrial.render.json import MetricName, filled
-from seatrial.render.report import Block, Lines, Report, Table, columns
+from seatrial.render.report import Block, Cells, Lines, Report, record_table
 
 ALL_RUNS = ".."
 """Every closed run of the archive."""
@@ -84,6 +84,18 @@ class PlanFields(msgspec.Struct, frozen=True, kw_only=True):
     needs: tuple[PlanNeed, ...]
 
 
+NEEDS: Cells[Need] = {
+    "metric": lambda need: need.metric.name,
+    "claim": lambda need: (
+        f"{need.metric.together} together changed" if need.claim is Claim.EVERYTHING else need.claim.value
+    ),
+    "#one run varies by": lambda need: f"{need.deviation * 100:.2g} %",
+    "#runs before and after": lambda need: str(need.runs or UNKNOWN),
+    "#more runs": lambda need: str(need.more_runs or UNKNOWN),
+    "#node-hours": lambda need: "" if need.node_hours is None else f"{need.node_hours:.3g}",
+}
+
+
 def plan_report(plan: ComparisonPlan) -> Report:
     """How many runs each claim needs. Without enough runs to know how much they vary it is incomplete."""
     return Report(
@@ -120,8 +132,7 @@ def _blocks(plan: ComparisonPlan) -> Iterable[Block]:
     if not plan.enough_known:
         yield Lines(rows=(("from", names or "no run"),))
         return
-    head = columns("metric", "claim", "#one run varies by", "#runs before and after", "#more runs", "#node-hours")
-    yield Table(columns=head, rows=tuple(map(_row, plan.needs)))
+    yield record_table(NEEDS, plan.needs, None)
     hours = (
         "how long one takes is unknown"
         if plan.node_hours_a_run is None
@@ -133,15 +144,4 @@ def _blocks(plan: ComparisonPlan) -> Iterable[Block]:
             ("more runs", "are those after the change, if the runs of the archive are the ones before it"),
             ("any one", "of the nodes: tested for all of them, so that 1 % of such comparisons name a wrong one"),
         )
-    )
-
-
-def _row(need: Need) -> tuple[str, ...]:
-    return (
-        need.metric.name,
-        f"{need.metric.together} together changed" if need.claim is Claim.EVERYTHING else need.claim.value,
-        f"{need.deviation * 100:.2g} %",
-        str(need.runs or UNKNOWN),
-        str(need.more_runs or UNKNOWN),
-        "" if need.node_hours is None else f"{need.node_hours:.3g}",
     )

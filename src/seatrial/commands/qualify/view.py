@@ -11,11 +11,17 @@ from seatrial.model.qualification import Coverage, NodeScore, QualifySlice
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
 from seatrial.render.node_map import MapNode, node_map
-from seatrial.render.report import Block, Gauge, Lines, PageLink, Report, first_rows
-from seatrial.render.report import columns as heads
+from seatrial.render.report import Block, Cells, Gauge, Lines, PageLink, Report, record_table
 
 MOST_NAMED = 3
-HEAD = heads("node", "state", "#score", "#slices", "~last finding", "run")
+NAMED: Cells[NodeScore] = {
+    "node": lambda node: node.node,
+    "state": lambda node: "bad" if node.bad else "suspected",
+    "#score": lambda node: f"{node.score:.1f}",
+    "#slices": lambda node: str(node.findings),
+    "~last finding": lambda node: node.text,
+    "run": lambda node: node.run,
+}
 
 
 class QualifyFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,11 +97,7 @@ def _answer(bad: Sequence[NodeScore], suspects: Sequence[NodeScore], covered: Co
 
 
 def _blocks(named: Sequence[NodeScore], fields: QualifyFields) -> Iterator[Block]:
-    rows = [
-        (node.node, "bad" if node.bad else "suspected", f"{node.score:.1f}", str(node.findings), node.text, node.run)
-        for node in named
-    ]
-    yield from first_rows(HEAD, rows)
+    yield record_table(NAMED, named)
     covered, unread = fields.coverage, fields.unread
     lines = [
         ("slice", _slice_text(fields.slice)),
@@ -109,7 +111,7 @@ def _blocks(named: Sequence[NodeScore], fields: QualifyFields) -> Iterator[Block
         ("out of service", node_list(fields.out_of_service) if fields.out_of_service else ""),
         ("unread", f"{count(unread, 'run')}; `seatrial runs list` says why" if unread else ""),
     ]
-    yield Lines(rows=tuple((label, text) for label, text in lines if text))
+    yield Lines(rows=tuple(lines))
 
 
 def _slice_text(taken: QualifySlice) -> str:

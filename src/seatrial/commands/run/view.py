@@ -30,7 +30,19 @@ from seatrial.render.benchmark_output import (
 from seatrial.render.json import filled
 from seatrial.render.pair_view import limit_text, run_line
 from seatrial.render.plots import Bar, Bars
-from seatrial.render.report import Block, Case, Copy, Findings, Items, Lines, Paragraph, Report, Table, columns
+from seatrial.render.report import (
+    Block,
+    Case,
+    Copy,
+    Findings,
+    Items,
+    Lines,
+    Paragraph,
+    Report,
+    Table,
+    columns,
+    rows_table,
+)
 
 MOST_PHASES, MOST_NODES, MOST_CHANGES = 16, 32, 8
 WIDEST = 95.0
@@ -293,8 +305,7 @@ def _blocks(run: RunInfo, result: RunResult) -> Iterator[Block]:
     if result.failure and last is not None:
         yield from _last_words(last)
     yield Lines(title="Run", rows=tuple(_rows(run, result)))
-    if result.machine:
-        yield Findings(title="The nodes", findings=result.machine, brief=True)
+    yield Findings(title="The nodes", findings=result.machine, brief=True)
 
 
 def _rows(run: RunInfo, result: RunResult) -> Iterator[tuple[str, str]]:
@@ -322,21 +333,13 @@ def _page(run: RunInfo, result: RunResult) -> Iterator[Block]:
     yield from itertools.chain(*(reversed(blocks) if result.findings or result.failure else blocks))
     if not result.failure:
         yield from output_pictures(result.benchmark, result.output, result.limits)
-    if result.ranks:
-        rows = tuple(
-            (node, str(number), ",".join(map(str, rank.cpus)))
-            for node, ranks in result.ranks.items()
-            for number, rank in enumerate(ranks)
-        )
-        left = len(rows) - MOST_RANKS
-        yield Table(
-            title="Placement of ranks",
-            columns=columns("node", "#rank of the node", "processors"),
-            rows=rows[:MOST_RANKS],
-            left_out=f"{count(left, 'more rank')} {verb(left)} in the JSON report." if left > 0 else "",
-        )
+    rows = (
+        (node, str(number), ",".join(map(str, rank.cpus)))
+        for node, ranks in result.ranks.items()
+        for number, rank in enumerate(ranks)
+    )
+    yield rows_table(("node", "#rank of the node", "processors"), rows, MOST_RANKS, "Placement of ranks")
     yield Copy(title="Commands", lines=tuple(shlex.join(step.argv) for step in result.steps))
     if result.plan and result.plan.notes:
         yield Items(title="How the inputs were chosen", items=result.plan.notes)
-    if run.reason:
-        yield Paragraph(text=run.reason, aside=True)
+    yield Paragraph(text=run.reason, aside=True)

@@ -12,7 +12,7 @@ from seatrial.model.run import RunInfo, run_kind
 from seatrial.model.units import bandwidth, duration, size
 from seatrial.model.words import count
 from seatrial.render.escape import clean
-from seatrial.render.report import Block, Copy, Lines, Paragraph, Report, Table, columns
+from seatrial.render.report import Block, Cells, Copy, Lines, Paragraph, Report, Table, columns, record_table
 
 GAP = 2
 """Blanks between columns."""
@@ -86,10 +86,7 @@ def _list_blocks(rows: Sequence[RunRow], nothing: str, width: int) -> Iterator[B
             rows=tuple((row.run, row.started) for row in ahead[:MOST_SHOWN]),
         )
     damaged = [row for row in rows if row.problem]
-    if damaged:
-        yield Lines(
-            title=f"{count(len(damaged), 'damaged run')}:", rows=tuple((row.run, row.problem) for row in damaged)
-        )
+    yield Lines(title=f"{count(len(damaged), 'damaged run')}:", rows=tuple((row.run, row.problem) for row in damaged))
 
 
 def _two_lines_each(cells: Sequence[tuple[str, ...]]) -> Iterator[Block]:
@@ -114,7 +111,15 @@ def _ending(row: RunRow) -> str:
     return row.state + (f" on {row.host} since {row.since}" if row.host else "")
 
 
-KERNEL_HEADS = columns("phase", "kernel", "#message", "#pairs", "#samples", "#one-way latency", "#bandwidth")
+KERNELS: Cells[KernelRow] = {
+    "phase": lambda row: row.phase,
+    "kernel": lambda row: row.kernel,
+    "#message": lambda row: size(row.message_bytes),
+    "#pairs": lambda row: str(row.ordered_pairs),
+    "#samples": lambda row: str(row.samples),
+    "#one-way latency": lambda row: "" if row.latency_s is None else duration(row.latency_s),
+    "#bandwidth": lambda row: "" if row.bandwidth_bytes_per_s is None else bandwidth(row.bandwidth_bytes_per_s),
+}
 
 
 def show_report(
@@ -154,21 +159,8 @@ def _show_blocks(info: RunInfo, kernels: Sequence[KernelRow], damage: Sequence[s
         ("remark", info.reason),
         ("problem", problem),
     )
-    yield Lines(rows=tuple(row for row in rows if row[1]), indent=0)
-    if kernels:
-        yield Table(columns=KERNEL_HEADS, rows=tuple(_kernel_cells(row) for row in kernels))
-
-
-def _kernel_cells(row: KernelRow) -> tuple[str, ...]:
-    return (
-        row.phase,
-        row.kernel,
-        size(row.message_bytes),
-        str(row.ordered_pairs),
-        str(row.samples),
-        "" if row.latency_s is None else duration(row.latency_s),
-        "" if row.bandwidth_bytes_per_s is None else bandwidth(row.bandwidth_bytes_per_s),
-    )
+    yield Lines(rows=rows, indent=0)
+    yield record_table(KERNELS, kernels, None)
 
 
 def waiting_report(run: str, state: str) -> Report:

@@ -12,12 +12,12 @@ from seatrial.commands.scale.series import Planned
 from seatrial.model.measurement import Estimate
 from seatrial.model.node_list import node_list
 from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
-from seatrial.model.words import count, verb
+from seatrial.model.words import count
 from seatrial.render.curves import FEWEST_SIZES, overlaid
 from seatrial.render.escape import shorten
 from seatrial.render.json import filled
 from seatrial.render.plots import Plot
-from seatrial.render.report import Block, Items, Lines, Paragraph, Report, Table, columns
+from seatrial.render.report import Block, Items, Lines, Paragraph, Report, Table, columns, rows_table
 
 MOST_ROWS = 40
 
@@ -55,8 +55,7 @@ class SeriesPreview(msgspec.Struct, frozen=True, kw_only=True):
 
 def series_blocks(series: ScaleSeries) -> Iterator[Block]:
     """What could not be run, and where the runs are."""
-    if series.left:
-        yield Items(title="Not measured", items=series.left)
+    yield Items(title="Not measured", items=series.left)
     earlier = sum(run.earlier for run in series.runs)
     before = f", {earlier} of them earlier" if earlier else ""
     rows = [
@@ -72,21 +71,16 @@ def preview_report(name: str, planned: Sequence[Planned], node_hours: float) -> 
 
     def blocks(_: int = 0) -> Iterator[Block]:
         yield Lines(rows=(("series", name), ("runs", count(len(planned), "run")), ("takes", takes)))
-        left = len(planned) - MOST_ROWS
-        yield Table(
-            title="Runs in order",
-            columns=columns("run", "nodes", "#ranks", "#work"),
-            rows=tuple(
-                (
-                    item.name(name),
-                    node_list(item.place.nodes) or "this machine",
-                    str(item.place.ranks or "all cores"),
-                    f"{item.grown:g}",
-                )
-                for item in planned[:MOST_ROWS]
-            ),
-            left_out=f"{count(left, 'more run')} {verb(left)} in the JSON report." if left > 0 else "",
+        rows = (
+            (
+                item.name(name),
+                node_list(item.place.nodes) or "this machine",
+                str(item.place.ranks or "all cores"),
+                f"{item.grown:g}",
+            )
+            for item in planned
         )
+        yield rows_table(("run", "nodes", "#ranks", "#work"), rows, MOST_ROWS, "Runs in order")
 
     return Report(
         kind="dry-run",
@@ -169,8 +163,7 @@ def beside_blocks(both: CurveComparison) -> Iterator[Block]:
     sentences = [f"Only {name} has {', '.join(f'{size:g}' for size in sizes)} {over}." for name, sizes in both.only]
     if not repeated:
         sentences.append("Single runs have no interval: repeat them to know whether a difference is one.")
-    if sentences:
-        yield Items(items=tuple(sentences))
+    yield Items(items=tuple(sentences))
 
 
 def _interval(pair: Pair) -> str:

@@ -195,8 +195,7 @@ def _curve_fields(item: JudgedCurve) -> ScalingCurve:
 def _blocks(
     judged: Sequence[JudgedCurve], findings: Sequence[Finding], width: int, both: CurveComparison | None, *, drawn: bool
 ) -> Iterator[Block]:
-    if findings:
-        yield Findings(findings=tuple(findings), brief=len(findings) > MOST_NAMES)
+    yield Findings(findings=tuple(findings), brief=len(findings) > MOST_NAMES)
     if both is not None:
         yield from beside_blocks(both)
     if drawn and len(judged) < COLOURS:

@@ -120,8 +120,7 @@ def _blocks(fields: SiteNodeFields, pages: Mapping[str, str], nodes: Mapping[str
     if fields.facts is not None and (devices := device_map(fields.facts, aside)) is not None:
         yield devices
         yield devices.table
-    if rows := tuple(_condition(standing)):
-        yield Lines(title="Clocks and heat before the last run", rows=rows)
+    yield Lines(title="Clocks and heat before the last run", rows=tuple(_condition(standing)))
 
 
 def _best(fields: SiteNodeFields) -> float | None:

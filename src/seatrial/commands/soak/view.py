@@ -12,12 +12,8 @@ from seatrial.model.verdict import Verdict
 from seatrial.render.finding_text import out_of_service, sentence_of
 from seatrial.render.json import filled
 from seatrial.render.node_trials import TrialFields, main_figures, trial_fields, trial_pictures, trial_tables
-from seatrial.render.pair_view import design_note, run_line
-from seatrial.render.report import Block, Case, Findings, Lines, Report, columns, first_rows
-
-HEAD = columns(
-    "node", "#cycles", "#last, s", "#wrong bytes", "#throttled", "#hottest, °C", "#clock, GHz", "~became worse"
-)
+from seatrial.render.pair_view import run_report
+from seatrial.render.report import Block, Case, Cells, Lines, Report, record_table
 
 
 class SoakFields(TrialFields, frozen=True, kw_only=True):
@@ -32,18 +28,15 @@ class SoakFields(TrialFields, frozen=True, kw_only=True):
 def soak_report(run: RunInfo, result: SoakResult, facts: Mapping[str, NodeFacts]) -> Report:
     """The whole report."""
     main = main_figures(result.trials)
-    return Report(
-        word=result.word,
-        sentence=sentence_of(result.findings) or result.reason,
-        exit_code=result.exit_code,
-        run=run,
+    return run_report(
+        run,
+        result,
+        sentence_of(result.findings) or result.reason,
         payload=lambda: filled(SoakFields, trial_fields(result.trials), result, soak=result.nodes),
         terminal=lambda _: _blocks(run, result),
-        page=lambda: _page(run, result),
-        about=run_line(run),
-        findings=result.findings,
+        page=lambda: (*_blocks(run, result), *trial_pictures(result.trials, result.findings)),
+        cases=(_case(node, result, main.get(node.node, {})) for node in result.nodes),
         facts=facts,
-        cases=tuple(_case(node, result, main.get(node.node, {})) for node in result.nodes),
     )
 
 
@@ -54,31 +47,10 @@ def _case(node: NodeSoak, result: SoakResult, main: Mapping[Measure, float]) -> 
 
 
 def _blocks(run: RunInfo, result: SoakResult) -> Iterator[Block]:
-    if result.findings:
-        yield Findings(findings=result.findings)
-        yield from out_of_service(run, result.findings)
-    yield from first_rows(HEAD, [_row(node) for node in result.nodes])
+    yield from out_of_service(run, result.findings)
+    yield record_table(SOAKED, result.nodes)
     yield from trial_tables(result.trials, "Medians over all cycles")
     yield Lines(rows=tuple(_lines(result)))
-
-
-def _page(run: RunInfo, result: SoakResult) -> Iterator[Block]:
-    yield from _blocks(run, result)
-    yield from trial_pictures(result.trials, result.findings)
-    yield from design_note(run)
-
-
-def _row(node: NodeSoak) -> tuple[str, ...]:
-    return (
-        node.node,
-        str(node.cycles),
-        f"{node.last_s:.0f}",
-        str(node.wrong_bytes),
-        "—" if node.throttles is None else str(node.throttles),
-        "—" if node.celsius is None else f"{node.celsius:.0f}",
-        _clock(node),
-        "; ".join(change_text(decline) for decline in node.declines) or "nothing",
-    )
 
 
 def _clock(node: NodeSoak) -> str:
@@ -87,6 +59,18 @@ def _clock(node: NodeSoak) -> str:
         return "—"
     first, last = f"{node.first_hz / 1e9:.2f}", f"{node.last_hz / 1e9:.2f}"
     return first if first == last else f"{first} → {last}"
+
+
+SOAKED: Cells[NodeSoak] = {
+    "node": lambda node: node.node,
+    "#cycles": lambda node: str(node.cycles),
+    "#last, s": lambda node: f"{node.last_s:.0f}",
+    "#wrong bytes": lambda node: str(node.wrong_bytes),
+    "#throttled": lambda node: "—" if node.throttles is None else str(node.throttles),
+    "#hottest, °C": lambda node: "—" if node.celsius is None else f"{node.celsius:.0f}",
+    "#clock, GHz": _clock,
+    "~became worse": lambda node: "; ".join(map(change_text, node.declines)) or "nothing",
+}
 
 
 def _lines(result: SoakResult) -> Iterator[tuple[str, str]]:

@@ -13,13 +13,12 @@ from seatrial.model.node_list import node_list
 from seatrial.model.verdict import GOOD, Verdict, worst
 from seatrial.model.words import count, some
 from seatrial.render.node_map import MapNode, node_map
-from seatrial.render.report import Block, Gauge, Lines, PageLink, Report, first_rows
-from seatrial.render.report import columns as heads
+from seatrial.render.report import Block, Gauge, Lines, PageLink, Report, rows_table
 
 MOST_FAULTS = 5
 MOST_NAMED = 3
 SPANS = ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute"))
-HEAD = heads("node", "verdict", "~open", "since", "run")
+HEAD = ("node", "verdict", "~open", "since", "run")
 
 
 class StatusFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,13 +117,12 @@ def _blocks(
     at: datetime,
     gate: GateTally | None,
 ) -> Iterator[Block]:
-    if faulty:
-        rows = [
-            (node.node, fault.fault.verdict.value, fault.fault.text, ago(fault.since, at), fault.run)
-            for node in faulty
-            for fault in node.faults
-        ]
-        yield from first_rows(HEAD, rows, MOST_FAULTS)
+    rows = (
+        (node.node, fault.fault.verdict.value, fault.fault.text, ago(fault.since, at), fault.run)
+        for node in faulty
+        for fault in node.faults
+    )
+    yield rows_table(HEAD, rows, MOST_FAULTS)
     by_verdict = Counter(node.verdict for node in nodes)
     lines = [("nodes", ", ".join(f"{number} {verdict.value}" for verdict, number in by_verdict.most_common()))]
     if nodes:
@@ -135,7 +133,7 @@ def _blocks(
     if gate:
         lines.append(("gate", ", ".join(f"{word} on {number}" for word, number in gate.nodes.items() if number)))
     lines.append(("next", _next(faulty, undecided, nodes)))
-    yield Lines(rows=tuple((label, text) for label, text in lines if text))
+    yield Lines(rows=tuple(lines))
 
 
 def _next(faulty: Sequence[NodeStanding], undecided: Sequence[NodeStanding], nodes: Sequence[NodeStanding]) -> str:

@@ -16,11 +16,14 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.json import filled
 from seatrial.render.plots import plain_bars
-from seatrial.render.report import Block, Copy, Paragraph, Report, columns, first_rows, judged_report
+from seatrial.render.report import Block, Cells, Copy, Paragraph, Report, judged_report, record_table, rows_table
 
-SUSPECTS = columns("~possible fault", "#probability")
-EXCHANGES = columns("~next", "#information, bits", "#parts moved")
-STEPS = columns("#step", "run", "place", "~parts", "result")
+SUSPECTS: Cells[Weighed] = {
+    "~possible fault": lambda weighed: fault_text(weighed.hypothesis),
+    "#probability": lambda weighed: _sure(weighed.probability),
+}
+EXCHANGES = ("~next", "#information, bits", "#parts moved")
+STEPS = ("#step", "run", "place", "~parts", "result")
 MOST_EXCHANGES = 3
 LEAST_SHOWN = 0.01
 MOST_DRAWN = 20
@@ -159,14 +162,11 @@ def _bars(judged: SwapJudgement) -> Iterator[Block]:
 
 def _blocks(judged: SwapJudgement) -> Iterator[Block]:
     yield from _next(judged)
-    shown = [one for one in judged.weighed if one.probability >= LEAST_SHOWN]
-    yield from first_rows(SUSPECTS, [(fault_text(one.hypothesis), _sure(one.probability)) for one in shown])
-    if judged.prospects:
-        rows = [_exchange_row(judged.history, one) for one in judged.exchanges[:MOST_EXCHANGES]]
-        yield from first_rows(EXCHANGES, rows)
-    yield from first_rows(
-        STEPS, [row for place, step in enumerate(judged.history.steps, 1) for row in _rows(judged, place, step)]
-    )
+    yield record_table(SUSPECTS, (one for one in judged.weighed if one.probability >= LEAST_SHOWN))
+    shown = judged.exchanges[:MOST_EXCHANGES] if judged.prospects else ()
+    yield rows_table(EXCHANGES, [_exchange_row(judged.history, exchange) for exchange in shown])
+    steps = enumerate(judged.history.steps, 1)
+    yield rows_table(STEPS, (row for place, step in steps for row in _rows(judged, place, step)))
     yield Paragraph(
         text=f"A measurement misses a fault in {share(judged.history.miss_rate)} of cases and is bad without one in "
         f"{share(judged.history.false_alarm_rate)}. Probabilities assume one fault, and the same risk for each part.",

@@ -28,13 +28,13 @@ from seatrial.render.fleet.view import (
     taken,
 )
 from seatrial.render.json import filled
-from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
+from seatrial.render.report import Block, Case, Paragraph, Report, judged_report, rows_table
 from seatrial.statistics.fleets import FEWEST_RUNS
 
-NAMED = columns("node", "verdict", "#loss", "under", "#runs")
+NAMED = ("node", "verdict", "#loss", "under", "#runs")
 MOST_DRAWN = 8
 """Conditions whose nodes are drawn."""
-CONDITIONS = columns("condition", "#nodes", "#median", "#lowest", "", "#would show")
+CONDITIONS = ("condition", "#nodes", "#median", "#lowest", "", "#would show")
 
 
 def strata_report(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> Report:
@@ -238,13 +238,12 @@ def _blocks(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> Iterat
         (each.subject, each.verdict.value, share(each.loss), some(each.where, 2) or _everywhere(judged), str(each.runs))
         for each in order
     ]
-    yield from first_rows(NAMED, rows)
+    yield rows_table(NAMED, rows)
     if len(judged.strata) > 1:
-        yield from first_rows(CONDITIONS, [_row(stratum) for stratum in judged.strata])
+        yield rows_table(CONDITIONS, [_row(stratum) for stratum in judged.strata])
     for note in _notes(judged):
         yield Paragraph(text=note)
-    if text := suspects_text(judged.suspects):
-        yield Paragraph(text=text)
+    yield Paragraph(text=suspects_text(judged.suspects))
     for text, files in by_text((file, taken(table)) for file, table in tables.items()).items():
         if text:
             yield Paragraph(text=f"{some(files, MOST_NAMES)}: {text}")

@@ -16,11 +16,19 @@ from seatrial.model.words import by_text, count, some, verb
 from seatrial.render.distribution import Distribution, Reference, of_verdicts, small
 from seatrial.render.finding_text import fitting_sentence
 from seatrial.render.json import filled
-from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
+from seatrial.render.report import Block, Case, Cells, Paragraph, Report, judged_report, record_table
 from seatrial.statistics.estimates import FEWEST_ALIKE
 from seatrial.statistics.fleets import FEWEST_RUNS, FleetResult, NodeRuns
 
-HEAD = columns("node", "verdict", "#median", "#loss", "#worst run", "#bad runs", "#runs")
+NODES: Cells[NodeRuns] = {
+    "node": lambda node: node.node,
+    "verdict": lambda node: node_verdict(node).value,
+    "#median": lambda node: prefixed(node.median),
+    "#loss": lambda node: share(node.loss),
+    "#worst run": lambda node: share(node.worst_run_loss),
+    "#bad runs": lambda node: str(len(node.bad_runs)),
+    "#runs": lambda node: str(len(node.values)),
+}
 MOST_NAMES, MOST_LISTED = 5, 40
 FEWEST_DRAWN = 2
 """Nodes that have a distribution."""
@@ -318,12 +326,11 @@ def _blocks(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Iterato
         for node in sorted(judged.result.nodes if judged.result else (), key=lambda node: -node.loss)
         if judged.verdict is Verdict.INCONCLUSIVE and node not in unhealthy
     ]
-    yield from first_rows(HEAD, tuple(map(_row, (*unhealthy, *rest))))
+    yield record_table(NODES, (*unhealthy, *rest))
     if judged.result:
         for note in _notes(judged, judged.result):
             yield Paragraph(text=note)
-    if text := suspects_text(judged.suspects):
-        yield Paragraph(text=text)
+    yield Paragraph(text=suspects_text(judged.suspects))
     if len(judged.unmeasured) > 1 and judged.result:
         yield Paragraph(text=f"Without a value: {some(judged.unmeasured, MOST_LISTED)}.")
     if judged.without_facts:
@@ -340,18 +347,6 @@ def taken(table: FleetTable) -> str:
     left = f"{count(gaps, 'value')} {verb(gaps)} missing, of {of}." if gaps else ""
     files = f"Left out: {'; '.join(table.left_out[:MOST_NAMES])}." if table.left_out else ""
     return " ".join(filter(None, (table.roles.text, left, files)))
-
-
-def _row(node: NodeRuns) -> tuple[str, ...]:
-    return (
-        node.node,
-        node_verdict(node).value,
-        prefixed(node.median),
-        share(node.loss),
-        share(node.worst_run_loss),
-        str(len(node.bad_runs)),
-        str(len(node.values)),
-    )
 
 
 def ahead_note(judged: FleetJudgement, text: str = "") -> str:

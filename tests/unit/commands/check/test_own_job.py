@@ -80,12 +80,6 @@ def test_a_bad_machine_is_named_with_a_text_for_a_ticket() -> None:
     assert "to do" not in ticket
 
 
-def test_an_unsafe_name_of_a_step_does_not_reach_the_terminal() -> None:
-    step = JobStep(number="0", name="\x1b[31mapp", nodes="n1")
-    recorded = in_job(Cluster(nodes=names(4), parts=slow_part("node", "n3", 0.6)), steps=(step,))
-    assert "\x1b" not in check_text(recorded.info, judge(recorded), recorded.facts)
-
-
 def test_ranks_that_share_a_core_are_the_jobs_fault_and_not_the_machines() -> None:
     recorded = in_job(ranks=ranks_on("n1", (0,), (0,)), steps=(STEP,))
     judgement = judge(recorded)

@@ -71,20 +71,6 @@ def test_many_differences_are_cut_and_many_values_too() -> None:
     assert "and 2 more differences in the JSON report" in as_text(drift_of(facts, many, (), (), ()))
 
 
-@pytest.mark.parametrize("width", [40, 72, 120])
-def test_no_line_is_wider_than_it_may_be(width: int) -> None:
-    facts = cluster(12, n7=node("n7", kernel="x" * 300), n9=node("n9", hcas=()))
-    text = as_text(drift_of(facts, drift(facts), changes(facts, cluster(12)), (), (FINDING,)), width=width)
-    assert max(map(len, text.splitlines())) <= width
-
-
-def test_text_from_outside_is_harmless() -> None:
-    facts = cluster(4, n2=node("n2", kernel="\x1b[31mred\x1b[0m"))
-    text = as_text(drift_of(facts, drift(facts), (), (), ()))
-    assert "\x1b" not in text
-    assert "red" in text
-
-
 def test_the_json_has_all_of_it_in_base_units() -> None:
     facts = cluster(4, n2=node("n2", memory_bytes=2**30))
     whole = frame(as_json_text(drift_of(facts, drift(facts), findings=(FINDING,))))

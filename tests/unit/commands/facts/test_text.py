@@ -18,7 +18,7 @@ from seatrial.node.node import parse_facts
 from seatrial.render.device_map import DeviceMap
 from seatrial.render.node_names import few, folded
 from seatrial.render.text import as_text
-from tests.support.fact_places import EXAMPLE, values
+from tests.support.fact_places import values
 from tests.support.facts_examples import (
     CARD,
     device,
@@ -115,21 +115,6 @@ def test_the_full_list_has_common_rows_once_and_the_others_by_value() -> None:
     facts = {name: msgspec.structs.replace(big_node(), hostname=name) for name in ("n1", "n2", "n3")}
     facts["n3"] = msgspec.structs.replace(facts["n3"], settings=KernelFacts(sysctls={"vm.swappiness": "60"}))
     check_page("facts-of-three", facts_text(facts, width=120))
-
-
-@pytest.mark.parametrize("width", [40, 60, 100, 200])
-def test_no_line_is_wider_than_it_may_be(width: int) -> None:
-    text = facts_text({"n1": big_node(), "n2": EXAMPLE}, width=width)
-    assert max(map(len, text.splitlines())) <= width
-    assert all(line == line.rstrip() for line in text.splitlines())
-
-
-def test_text_from_outside_is_harmless() -> None:
-    evil = NodeFacts(hostname="n1", complete=True, kernel="\x1b[31mred\x1b[0m\n[bold]", absent={"\x07": "\x9b2J"})
-    text = facts_text({"n\x1b[2J1": evil}, colour=False)
-    assert not any(character in text for character in "\x1b\x07\x9b")
-    assert "red [bold]" in text
-    assert "\x1b[1m" in facts_text({"n1": evil}, colour=True)
 
 
 @pytest.mark.parametrize("path", sorted(RECORDED.glob("*.facts")), ids=lambda path: path.stem)

@@ -6,8 +6,6 @@ import re
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.commands.limits.view import limits_report
 from seatrial.limits.node import node_limits
@@ -18,10 +16,8 @@ from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit
 from seatrial.render.html import as_html
 from tests.support.golden import check_page
 from tests.support.limits_examples import device, hca, intel, port
-from tests.support.paths import ROOT
 from tests.support.reports import limits_json_text, limits_text
 
-DOC = ROOT / "docs" / "limits.md"
 EVIL = "\x1b[31mred\x1b]0;title\x07\n<script>"
 
 
@@ -97,12 +93,6 @@ def test_pages() -> None:
     check_page("limits-sources", limits_text(examples(), width=100, sources=True))
 
 
-@pytest.mark.parametrize("width", [40, 60, 100, 200])
-def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    for sources in (False, True):
-        assert max(map(len, limits_text(examples(), width=width, sources=sources).splitlines())) <= width
-
-
 def test_colour_only_when_asked_for_and_escapes_from_outside_never() -> None:
     limit = made_up(term(EVIL, 1e9), gate=1e9, unknown=(EVIL,), path=EVIL)
     assert "\x1b" not in limits_text([limit, NoLimit(path=EVIL, reason=EVIL)])
@@ -130,22 +120,8 @@ def test_json_text_is_strict() -> None:
     assert text.endswith("}\n")
 
 
-def test_every_field_is_documented() -> None:
-    documented = DOC.read_text()
-    for entry in json.loads(limits_json_text(examples()))["data"]["limits"]:
-        for name in (*entry, *(entry.get("terms") or [{}])[0]):
-            assert f"`{name}`" in documented, name
-
-
 def test_flops() -> None:
     assert units.flops(2.867e12) == "2.87 Tflop/s"
     assert units.flops(33.6e9) == "33.6 Gflop/s"
     assert units.flops(1.2e15) == "1.20 Pflop/s"
     assert units.flops(None) == "unknown"
-
-
-@given(st.text(), st.floats(0, 1e13), st.integers(1, 200))
-def test_whatever_a_name_holds_the_text_keeps_its_width(name: str, rate: float, width: int) -> None:
-    text = limits_text([made_up(term(name, rate), term("bus", 2e9), gate=rate, path="n1>n2")], width=width)
-    assert text.startswith("n1>n2")
-    assert "\x1b" not in text

@@ -15,18 +15,18 @@ from seatrial.model.run import RunInfo
 from seatrial.node.processor_sets import numbers
 from seatrial.render.curves import overlaid
 from seatrial.render.json import filled
-from seatrial.render.pair_view import PairOutcome, design_note, limit_fields, limit_text, pair_report
+from seatrial.render.pair_view import PairOutcome, limit_fields, limit_text, pair_report
 from seatrial.render.plots import Plot, characters
-from seatrial.render.report import Block, Drawing, Findings, Lines, Paragraph, Report, Table, columns
+from seatrial.render.report import Block, Drawing, Paragraph, Report, Table, columns, rows_table
 from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Break, Interval, Segment, Segmentation
 
 Row = tuple[str, ...]
-PIECES_HEAD = columns("#from", "#to", "#start-up", "#95 %", "#rate", "#95 %", "#error")
-POINTS_HEAD = columns(
+PIECES_HEAD = ("#from", "#to", "#start-up", "#95 %", "#rate", "#95 %", "#error")
+POINTS_HEAD = (
     *("#size", "#median latency", "#range", "#mean latency", "#range", "#P99 latency"),
     *("#median bandwidth", "#range", "#mean bandwidth"),
 )
-TOOLS_HEAD = columns("#size", "#median", "#mean", "#P99", "#median bw", "#mean bw")
+TOOLS_HEAD = ("#size", "#median", "#mean", "#P99", "#median bw", "#mean bw")
 TOOLS_TITLE = "To compare: osu_latency, IMB PingPong and osu_bw print the mean; osu_latency -z also P50 and P99"
 MOST_COLUMNS = 100
 NOT_POSITIVE = "none"
@@ -78,8 +78,9 @@ def curve_report(run: RunInfo, curve: LinkCurve) -> Report:
         curve,
         f"{plateau}{curve.reason}",
         payload=lambda: filled(CurveFields, curve, run, limit_fields(curve.limit), latency=latency),
+        rows=summary(curve),
+        page=lambda: _page(curve),
         terminal=lambda width: _terminal(curve, min(width, MOST_COLUMNS)),
-        page=lambda: _page(run, curve),
     )
 
 
@@ -98,9 +99,6 @@ def _break(gap: Break) -> SizeBreak:
 
 
 def _terminal(curve: LinkCurve, width: int) -> Iterator[Block]:
-    if curve.findings:
-        yield Findings(findings=curve.findings)
-    yield Lines(rows=tuple(summary(curve)))
     switches = [float(one.first_bytes) for one in curve.latency.switches] if curve.latency else []
     for what in ("latency", "bandwidth"):
         plot = plot_of(curve.points, what.capitalize(), switches)
@@ -109,24 +107,19 @@ def _terminal(curve: LinkCurve, width: int) -> Iterator[Block]:
             yield Drawing(lines=tuple(((line, ""),) for line in characters(plot, width)), tight=True)
     if rows := tuple(tool_rows(curve)):
         yield Paragraph(text=TOOLS_TITLE)
-        yield Table(columns=TOOLS_HEAD, rows=rows, tight=True)
+        yield Table(columns=columns(*TOOLS_HEAD), rows=rows, tight=True)
     if found := tuple(pieces(curve)):
         yield Paragraph(text="The latency in straight pieces, start-up + size / rate")
-        yield Table(columns=PIECES_HEAD, rows=found, tight=True)
+        yield Table(columns=columns(*PIECES_HEAD), rows=found, tight=True)
 
 
-def _page(run: RunInfo, curve: LinkCurve) -> Iterator[Block]:
-    if curve.findings:
-        yield Findings(findings=curve.findings)
-    yield Lines(title="What was found", rows=tuple(summary(curve)))
+def _page(curve: LinkCurve) -> Iterator[Block]:
     switches = [one.at_bytes for one in curve.latency.switches] if curve.latency else []
     yield from filter(None, (plot_of(curve.points, "Latency", switches),))
     yield from filter(None, (plot_of(curve.points, "Bandwidth", switches, limit=curve.limit),))
-    if found := tuple(pieces(curve)):
-        yield Table(title="The latency in straight pieces", columns=PIECES_HEAD, rows=found)
+    yield rows_table(PIECES_HEAD, pieces(curve), None, "The latency in straight pieces")
     if curve.points:
         yield points_table(curve.points, f"All sizes. {TOOLS_TITLE}")
-    yield from design_note(run)
 
 
 def plot_of(
@@ -303,7 +296,7 @@ def _rate(bytes_per_s: float) -> str:
 
 def points_table(points: Sequence[CurvePoint], title: str) -> Table:
     """One row a size."""
-    return Table(title=title, columns=POINTS_HEAD, rows=tuple(map(_point_row, points)))
+    return rows_table(POINTS_HEAD, map(_point_row, points), None, title)
 
 
 def _point_row(point: CurvePoint) -> Row:

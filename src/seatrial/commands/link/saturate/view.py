@@ -12,14 +12,13 @@ from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 from seatrial.render.curves import runs_text
 from seatrial.render.json import filled
-from seatrial.render.pair_view import PairOutcome, design_note, limit_fields, limit_text, pair_report
+from seatrial.render.pair_view import PairOutcome, limit_fields, limit_text, pair_report
 from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
-from seatrial.render.report import Block, Findings, Lines, Report, Table, columns
+from seatrial.render.report import Block, Cells, Report, record_table, rows_table
 from seatrial.statistics.max_rate import MaxRate
 from seatrial.statistics.segments import Interval
 
-HEAD = columns("#size", "#ranks at once", "#bandwidth", "#range")
-LATENCY_HEAD = columns("#ranks at once", "#latency", "#range", "#messages/s")
+LATENCY_HEAD = ("#ranks at once", "#latency", "#range", "#messages/s")
 
 
 class SaturationFields(PairOutcome, frozen=True, kw_only=True):
@@ -51,8 +50,8 @@ def saturation_report(run: RunInfo, saturation: Saturation) -> Report:
                 (one.statement for one in saturation.findings if one.kind is FindingKind.PORT_NEEDS_RANKS), ""
             ),
         ),
-        terminal=lambda _: _terminal(saturation),
-        page=lambda: _page(run, saturation),
+        rows=summary(saturation),
+        page=lambda: _page(saturation),
     )
 
 
@@ -67,22 +66,12 @@ def _most(saturation: Saturation) -> str:
     return f"{count(needed, 'rank')} {verb} the port, {units.bandwidth(by_ranks[needed])}{single}; "
 
 
-def _terminal(saturation: Saturation) -> Iterator[Block]:
-    if saturation.findings:
-        yield Findings(findings=saturation.findings)
-    yield Lines(rows=tuple(summary(saturation)))
-
-
-def _page(run: RunInfo, saturation: Saturation) -> Iterator[Block]:
-    if saturation.findings:
-        yield Findings(findings=saturation.findings)
-    yield Lines(title="What was found", rows=tuple(summary(saturation)))
+def _page(saturation: Saturation) -> Iterator[Block]:
     if saturation.by_size:
         yield bandwidth_plot(saturation)
-        yield Table(title="All sizes", columns=HEAD, rows=tuple(map(_row, saturation.by_size)))
-    if latencies := tuple(_latencies(saturation)):
-        yield Table(title="Small messages while all of these ranks communicate", columns=LATENCY_HEAD, rows=latencies)
-    yield from design_note(run)
+        yield record_table(SIZES, saturation.by_size, None, "All sizes")
+    title = "Small messages while all of these ranks communicate"
+    yield rows_table(LATENCY_HEAD, _latencies(saturation), None, title)
 
 
 def summary(saturation: Saturation) -> Iterator[tuple[str, str]]:
@@ -181,10 +170,16 @@ def _point(one: AtSize) -> Point:
     )
 
 
-def _row(one: AtSize) -> tuple[str, ...]:
-    value = one.bandwidth_bytes_per_s
-    spread = units.ends(value.value, value.low, value.high, units.BANDWIDTH) if value.runs > 1 else ""
-    return units.size(one.message_bytes), str(one.ranks), units.bandwidth(value.value), spread
+def _range(value: Estimate, metric: str) -> str:
+    return units.ends(value.value, value.low, value.high, metric) if value.runs > 1 else ""
+
+
+SIZES: Cells[AtSize] = {
+    "#size": lambda at_size: units.size(at_size.message_bytes),
+    "#ranks at once": lambda at_size: str(at_size.ranks),
+    "#bandwidth": lambda at_size: units.bandwidth(at_size.bandwidth_bytes_per_s.value),
+    "#range": lambda at_size: _range(at_size.bandwidth_bytes_per_s, units.BANDWIDTH),
+}
 
 
 def _latencies(saturation: Saturation) -> Iterator[tuple[str, ...]]:

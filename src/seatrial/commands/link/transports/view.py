@@ -27,7 +27,7 @@ from seatrial.render.pair_view import (
     pair_case,
     run_line,
 )
-from seatrial.render.report import Block, Findings, Items, Lines, Paragraph, Report, Table, columns
+from seatrial.render.report import Block, Findings, Items, Lines, Paragraph, Report, rows_table
 
 LEAST_SPAN = 2.0
 """An axis reaches at least from half the default's time to twice as long."""
@@ -130,8 +130,7 @@ def headline(transports: Transports | TransportsByRail) -> str:
 
 
 def _terminal(transports: Transports | TransportsByRail) -> Iterator[Block]:
-    if transports.findings:
-        yield Findings(findings=transports.findings)
+    yield Findings(findings=transports.findings)
     if not isinstance(transports, TransportsByRail):
         yield Lines(rows=tuple(carried_lines(transports)))
         yield Lines(rows=tuple(_variants(transports.effects, transports.rail)))
@@ -146,14 +145,12 @@ def _terminal(transports: Transports | TransportsByRail) -> Iterator[Block]:
 
 def _page(run: RunInfo, transports: Transports | TransportsByRail) -> Iterator[Block]:
     parts = transports.rails if isinstance(transports, TransportsByRail) else (transports,)
-    if transports.findings:
-        yield Findings(findings=transports.findings)
+    yield Findings(findings=transports.findings)
     for part in parts:
         yield from _page_part(part)
     yield Lines(title="What there is", rows=tuple(surroundings(parts[0])))
-    if notes := notes_of(transports):
-        yield Items(title="Caveats", items=notes)
-    yield from design_note(run)
+    yield Items(title="Caveats", items=notes_of(transports))
+    yield design_note(run)
 
 
 def _page_part(transports: Transports) -> Iterator[Block]:
@@ -173,7 +170,7 @@ def _page_part(transports: Transports) -> Iterator[Block]:
             _factors("Time of 4 MiB messages", BANDWIDTH_MATTERS, [(one, one.bandwidth_times) for one in effects]),
         ),
     )
-    yield Table(columns=columns("setting", "~what was measured"), rows=tuple(_variants(effects, transports.rail)))
+    yield rows_table(("setting", "~what was measured"), _variants(effects, transports.rail), None)
 
 
 def _factors(title: str, matters: float, rows: Sequence[tuple[Effect, Estimate | None]]) -> Factors:

@@ -15,11 +15,11 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.render.json import filled
-from seatrial.render.pair_view import PairOutcome, PathLimitFields, design_note, limit_fields, limit_text, pair_report
+from seatrial.render.pair_view import PairOutcome, PathLimitFields, limit_fields, limit_text, pair_report
 from seatrial.render.plots import Plot
-from seatrial.render.report import Block, Findings, Lines, Report, Table, columns
+from seatrial.render.report import Block, Report, rows_table
 
-HEAD = columns("over", "#latency", "#plateau", "#of its limit", "verdict")
+HEAD = ("over", "#latency", "#plateau", "#of its limit", "verdict")
 
 
 class RailCurveFields(PathLimitFields, frozen=True, kw_only=True):
@@ -55,27 +55,18 @@ def rails_report(run: RunInfo, comparison: RailComparison) -> Report:
             run,
             curves=[filled(RailCurveFields, curve, limit_fields(curve.limit)) for curve in comparison.curves],
         ),
-        terminal=lambda _: (*_findings(comparison), Lines(rows=tuple(summary(comparison)))),
-        page=lambda: _page(run, comparison),
+        rows=summary(comparison),
+        page=lambda: _page(comparison),
     )
 
 
-def _findings(comparison: RailComparison) -> Iterator[Findings]:
-    if comparison.findings:
-        yield Findings(findings=comparison.findings)
-
-
-def _page(run: RunInfo, comparison: RailComparison) -> Iterator[Block]:
-    yield from _findings(comparison)
-    yield Lines(title="What was found", rows=tuple(summary(comparison)))
+def _page(comparison: RailComparison) -> Iterator[Block]:
     if (plot := _plot(comparison)) is not None:
         yield plot
-    if rows := tuple(table(comparison)):
-        yield Table(title="The rails", columns=HEAD, rows=rows)
+    yield rows_table(HEAD, table(comparison), None, "The rails")
     for curve in comparison.curves:
         if curve.points:
             yield points_table(curve.points, f"All sizes, {curve.variant}")
-    yield from design_note(run)
 
 
 def _plot(comparison: RailComparison) -> Plot | None:
