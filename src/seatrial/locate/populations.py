@@ -5,14 +5,12 @@ import numpy as np
 
 from seatrial.locate.additive import BLOCK, AdditiveFit
 from seatrial.model.pair_table import Flags, Reals
-from seatrial.statistics.estimates import array_median, robust_scale
+from seatrial.statistics.estimates import GROUP_SHARE, array_median, two_groups
 
 UPPER = 0.8
 """A node's pace is this quantile of its cells: of a good node up to four partners in five may be slow."""
-APART = 6.0
-"""The two paces lie at least this many of their own scatters apart."""
-LEAST_SHARE = 1 / 3
-"""If a smaller share of the nodes is slow, the others are plainly the majority, and the slow ones are named."""
+FEWEST_FASTER = 2
+"""One node that is faster than all others is a population of none."""
 FEWEST = 6
 """Nodes below which nothing is called a population."""
 
@@ -37,19 +35,12 @@ def split(y: Reals, least_gap: float) -> Split | None:
         return None
     order = measured[np.argsort(pace[measured], kind="stable")]
     ordered = pace[order]
-    first, last = int(np.ceil(LEAST_SHARE * count)), count - 2
-    steps = np.diff(ordered)[first - 1 : last]
-    if not steps.size:
-        return None
-    cut = first + int(np.argmax(steps))
-    below, above = ordered[:cut], ordered[cut:]
-    gap = array_median(above) - array_median(below)
-    scatter = max(robust_scale(below), robust_scale(above))
-    if gap < least_gap or gap < APART * scatter or steps.max() < gap / 2:
+    cut = two_groups(ordered, least_gap, lower=int(np.ceil(GROUP_SHARE * count)), upper=FEWEST_FASTER)
+    if not cut:
         return None
     slower = np.zeros(len(y), dtype=np.bool_)
     slower[order[:cut]] = True
-    return Split(slower=slower, gap=gap)
+    return Split(slower=slower, gap=array_median(ordered[cut:]) - array_median(ordered[:cut]))
 
 
 def levelled(y: Reals, populations: Split) -> Reals:
