@@ -4,9 +4,12 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
+import numpy as np
 
 from seatrial.locate.evidence import Pair
+from seatrial.locate.part_cover import Ways, cover
 from seatrial.model.fabric import Component, Wiring
+from seatrial.model.pair_table import Indices
 from seatrial.model.subject import Direction, Subject, SubjectKind, link, node, pair, spine, uplink
 
 BUNDLES = (SubjectKind.UPLINK, SubjectKind.SPINE)
@@ -167,71 +170,33 @@ def pair_suspects(pairs: Collection[Pair]) -> list[PartSuspect]:
 def _cover(
     bad: Mapping[Pair, float], good: Crossings, *, acquit: bool, cleared: Collection[Component] = ()
 ) -> list[Blamed]:
-    paths = {one: tuple(good.fabric.path(*one)) for one in bad}
-    on_bad: dict[Component, set[Pair]] = defaultdict(set)
-    for ends, parts in paths.items():
-        for part in parts:
-            on_bad[part].add(ends)
-    candidates = {
-        part: pairs for part, pairs in on_bad.items() if part not in cleared and not (acquit and good.count(part))
-    }
-    blamed = []
-    left = _Left(bad, paths, candidates, {part: -good.count(part) for part in candidates})
-    for part in _convicted(paths, candidates) if acquit else ():
-        blamed.append(Blamed(frozenset([part]), frozenset(on_bad[part])))
-        left.take([part], on_bad[part])
-    while (chosen := left.most()) is not None:
-        blamed.append(chosen)
-        left.take(chosen.components, chosen.pairs)
-    return blamed
+    pairs = list(bad)
+    paths = [tuple(good.fabric.path(*one)) for one in pairs]
+    crossed = sorted({part for path in paths for part in path}.difference(cleared))
+    parts = [part for part in crossed if not (acquit and good.count(part))]
+    number = {part: place for place, part in enumerate(parts)}
+    entries = [(row, number[part]) for row, path in enumerate(paths) for part in path if part in number]
+    if not entries:
+        return []
+    row, part = np.array(entries).T
+    groups = cover(
+        Ways(row=row, part=part, parts=len(parts)),
+        len(pairs),
+        weight=np.array([bad[one] for one in pairs]),
+        merit=-np.array([good.count(one) for one in parts]),
+        first=_convicted(row, part) if acquit else (),
+    )
+    return [
+        Blamed(frozenset(parts[one] for one in group.parts), frozenset(pairs[one] for one in group.rows.tolist()))
+        for group in groups
+    ]
 
 
-class _Left:
-    """Parts that may still be blamed, each with those of its bad pairs that nothing explains yet."""
-
-    def __init__(
-        self,
-        bad: Mapping[Pair, float],
-        paths: Mapping[Pair, Collection[Component]],
-        candidates: Mapping[Component, Collection[Pair]],
-        merits: Mapping[Component, int],
-    ) -> None:
-        """`merits`: which of two parts comes first that explain as much; larger is first. Weights are whole numbers."""
-        self._bad = bad
-        self._paths = paths
-        self._pairs = {part: set(pairs) for part, pairs in candidates.items()}
-        self._weight = {part: sum(bad[one] for one in pairs) for part, pairs in candidates.items()}
-        self._merits = merits
-
-    def take(self, parts: Collection[Component], explained: Collection[Pair]) -> None:
-        """Leave these parts and pairs out from now on."""
-        for part in parts:
-            del self._pairs[part], self._weight[part]
-        for ends in explained:
-            for part in self._paths[ends]:
-                pairs = self._pairs.get(part)
-                if pairs is not None and ends in pairs:
-                    pairs.remove(ends)
-                    self._weight[part] -= self._bad[ends]
-
-    def most(self) -> Blamed | None:
-        """The parts that explain most, all by the same pairs, and these; None where no part explains anything."""
-        most = max(self._weight.values(), default=0.0)
-        if most <= 0:
-            return None
-        heaviest = [part for part, weight in self._weight.items() if weight == most]
-        merit = max(self._merits[part] for part in heaviest)
-        best = [part for part in heaviest if self._merits[part] == merit]
-        explains = self._pairs[min(best)]
-        return Blamed(frozenset(part for part in best if self._pairs[part] == explains), frozenset(explains))
-
-
-def _convicted(
-    paths: Mapping[Pair, Collection[Component]], candidates: Mapping[Component, Collection[Pair]]
-) -> list[Component]:
+def _convicted(row: Indices, part: Indices) -> list[int]:
     """Parts that are the only one left on some bad pair, those on most bad pairs first."""
-    alone = {tuple(part for part in parts if part in candidates) for parts in paths.values()}
-    return sorted({parts[0] for parts in alone if len(parts) == 1}, key=lambda part: (-len(candidates[part]), part))
+    bad_pairs = np.bincount(part)
+    certain = np.unique(part[np.bincount(row)[row] == 1])
+    return sorted(certain.tolist(), key=lambda one: (-int(bad_pairs[one]), one))
 
 
 def _suspect(group: list[Blamed]) -> PartSuspect:

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.group_test import PartEffect
-from seatrial.locate.part_cover import by_node, dead_parts
+from seatrial.locate.part_cover import dead_parts
 from seatrial.locate.rows import Rows, both_ways
 from seatrial.locate.single_pairs import MOST_LISTED, back_rows, single_pairs
 from seatrial.locate.thresholds import Effects, to_loss
@@ -19,7 +19,7 @@ from seatrial.model.pair_faults import (
     Undecided,
     Unstable,
 )
-from seatrial.model.pair_table import Indices, Reals
+from seatrial.model.pair_table import Indices, Places, Reals
 from seatrial.model.subject import FABRIC, Direction, Subject, node, pair
 
 SHOWN = 12
@@ -119,7 +119,7 @@ def dead_faults(nodes: Sequence[str], metric: str, rows: Rows) -> tuple[tuple[Lo
     dead = dead_parts(rows)
     faults = []
     gone = np.flatnonzero(rows.dead)
-    of_node = [by_node(end[gone], rows.nodes) for end in (rows.source, rows.target)]
+    of_node = [_by_node(end[gone], rows.nodes) for end in (rows.source, rows.target)]
     for number in sorted({*dead.out, *dead.into}):
         sends, receives = number in dead.out, number in dead.into
         way = Direction.BOTH if sends and receives else Direction.OUT if sends else Direction.IN
@@ -140,6 +140,12 @@ def dead_faults(nodes: Sequence[str], metric: str, rows: Rows) -> tuple[tuple[Lo
         way, both = (Direction.OUT, [row]) if other < 0 else (Direction.BOTH, [row, int(dead.pairs[other])])
         faults.append(_dead(subject, metric, way, nodes, rows, np.array([one for one in both if one < given])))
     return tuple(faults), max(len(once) - MOST_LISTED, 0)
+
+
+def _by_node(end: Places, nodes: int) -> tuple[Indices, Indices]:
+    """`order`: places in `end`, by node. `first`: those of node k are order[first[k] : first[k + 1]]."""
+    first = np.concatenate(([0], np.cumsum(np.bincount(end, minlength=nodes))))
+    return np.argsort(end, kind="stable"), first
 
 
 def _dead(

@@ -1,14 +1,12 @@
-"""The fewest parts that explain bad pairs.
+"""The fewest parts that explain bad pairs: one greedy cover for slow, dead, lossy and varying pairs."""
 
-`explain` covers slow pairs: a pair is as good as the worst part that it crosses. `dead_parts` covers pairs that were
-measured and carried nothing.
-"""
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
 
 from seatrial.locate.rows import Rows
-from seatrial.model.pair_table import Indices, Places, Reals
+from seatrial.model.pair_table import Indices, Reals
 
 
 class Ways(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,53 +39,83 @@ def explain(ratio: Reals, ways: Ways, line: float, tolerance: float, *, good: fl
     acquitted = line if good is None else good
     able = bad[ways.row] & (best[ways.part] < acquitted) & (best[ways.part] <= ratio[ways.row] + tolerance)
     places = np.flatnonzero(bad)
-    cover = _Cover(np.searchsorted(places, ways.row[able]), ways.part[able], len(places), ways.parts)
-    blamed = []
-    while (chosen := cover.next()) is not None:
-        alike, rows = chosen
-        blamed.append(Blame(parts=alike, rows=places[rows]))
-    return tuple(blamed)
+    crossed = Ways(row=np.searchsorted(places, ways.row[able]), part=ways.part[able], parts=ways.parts)
+    return tuple(Blame(parts=one.parts, rows=places[one.rows]) for one in cover(crossed, len(places)))
 
 
-class _Cover:
-    """The greedy cover. Every entry (a row and a part that may explain it) is taken out of the counts once."""
+def cover(
+    ways: Ways,
+    rows: int,
+    *,
+    weight: Reals | None = None,
+    merit: Indices | None = None,
+    least: Indices | Reals | int = 1,
+    first: Sequence[int] = (),
+) -> Iterator[Blame]:
+    """Parts chosen one after the other: the one that explains most of the `rows` that nothing explains yet.
 
-    def __init__(self, row: Indices, part: Indices, rows: int, parts: int) -> None:
-        key = np.unique(row.astype(np.int64) * max(parts, 1) + part)
-        row, part = key // max(parts, 1), key % max(parts, 1)
-        self._part_of_entry = part
+    `ways`: which parts may explain which of the rows. `weight`: of each row, whole numbers, 1 by default. `merit`: of
+    two parts that explain as much, the one with the larger merit is chosen. `least`: rows that a part must explain to
+    be chosen. `first`: parts that are chosen before all others, with all their rows. Of parts that are alike in
+    their rows and their merit, all are in one `Blame`.
+    """
+    entries = _Entries(ways, rows, weight)
+    for part in first:
+        every = entries.rows_of(part)
+        entries.take(every)
+        yield Blame(parts=(part,), rows=every)
+    while (most := float(np.max(able := np.where(entries.count >= least, entries.weight, 0), initial=0))) > 0:
+        best = np.flatnonzero(able == most)
+        part = int(best[0 if merit is None else np.argmax(merit[best])])
+        explained = entries.rows_of(part)
+        explained = explained[entries.left[explained]]
+        before = entries.count
+        shared = before - entries.take(explained)
+        alike = (shared == len(explained)) & (before == len(explained))
+        if merit is not None:
+            alike &= merit == merit[part]
+        yield Blame(parts=tuple(np.flatnonzero(alike).tolist()), rows=explained)
+
+
+class _Entries:
+    """Pairs of a row and a part that may explain it. Each is taken out of the sums once."""
+
+    def __init__(self, ways: Ways, rows: int, weight: Reals | None) -> None:
+        key = np.unique(ways.row.astype(np.int64) * max(ways.parts, 1) + ways.part)
+        row, self._part = key // max(ways.parts, 1), key % max(ways.parts, 1)
         self._first = np.searchsorted(row, np.arange(rows + 1))
-        by_part = np.argsort(part, kind="stable")
-        self._row_by_part = row[by_part]
-        self._first_of_part = np.searchsorted(part[by_part], np.arange(parts + 1))
-        self._count = np.bincount(part, minlength=parts)
-        self._left = np.ones(rows, dtype=np.bool_)
+        order = np.argsort(self._part, kind="stable")
+        self._row_by_part = row[order]
+        self._first_of_part = np.searchsorted(self._part[order], np.arange(ways.parts + 1))
+        self._row_weight = np.ones(rows) if weight is None else weight
+        self.count = np.bincount(self._part, minlength=ways.parts)
+        """Rows that are left, by part."""
+        self.weight = np.bincount(self._part, weights=self._row_weight[row], minlength=ways.parts)
+        """The weight of these rows."""
+        self.left = np.ones(rows, dtype=np.bool_)
         """Rows that nothing explains yet."""
 
-    def next(self) -> tuple[tuple[int, ...], Indices] | None:
-        """Parts that explain the most rows that are left, all the same ones, and those rows; None: no part is left."""
-        most = int(self._count.max(initial=0))
-        if most == 0:
-            return None
-        part = int(np.argmax(self._count))
-        rows = self._row_by_part[self._first_of_part[part] : self._first_of_part[part + 1]]
-        rows = rows[self._left[rows]]
+    def rows_of(self, part: int) -> Indices:
+        """All rows that the part may explain, ascending."""
+        return self._row_by_part[self._first_of_part[part] : self._first_of_part[part + 1]]
+
+    def take(self, rows: Indices) -> Indices:
+        """Count these rows as explained; how many are left then, by part."""
+        rows = rows[self.left[rows]]
         first, last = self._first[rows], self._first[rows + 1]
         entries = np.repeat(first - np.concatenate(([0], np.cumsum(last - first)[:-1])), last - first)
-        entries += np.arange(len(entries))
-        explained = np.bincount(self._part_of_entry[entries], minlength=len(self._count))
-        alike = np.flatnonzero((explained == most) & (self._count == most))
-        self._count -= explained
-        self._left[rows] = False
-        return tuple(alike.tolist()), rows
+        parts = self._part[entries + np.arange(len(entries))]
+        weights = np.repeat(self._row_weight[rows], last - first)
+        self.left[rows] = False
+        self.weight = self.weight - np.bincount(parts, weights=weights, minlength=len(self.count))
+        self.count = self.count - np.bincount(parts, minlength=len(self.count))
+        return self.count
 
 
 # Dead nodes and pairs.
 
-MOST_SHARE = 0.5
-"""A node is dead in one direction if more than this share of its pairs in that direction is dead."""
 FEWEST_DEAD = 2
-"""A node is dead in one direction if at least this many of its pairs in that direction are dead."""
+"""A node is dead in one direction if at least this many of its pairs in that direction are dead, and fewer alive."""
 
 
 class DeadParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,44 +127,16 @@ class DeadParts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def dead_parts(rows: Rows) -> DeadParts:
-    """The fewest nodes that explain the dead rows, chosen greedily, and the rows that they leave."""
-    dead = np.flatnonzero(rows.dead)
-    named: tuple[list[int], list[int]] = ([], [])
-    if not len(dead):
-        return DeadParts(out=(), into=(), pairs=dead)
-    ends = (rows.source[dead], rows.target[dead])
-    totals = [np.bincount(end, minlength=rows.nodes) for end in (rows.source, rows.target)]
-    counts = [np.bincount(end, minlength=rows.nodes) for end in ends]
-    of_node = [by_node(end, rows.nodes) for end in ends]
-    left = np.ones(len(dead), dtype=np.bool_)
-    while True:
-        way, node = _worst(counts, totals)
-        if node is None:
-            break
-        named[way].append(node)
-        order, first = of_node[way]
-        explained = order[first[node] : first[node + 1]]
-        explained = explained[left[explained]]
-        left[explained] = False
-        others = np.bincount(ends[1 - way][explained], minlength=rows.nodes)
-        counts[way][node] = 0
-        counts[1 - way] -= others
-        totals[1 - way] -= others
-    return DeadParts(out=tuple(sorted(named[0])), into=tuple(sorted(named[1])), pairs=dead[left])
-
-
-def by_node(end: Places, nodes: int) -> tuple[Indices, Indices]:
-    """`order`: places in `end`, by node. `first`: those of node k are order[first[k] : first[k + 1]]."""
-    first = np.concatenate(([0], np.cumsum(np.bincount(end, minlength=nodes))))
-    return np.argsort(end, kind="stable"), first
-
-
-def _worst(counts: list[Indices], totals: list[Indices]) -> tuple[int, int | None]:
-    """The direction and node with most dead rows, or None where none has enough of them."""
-    best: tuple[int, int, int | None] = (0, 0, None)
-    for way in (0, 1):
-        able = (counts[way] >= FEWEST_DEAD) & (counts[way] > MOST_SHARE * totals[way])
-        if able.any():
-            node = int(np.argmax(np.where(able, counts[way], 0)))
-            best = max(best, (int(counts[way][node]), way, node), key=lambda each: each[0])
-    return best[1], best[2]
+    """The fewest nodes that explain the dead rows, and the rows that they leave."""
+    dead, nodes = np.flatnonzero(rows.dead), rows.nodes
+    ends = np.stack([rows.source[dead], rows.target[dead] + nodes], axis=1).ravel()
+    measured = np.concatenate([np.bincount(end, minlength=nodes) for end in (rows.source, rows.target)])
+    alive = measured - np.bincount(ends, minlength=2 * nodes)
+    ways = Ways(row=np.repeat(np.arange(len(dead)), 2), part=ends, parts=2 * nodes)
+    named = [*cover(ways, len(dead), least=np.maximum(FEWEST_DEAD, alive + 1))]
+    parts = sorted(part for one in named for part in one.parts)
+    return DeadParts(
+        out=tuple(part for part in parts if part < nodes),
+        into=tuple(part - nodes for part in parts if part >= nodes),
+        pairs=np.delete(dead, [row for one in named for row in one.rows.tolist()]),
+    )

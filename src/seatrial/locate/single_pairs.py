@@ -8,6 +8,7 @@ import math
 import msgspec
 import numpy as np
 
+from seatrial.locate.part_cover import Ways, cover
 from seatrial.locate.rows import Rows
 from seatrial.locate.significance import adjusted_p, critical_value
 from seatrial.locate.thresholds import Effects
@@ -226,20 +227,12 @@ def _worst_residuals(rows: Rows, residual: Reals) -> Reals:
 
 def _by_node(rows: Rows, loss: Reals, chosen: Indices, cause: Instability, out: Flags) -> list[Varying]:
     """The chosen rows, those of one node together where they are many."""
-    left = chosen
-    varying: list[Varying] = []
-    if not left.size:
-        return varying
+    touched = np.stack([rows.source[chosen], rows.target[chosen]], axis=1).ravel().astype(np.intp)
+    ways = Ways(row=np.repeat(np.arange(len(chosen)), 2), part=touched, parts=rows.nodes)
     cells = rows.cells * (1 if rows.directed else 2)
-    while left.size:
-        counts = np.bincount(rows.source[left], minlength=rows.nodes)
-        counts += np.bincount(rows.target[left], minlength=rows.nodes)
-        node = int(np.argmax(counts))
-        if counts[node] < max(NODE_PAIRS, NODE_SHARE * cells[node]):
-            break
-        own = (rows.source[left] == node) | (rows.target[left] == node)
-        varying.append(_varying(rows, loss, left[own], cause, out, node, -1))
-        left = left[~own]
+    nodes = [*cover(ways, len(chosen), least=np.maximum(NODE_PAIRS, NODE_SHARE * cells))]
+    varying = [_varying(rows, loss, chosen[one.rows], cause, out, one.parts[0], -1) for one in nodes]
+    left = np.delete(chosen, [row for one in nodes for row in one.rows.tolist()])
     for row in left[np.argsort(loss[left], kind="stable")][:MOST_LISTED].tolist():
         ends = int(rows.source[row]), int(rows.target[row])
         varying.append(_varying(rows, loss, np.array([row]), cause, out, *ends))
