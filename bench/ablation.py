@@ -164,7 +164,7 @@ MECHANISMS = (
     rule("controls below one switch first", "retests.plan_retest", anywhere),
     rule("two populations of nodes", "dense.split", nothing(None), LOCATE),
     rule("nodes cleared by their partners", "dense.cleared_by_partners", lambda _y, judged: judged, LOCATE),
-    rule("uplinks by averages", "dense.slow_uplinks", nothing(Uplinks(slow=(), explained=None)), LOCATE),
+    rule("uplinks by averages", "dense.slow_uplinks", nothing(Uplinks()), LOCATE),
     rule("distances levelled again", "dense.level_again", nothing(False), LOCATE),
 )
 

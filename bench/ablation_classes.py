@@ -57,6 +57,7 @@ def classes() -> Iterator[TrialClass]:
                 conditions=SimulatedConditions(jobs=jobs),
             )
     yield from faulty_fabrics()
+    yield from fast_trunks()
     yield from changing_faults()
 
 
@@ -77,6 +78,24 @@ def faulty_fabrics() -> Iterator[TrialClass]:
     yield TrialClass(name="20, cable lossy", topology="fat-tree:20", faults=("link:0.97,lost=0.02",), routed=True)
     yield TrialClass(name="48, uplink since 0.3 s", topology=tree, faults=("uplink:0.5,since=0.3",))
     yield TrialClass(name="48, uplink comes and goes", topology=tree, faults=("uplink:0.5,period=0.8",))
+
+
+def fast_trunks() -> Iterator[TrialClass]:
+    """Cables between switches that are faster than ports: a single pair is as fast over a slow one."""
+    tree = "fat-tree:32,per-leaf=8,trunk=2"
+    for routed in (False, True):
+        known = f"32, fast trunks, {'routes' if routed else 'leaves'}"
+        yield TrialClass(name=f"{known}, healthy", topology=tree, routed=routed)
+        yield TrialClass(name=f"{known}, uplink", topology=tree, faults=("uplink:0.6",), routed=routed)
+        yield TrialClass(name=f"{known}, cable", topology=tree, faults=("link:0.4",), routed=routed)
+    slow_half = ("uplink:0.6",) * 2
+    yield TrialClass(name="32, fast trunks, half of the uplinks", topology=tree, faults=slow_half)
+    yield TrialClass(name="32, fast trunks, uplink, node", topology=tree, faults=("uplink:0.6", "node:0.7"))
+    many = "fat-tree:96,per-leaf=6,trunk=2"
+    yield TrialClass(name="96, fast trunks, 2 uplinks", topology=many, faults=("uplink:0.6", "uplink:0.7"))
+    jobs = SimulatedConditions(jobs=3)
+    yield TrialClass(name="96, fast trunks, uplink, jobs", topology=many, faults=("uplink:0.6",), conditions=jobs)
+    yield TrialClass(name="32, fast trunks, uplink since 1 s", topology=tree, faults=("uplink:0.3,since=1",))
 
 
 def changing_faults() -> Iterator[TrialClass]:
