@@ -259,6 +259,7 @@ def answer(kind: TrialClass, seed: int) -> Answer:
         specs=tuple(map(parse_fault, kind.faults)),
         random_faults=kind.random_faults,
         routed=kind.routed,
+        design=kind.design,
         conditions=kind.conditions,
     )
     planted = plant(fabric, settings, seed)

@@ -162,7 +162,9 @@ def dead_faults(nodes: Sequence[str], metric: str, rows: Rows) -> tuple[tuple[Lo
         row, other = int(dead.pairs[place]), int(back[place])
         subject = naming.pair(int(rows.source[row]), int(rows.target[row]))
         way, both = (Direction.OUT, [row]) if other < 0 else (Direction.BOTH, [row, int(dead.pairs[other])])
-        faults.append(naming.dead(subject, way, rows.ends(np.array([one for one in both if one < given]))))
+        faults.append(
+            naming.dead(subject, way, rows.ends(np.array([one for one in both if one < given], dtype=np.intp)))
+        )
     return tuple(faults), max(len(once) - MOST_LISTED, 0)
 
 

@@ -87,8 +87,8 @@ NODE_SHARE = 0.15
 RANGE = 1.5
 """The range of two or three repetitions is about this many of their standard deviations."""
 FEWEST_REPEATED = 8
-SMALL = 12.0
-"""The scatter of m values is uncertain itself: 1 + 12 / m times as much is taken for a single one that is out. Found by
+SMALL = 18.0
+"""The scatter of m values is uncertain itself: 1 + 18 / m times as much is taken for a single one that is out. Found by
 simulation, for Student's noise with three degrees of freedom in tables of four to eight nodes."""
 
 

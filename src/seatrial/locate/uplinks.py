@@ -96,7 +96,7 @@ def slow_uplinks(
         else:
             p = float(adjusted_p(np.array([loss / error]), 2 * count, len(log) - 1)[0])
             faults.append(naming.fault(subjects[0], direction, loss, critical * error, p, crossing))
-    return Uplinks(faults=tuple(faults), undecided=tuple(undecided), explained=explained)
+    return Uplinks(faults=tuple(faults), undecided=tuple(undecided), explained=explained if explained.any() else None)
 
 
 def _ways(y: Reals, group: Indices, count: int) -> tuple[Indices, Indices, Reals, Reals]:
