@@ -17,7 +17,7 @@ from seatrial.locate.nodes import (
     direction_of,
     node_effects,
 )
-from seatrial.locate.populations import Split, level_again, level_distances, levelled, split
+from seatrial.locate.populations import Split, level_distances, levelled, split
 from seatrial.locate.rows import Rows, group_numbers, matrix_of
 from seatrial.locate.significance import adjusted_p, resolution
 from seatrial.locate.single_pairs import single_pairs
@@ -64,8 +64,6 @@ def judge_dense(
         level_distances(y, near)
     floor = max(RUN_SCATTER, _resolution(rows))
     node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
-    if near is not None and level_again(y, near, node_fit.fit, node_fit.reference):
-        node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
     usual_error = node_fit.critical * float(np.nanmedian(node_fit.error[BOTH]))
     halves = split(y, max(node_fit.practical, usual_error * SPLIT_ERRORS / 2))
     if halves is not None:

@@ -3,7 +3,7 @@
 import msgspec
 import numpy as np
 
-from seatrial.locate.additive import BLOCK, AdditiveFit
+from seatrial.locate.additive import BLOCK
 from seatrial.model.pair_table import Flags, Reals
 from seatrial.statistics.estimates import GROUP_SHARE, array_median, two_groups
 
@@ -69,9 +69,6 @@ def upper_quantiles(y: Reals) -> Reals:
 
 # Distances: pairs of two distances are brought to one level, so that each can be compared with every other.
 
-CLOSE = 0.1
-"""A step of less than this part of the residual scale changes nothing."""
-
 
 def level_distances(y: Reals, near: Flags) -> None:
     """Lift the far cells of `y[i, j]` by what nodes usually lose from near to far.
@@ -86,17 +83,3 @@ def level_distances(y: Reals, near: Flags) -> None:
     measured = np.concatenate(steps)
     if measured.size:
         y[~near] -= y.dtype.type(np.median(measured))
-
-
-def level_again(y: Reals, near: Flags, fit: AdditiveFit, reference: Flags) -> bool:
-    """Level from the residuals between reference nodes, in which no node counts; True if it changed anything."""
-    cells = np.ix_(reference, reference)
-    residual = y[cells] - np.nan_to_num(fit.out)[reference, None] - np.nan_to_num(fit.into)[reference]
-    measured, close = np.isfinite(residual), near[cells]
-    if not (measured & close).any() or not (measured & ~close).any():
-        return False
-    step = float(np.median(residual[measured & ~close]) - np.median(residual[measured & close]))
-    if abs(step) < CLOSE * fit.scale:
-        return False
-    y[~near] -= y.dtype.type(step)
-    return True
