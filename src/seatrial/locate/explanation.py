@@ -1,15 +1,14 @@
 """The parts of the cluster that explain bad pairs."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
 
 from seatrial.locate.evidence import Pair
-from seatrial.locate.part_cover import Ways, cover
 from seatrial.model.fabric import Component, Wiring
-from seatrial.model.pair_table import Indices
+from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, Subject, SubjectKind, link, node, pair, spine, uplink
 
 BUNDLES = (SubjectKind.UPLINK, SubjectKind.SPINE)
@@ -216,3 +215,90 @@ def nodes_of(suspect: PartSuspect) -> set[str]:
     """Nodes that the suspect is or may be."""
     both = (suspect.subject, *suspect.ambiguous_with)
     return {subject.name for subject in both if subject.kind is SubjectKind.NODE}
+
+
+# One greedy cover for slow, lossy, dead and varying pairs.
+
+
+class Ways(msgspec.Struct, frozen=True, kw_only=True):
+    """What each row crosses: `row[x]` crosses `part[x]`, rows ascending. `parts`: how many parts there are."""
+
+    row: Indices
+    part: Indices
+    parts: int
+
+
+class Blame(msgspec.Struct, frozen=True, kw_only=True):
+    """`parts` that these rows cannot distinguish (one, where they can); `rows` that they explain, ascending."""
+
+    parts: tuple[int, ...]
+    rows: Indices
+
+
+def cover(
+    ways: Ways,
+    rows: int,
+    *,
+    weight: Reals | None = None,
+    merit: Indices | None = None,
+    least: Indices | Reals | int = 1,
+    first: Sequence[int] = (),
+) -> Iterator[Blame]:
+    """Parts chosen one after the other: the one that explains most of the `rows` that nothing explains yet.
+
+    `ways`: which parts may explain which of the rows. `weight`: of each row, whole numbers, 1 by default. `merit`: of
+    two parts that explain as much, the one with the larger merit is chosen. `least`: rows that a part must explain to
+    be chosen. `first`: parts that are chosen before all others, with all their rows. Of parts that are alike in
+    their rows and their merit, all are in one `Blame`.
+    """
+    entries = _Entries(ways, rows, weight)
+    for part in first:
+        every = entries.rows_of(part)
+        entries.take(every)
+        yield Blame(parts=(part,), rows=every)
+    while (most := float(np.max(able := np.where(entries.count >= least, entries.weight, 0), initial=0))) > 0:
+        best = np.flatnonzero(able == most)
+        part = int(best[0 if merit is None else np.argmax(merit[best])])
+        explained = entries.rows_of(part)
+        explained = explained[entries.left[explained]]
+        before = entries.count
+        shared = before - entries.take(explained)
+        alike = (shared == len(explained)) & (before == len(explained))
+        if merit is not None:
+            alike &= merit == merit[part]
+        yield Blame(parts=tuple(np.flatnonzero(alike).tolist()), rows=explained)
+
+
+class _Entries:
+    """Pairs of a row and a part that may explain it. Each is taken out of the sums once."""
+
+    def __init__(self, ways: Ways, rows: int, weight: Reals | None) -> None:
+        key = np.unique(ways.row.astype(np.int64) * max(ways.parts, 1) + ways.part)
+        row, self._part = key // max(ways.parts, 1), key % max(ways.parts, 1)
+        self._first = np.searchsorted(row, np.arange(rows + 1))
+        order = np.argsort(self._part, kind="stable")
+        self._row_by_part = row[order]
+        self._first_of_part = np.searchsorted(self._part[order], np.arange(ways.parts + 1))
+        self._row_weight = np.ones(rows) if weight is None else weight
+        self.count = np.bincount(self._part, minlength=ways.parts)
+        """Rows that are left, by part."""
+        self.weight = np.bincount(self._part, weights=self._row_weight[row], minlength=ways.parts)
+        """The weight of these rows."""
+        self.left = np.ones(rows, dtype=np.bool_)
+        """Rows that nothing explains yet."""
+
+    def rows_of(self, part: int) -> Indices:
+        """All rows that the part may explain, ascending."""
+        return self._row_by_part[self._first_of_part[part] : self._first_of_part[part + 1]]
+
+    def take(self, rows: Indices) -> Indices:
+        """Count these rows as explained; how many are left then, by part."""
+        rows = rows[self.left[rows]]
+        first, last = self._first[rows], self._first[rows + 1]
+        entries = np.repeat(first - np.concatenate(([0], np.cumsum(last - first)[:-1])), last - first)
+        parts = self._part[entries + np.arange(len(entries))]
+        weights = np.repeat(self._row_weight[rows], last - first)
+        self.left[rows] = False
+        self.weight = self.weight - np.bincount(parts, weights=weights, minlength=len(self.count))
+        self.count = self.count - np.bincount(parts, minlength=len(self.count))
+        return self.count

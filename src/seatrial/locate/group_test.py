@@ -7,8 +7,9 @@ from typing import Generic, TypeVar
 import msgspec
 import numpy as np
 
+from seatrial.locate.explanation import Ways
 from seatrial.locate.metric_result import FaultNaming
-from seatrial.locate.part_cover import Ways, explain
+from seatrial.locate.part_cover import explain
 from seatrial.locate.rows import Rows, group_name, group_numbers
 from seatrial.locate.significance import adjusted_p, critical_value, detectable, relative_scale
 from seatrial.locate.thresholds import CLEAR, SCATTERS, Effects

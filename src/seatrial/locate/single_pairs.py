@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from seatrial.locate.explanation import Ways, cover
 from seatrial.locate.metric_result import MOST_LISTED, FaultNaming
-from seatrial.locate.part_cover import Ways, cover
 from seatrial.locate.rows import Rows, back_rows
 from seatrial.locate.significance import adjusted_p, critical_value
 from seatrial.locate.thresholds import Effects

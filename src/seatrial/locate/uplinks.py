@@ -7,9 +7,9 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.evidence import Pair
-from seatrial.locate.explanation import PartSuspect
+from seatrial.locate.explanation import PartSuspect, Ways
 from seatrial.locate.metric_result import FaultNaming
-from seatrial.locate.part_cover import Ways, explain
+from seatrial.locate.part_cover import explain
 from seatrial.locate.rows import group_name, group_numbers
 from seatrial.locate.significance import HALF_NORMAL, adjusted_p, critical_value, relative_scale
 from seatrial.locate.thresholds import BEST_PAIRS, CLEAR, EFFECT, SCATTERS, Effects
