@@ -217,9 +217,6 @@ def nodes_of(suspect: PartSuspect) -> set[str]:
     return {subject.name for subject in both if subject.kind is SubjectKind.NODE}
 
 
-# One greedy cover for slow, lossy, dead and varying pairs.
-
-
 class Ways(msgspec.Struct, frozen=True, kw_only=True):
     """What each row crosses: `row[x]` crosses `part[x]`, rows ascending. `parts`: how many parts there are."""
 

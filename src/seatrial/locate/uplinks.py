@@ -61,8 +61,7 @@ def slow_uplinks(
     if len(sizes) < FEWEST_ALIKE:
         return Uplinks()
     source, target, pace, noise = _ways(y, group, len(sizes))
-    far = source != target
-    if far.sum() < FEWEST_ALIKE:
+    if (far := source != target).sum() < FEWEST_ALIKE:
         return Uplinks()
     log = pace[far] - clearly_better(float(np.sort(pace[far])[-2]), pace[far])
     ratio = np.exp(log)
