@@ -8,7 +8,7 @@ import msgspec
 from seatrial.lab.simulator.disturbances import SimulatedConditions, Starved
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import DeviceKind, FabricMap
-from seatrial.model.settings import CHECK_BUDGET_S
+from seatrial.pairs.survey import DesignChoice
 
 
 class TrialClass(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class TrialClass(msgspec.Struct, frozen=True, kw_only=True):
     lost_members: int = 0
     """Leaves of which one cable to another switch is missing from the map; the check knows leaves only."""
     conditions: SimulatedConditions = SimulatedConditions()
-    budget_s: float = CHECK_BUDGET_S
+    design: str = DesignChoice.SPARSE
 
 
 def classes() -> Iterator[TrialClass]:
@@ -57,6 +57,8 @@ def classes() -> Iterator[TrialClass]:
                 conditions=SimulatedConditions(jobs=jobs),
             )
     yield from faulty_fabrics()
+    yield from fast_trunks()
+    yield from complete_designs()
     yield from changing_faults()
 
 
@@ -77,6 +79,52 @@ def faulty_fabrics() -> Iterator[TrialClass]:
     yield TrialClass(name="20, cable lossy", topology="fat-tree:20", faults=("link:0.97,lost=0.02",), routed=True)
     yield TrialClass(name="48, uplink since 0.3 s", topology=tree, faults=("uplink:0.5,since=0.3",))
     yield TrialClass(name="48, uplink comes and goes", topology=tree, faults=("uplink:0.5,period=0.8",))
+
+
+def fast_trunks() -> Iterator[TrialClass]:
+    """Cables between switches that are faster than ports: a single pair is as fast over a slow one."""
+    tree = "fat-tree:32,per-leaf=8,trunk=2"
+    for routed in (False, True):
+        known = f"32, fast trunks, {'routes' if routed else 'leaves'}"
+        yield TrialClass(name=f"{known}, healthy", topology=tree, routed=routed)
+        yield TrialClass(name=f"{known}, uplink", topology=tree, faults=("uplink:0.6",), routed=routed)
+        yield TrialClass(name=f"{known}, cable", topology=tree, faults=("link:0.4",), routed=routed)
+    slow_half = ("uplink:0.6",) * 2
+    yield TrialClass(name="32, fast trunks, half of the uplinks", topology=tree, faults=slow_half)
+    yield TrialClass(name="32, fast trunks, uplink, node", topology=tree, faults=("uplink:0.6", "node:0.7"))
+    many = "fat-tree:96,per-leaf=6,trunk=2"
+    yield TrialClass(name="96, fast trunks, 2 uplinks", topology=many, faults=("uplink:0.6", "uplink:0.7"))
+    jobs = SimulatedConditions(jobs=3)
+    yield TrialClass(name="96, fast trunks, uplink, jobs", topology=many, faults=("uplink:0.6",), conditions=jobs)
+    yield TrialClass(name="32, fast trunks, uplink since 1 s", topology=tree, faults=("uplink:0.3,since=1",))
+
+
+def complete_designs() -> Iterator[TrialClass]:
+    """All pairs measured, from which averages show what no single pair does."""
+    for noise in (0.001, 0.006):
+        rough = SimulatedConditions(noise=noise)
+        for name, nodes, faults in (
+            ("healthy", 16, ()),
+            ("0.985 left", 16, ("node:0.985",)),
+            ("0.965 left", 16, ("node:0.965",)),
+            ("uplink", 16, ("uplink:0.95",)),
+            ("half of the nodes", 12, ("node:0.8",) * 6),
+            ("half of the uplinks", 16, ("uplink:0.8",) * 2),
+            ("4 nodes, 0.965 left, in", 4, ("node:0.965:in",)),
+        ):
+            yield TrialClass(
+                name=f"complete, noise {noise:g}, {name}",
+                topology=f"fat-tree:{nodes}",
+                faults=faults,
+                conditions=rough,
+                design=DesignChoice.COMPLETE,
+            )
+    slow_parts = ("uplink:0.7", "node:0.8", "pair:0.6")
+    yield TrialClass(name="complete, 3 faults", topology="fat-tree:20", faults=slow_parts, design=DesignChoice.COMPLETE)
+    yield TrialClass(
+        name="complete, routes, 3 faults", topology="fat-tree:20", random_faults=3, routed=True,
+        design=DesignChoice.COMPLETE,
+    )  # fmt: skip
 
 
 def changing_faults() -> Iterator[TrialClass]:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from seatrial.locate.group_test import group_name, group_test
-from seatrial.locate.metric_result import MetricResult, evidence, fault_of, names_of, pair_findings
+from seatrial.locate.group_test import group_test
+from seatrial.locate.metric_result import FaultNaming, MetricResult
 from seatrial.locate.nodes import (
     BOTH,
     FEWEST_CELLS,
@@ -17,15 +17,16 @@ from seatrial.locate.nodes import (
     direction_of,
     node_effects,
 )
-from seatrial.locate.populations import Split, level_again, level_distances, levelled, split
+from seatrial.locate.populations import Split, level_distances, levelled, split
 from seatrial.locate.rows import Rows, group_numbers, matrix_of
 from seatrial.locate.significance import adjusted_p, resolution
+from seatrial.locate.single_pairs import single_pairs
 from seatrial.locate.thresholds import RUN_SCATTER, Effects, to_loss
-from seatrial.locate.uplinks import UplinkEffect, slow_uplinks
+from seatrial.locate.uplinks import slow_uplinks
 from seatrial.model.fabric import Wiring
 from seatrial.model.pair_faults import LocatedFault, Method, Observation, Population, Resolution, Undecided
 from seatrial.model.pair_table import Indices, Reals
-from seatrial.model.subject import Direction, SubjectKind, node, uplink
+from seatrial.model.subject import Direction, SubjectKind, node
 
 SAMPLE = 1 << 18
 """Rows from which the resolution of the numbers is read."""
@@ -52,7 +53,10 @@ def judge_dense(
     group = group_numbers(nodes, groups)
     y = matrix_of(rows)
     if wiring is None:
-        faults, ambiguous = _uplink_findings(nodes, groups, group, y, effects, error_rate, mirrored=mirrored)
+        uplinks = slow_uplinks(nodes, groups, y, effects, error_rate * (1 - NODE_SHARE), mirrored=mirrored)
+        faults, ambiguous = uplinks.faults, uplinks.undecided
+        if uplinks.explained is not None:
+            y[uplinks.explained] = np.nan
     else:
         faults, ambiguous = _cable_findings(nodes, rows, wiring, y, effects, error_rate)
     near = group[:, None] == group if len(groups) > 1 else None
@@ -60,8 +64,6 @@ def judge_dense(
         level_distances(y, near)
     floor = max(RUN_SCATTER, _resolution(rows))
     node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
-    if near is not None and level_again(y, near, node_fit.fit, node_fit.reference):
-        node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
     usual_error = node_fit.critical * float(np.nanmedian(node_fit.error[BOTH]))
     halves = split(y, max(node_fit.practical, usual_error * SPLIT_ERRORS / 2))
     if halves is not None:
@@ -69,13 +71,13 @@ def judge_dense(
         node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
     if mirrored:
         node_fit = cleared_by_partners(y, node_fit)
-    faults += _node_faults(nodes, y, node_fit, metric, mirrored=mirrored)
+    slow_nodes = _node_faults(nodes, y, node_fit, metric, mirrored=mirrored)
     residual = _residuals(y, rows, node_fit)
-    pairs = pair_findings(nodes, rows, residual, node_fit.fit.scale, node_fit.fit.degrees, effects)
+    pairs = single_pairs(nodes, rows, residual, node_fit.fit.scale, node_fit.fit.degrees, effects)
     return MetricResult(
         dense=True,
-        faults=(*dead, *faults, *pairs.faults),
-        ambiguous=tuple(ambiguous),
+        faults=(*dead, *faults, *slow_nodes, *pairs.faults),
+        ambiguous=ambiguous,
         unstable=pairs.unstable,
         unstable_pairs=pairs.unstable_pairs,
         unlisted_pairs=pairs.unlisted_pairs,
@@ -117,114 +119,48 @@ def _resolution(rows: Rows) -> float:
     return resolution(np.exp(rows.log[::step].astype(np.float64))) / math.sqrt(12)
 
 
-def _uplink_findings(
-    nodes: Sequence[str],
-    groups: Sequence[Sequence[str]],
-    group: Indices,
-    y: Reals,
-    effects: Effects,
-    error_rate: float,
-    *,
-    mirrored: bool,
-) -> tuple[list[LocatedFault], list[Undecided]]:
-    """Uplinks; what they explain is taken out of `y`. `mirrored`: each cell of `y` is there twice."""
-    uplinks = slow_uplinks(y, group, effects, error_rate * (1 - NODE_SHARE))
-    if uplinks.explained is not None:
-        y[uplinks.explained] = np.nan
-    faults, ambiguous = [], []
-    for uplink_effect in uplinks.slow:
-        shown = [(a, b) for a, b in _crossing(group, uplink_effect) if a < b or not mirrored]
-        if len(uplink_effect.groups) > 1:
-            subjects = tuple(uplink(group_name(groups[number])) for number in uplink_effect.groups)
-            loss = to_loss(uplink_effect.loss, effects.metric)
-            ambiguous.append(
-                Undecided(subjects=subjects, metric=effects.metric, loss_ratio=loss, evidence=names_of(nodes, shown))
-            )
-            continue
-        faults.append(
-            LocatedFault(
-                subject=uplink(group_name(groups[uplink_effect.groups[0]])),
-                metric=effects.metric,
-                direction=uplink_effect.direction,
-                loss_ratio=to_loss(uplink_effect.loss, effects.metric),
-                low=max(to_loss(uplink_effect.loss - uplink_effect.margin, effects.metric), 0.0),
-                high=to_loss(uplink_effect.loss + uplink_effect.margin, effects.metric),
-                evidence=names_of(nodes, shown),
-                pairs=len(shown),
-                p=uplink_effect.p,
-            )
-        )
-    return faults, ambiguous
-
-
-def _crossing(group: Indices, uplink_effect: UplinkEffect) -> list[tuple[int, int]]:
-    return [
-        (int(source), int(target))
-        for here, there in uplink_effect.ways
-        for source in np.flatnonzero(group == here)
-        for target in np.flatnonzero(group == there)
-    ]
-
-
 def _cable_findings(
     nodes: Sequence[str], rows: Rows, wiring: Wiring, y: Reals, effects: Effects, error_rate: float
-) -> tuple[list[LocatedFault], list[Undecided]]:
+) -> tuple[tuple[LocatedFault, ...], tuple[Undecided, ...]]:
     """Cables by the routes; nodes are left to their row and column effects. What cables explain leaves `y`."""
     tested = group_test(nodes, rows, (), wiring, effects, error_rate * (1 - NODE_SHARE))
-    faults, ambiguous = [], []
-    for part_effect in (*tested.named, *tested.undecided):
-        if all(subject.kind is SubjectKind.NODE for subject in part_effect.subjects) or len(part_effect.rows) < 2:
-            continue
-        source, target = rows.source[part_effect.rows], rows.target[part_effect.rows]
+    named = [one for one in tested.named if one.fault.subject.kind is not SubjectKind.NODE]
+    undecided = [
+        one
+        for one in tested.undecided
+        if len(one.rows) > 1 and any(subject.kind is not SubjectKind.NODE for subject in one.fault.subjects)
+    ]
+    for explained in [*(one.rows for one in named), *(one.rows for one in undecided)]:
+        source, target = rows.ends(explained)
         y[source, target] = np.nan
         if not rows.directed:
             y[target, source] = np.nan
-        if len(part_effect.subjects) == 1:
-            faults.append(fault_of(nodes, rows, part_effect, effects.metric, tested.critical))
-        else:
-            ambiguous.append(
-                Undecided(
-                    subjects=part_effect.subjects,
-                    metric=effects.metric,
-                    loss_ratio=to_loss(part_effect.loss, effects.metric),
-                    evidence=evidence(nodes, rows, part_effect.rows),
-                )
-            )
-    return faults, ambiguous
+    return tuple(one.fault for one in named), tuple(one.fault for one in undecided)
 
 
 def _node_faults(
     nodes: Sequence[str], y: Reals, node_fit: NodeEffects, metric: str, *, mirrored: bool
 ) -> list[LocatedFault]:
     faults = []
-    tests = node_fit.score.size
+    naming, tests = FaultNaming(nodes=nodes, metric=metric), node_fit.score.size
     for place in np.flatnonzero(node_fit.slow.any(axis=0)).tolist():
         way = direction_of(node_fit, place)
         effect, margin = float(node_fit.effect[way, place]), node_fit.critical * float(node_fit.error[way, place])
         score = float(node_fit.score[:, place].max())
         ends = _slowest(y, place, OUT if mirrored else way)
-        faults.append(
-            LocatedFault(
-                subject=node(nodes[place]),
-                metric=metric,
-                direction=DIRECTIONS[way],
-                loss_ratio=to_loss(effect, metric),
-                low=max(to_loss(effect - margin, metric), 0.0),
-                high=to_loss(effect + margin, metric),
-                evidence=names_of(nodes, ends),
-                pairs=len(ends),
-                p=float(adjusted_p(np.array([score]), tests, node_fit.degrees)[0]),
-            )
-        )
+        p = float(adjusted_p(np.array([score]), tests, node_fit.degrees)[0])
+        faults.append(naming.fault(node(nodes[place]), DIRECTIONS[way], effect, margin, p, ends))
     return faults
 
 
-def _slowest(y: Reals, place: int, way: int) -> list[tuple[int, int]]:
+def _slowest(y: Reals, place: int, way: int) -> tuple[Indices, Indices]:
     """The node's own cells in the directions in question, slowest first."""
-    out = [(float(y[place, other]), place, int(other)) for other in np.flatnonzero(np.isfinite(y[place]))]
-    into = [(float(y[other, place]), int(other), place) for other in np.flatnonzero(np.isfinite(y[:, place]))]
-    cells = sorted((out if way != IN else []) + (into if way != OUT else []))
-    return [(source, target) for _, source, target in cells]
+    out = np.flatnonzero(np.isfinite(y[place]) & (way != IN))
+    into = np.flatnonzero(np.isfinite(y[:, place]) & (way != OUT))
+    source = np.concatenate([np.full_like(out, place), into])
+    target = np.concatenate([out, np.full_like(into, place)])
+    order = np.lexsort((target, source, y[source, target]))
+    return source[order], target[order]
 
 
 def _residuals(y: Reals, rows: Rows, node_fit: NodeEffects) -> Reals:

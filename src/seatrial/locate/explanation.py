@@ -1,12 +1,14 @@
 """The parts of the cluster that explain bad pairs."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
+import numpy as np
 
 from seatrial.locate.evidence import Pair
 from seatrial.model.fabric import Component, Wiring
+from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, Subject, SubjectKind, link, node, pair, spine, uplink
 
 BUNDLES = (SubjectKind.UPLINK, SubjectKind.SPINE)
@@ -167,71 +169,33 @@ def pair_suspects(pairs: Collection[Pair]) -> list[PartSuspect]:
 def _cover(
     bad: Mapping[Pair, float], good: Crossings, *, acquit: bool, cleared: Collection[Component] = ()
 ) -> list[Blamed]:
-    paths = {one: tuple(good.fabric.path(*one)) for one in bad}
-    on_bad: dict[Component, set[Pair]] = defaultdict(set)
-    for ends, parts in paths.items():
-        for part in parts:
-            on_bad[part].add(ends)
-    candidates = {
-        part: pairs for part, pairs in on_bad.items() if part not in cleared and not (acquit and good.count(part))
-    }
-    blamed = []
-    left = _Left(bad, paths, candidates, {part: -good.count(part) for part in candidates})
-    for part in _convicted(paths, candidates) if acquit else ():
-        blamed.append(Blamed(frozenset([part]), frozenset(on_bad[part])))
-        left.take([part], on_bad[part])
-    while (chosen := left.most()) is not None:
-        blamed.append(chosen)
-        left.take(chosen.components, chosen.pairs)
-    return blamed
+    pairs = list(bad)
+    paths = [tuple(good.fabric.path(*one)) for one in pairs]
+    crossed = sorted({part for path in paths for part in path}.difference(cleared))
+    parts = [part for part in crossed if not (acquit and good.count(part))]
+    number = {part: place for place, part in enumerate(parts)}
+    entries = [(row, number[part]) for row, path in enumerate(paths) for part in path if part in number]
+    if not entries:
+        return []
+    row, part = np.array(entries).T
+    groups = cover(
+        Ways(row=row, part=part, parts=len(parts)),
+        len(pairs),
+        weight=np.array([bad[one] for one in pairs]),
+        merit=-np.array([good.count(one) for one in parts]),
+        first=_convicted(row, part) if acquit else (),
+    )
+    return [
+        Blamed(frozenset(parts[one] for one in group.parts), frozenset(pairs[one] for one in group.rows.tolist()))
+        for group in groups
+    ]
 
 
-class _Left:
-    """Parts that may still be blamed, each with those of its bad pairs that nothing explains yet."""
-
-    def __init__(
-        self,
-        bad: Mapping[Pair, float],
-        paths: Mapping[Pair, Collection[Component]],
-        candidates: Mapping[Component, Collection[Pair]],
-        merits: Mapping[Component, int],
-    ) -> None:
-        """`merits`: which of two parts comes first that explain as much; larger is first. Weights are whole numbers."""
-        self._bad = bad
-        self._paths = paths
-        self._pairs = {part: set(pairs) for part, pairs in candidates.items()}
-        self._weight = {part: sum(bad[one] for one in pairs) for part, pairs in candidates.items()}
-        self._merits = merits
-
-    def take(self, parts: Collection[Component], explained: Collection[Pair]) -> None:
-        """Leave these parts and pairs out from now on."""
-        for part in parts:
-            del self._pairs[part], self._weight[part]
-        for ends in explained:
-            for part in self._paths[ends]:
-                pairs = self._pairs.get(part)
-                if pairs is not None and ends in pairs:
-                    pairs.remove(ends)
-                    self._weight[part] -= self._bad[ends]
-
-    def most(self) -> Blamed | None:
-        """The parts that explain most, all by the same pairs, and these; None where no part explains anything."""
-        most = max(self._weight.values(), default=0.0)
-        if most <= 0:
-            return None
-        heaviest = [part for part, weight in self._weight.items() if weight == most]
-        merit = max(self._merits[part] for part in heaviest)
-        best = [part for part in heaviest if self._merits[part] == merit]
-        explains = self._pairs[min(best)]
-        return Blamed(frozenset(part for part in best if self._pairs[part] == explains), frozenset(explains))
-
-
-def _convicted(
-    paths: Mapping[Pair, Collection[Component]], candidates: Mapping[Component, Collection[Pair]]
-) -> list[Component]:
+def _convicted(row: Indices, part: Indices) -> list[int]:
     """Parts that are the only one left on some bad pair, those on most bad pairs first."""
-    alone = {tuple(part for part in parts if part in candidates) for parts in paths.values()}
-    return sorted({parts[0] for parts in alone if len(parts) == 1}, key=lambda part: (-len(candidates[part]), part))
+    bad_pairs = np.bincount(part)
+    certain = np.unique(part[np.bincount(row)[row] == 1])
+    return sorted(certain.tolist(), key=lambda one: (-int(bad_pairs[one]), one))
 
 
 def _suspect(group: list[Blamed]) -> PartSuspect:
@@ -251,3 +215,87 @@ def nodes_of(suspect: PartSuspect) -> set[str]:
     """Nodes that the suspect is or may be."""
     both = (suspect.subject, *suspect.ambiguous_with)
     return {subject.name for subject in both if subject.kind is SubjectKind.NODE}
+
+
+class Ways(msgspec.Struct, frozen=True, kw_only=True):
+    """What each row crosses: `row[x]` crosses `part[x]`, rows ascending. `parts`: how many parts there are."""
+
+    row: Indices
+    part: Indices
+    parts: int
+
+
+class Blame(msgspec.Struct, frozen=True, kw_only=True):
+    """`parts` that these rows cannot distinguish (one, where they can); `rows` that they explain, ascending."""
+
+    parts: tuple[int, ...]
+    rows: Indices
+
+
+def cover(
+    ways: Ways,
+    rows: int,
+    *,
+    weight: Reals | None = None,
+    merit: Indices | None = None,
+    least: Indices | Reals | int = 1,
+    first: Sequence[int] = (),
+) -> Iterator[Blame]:
+    """Parts chosen one after the other: the one that explains most of the `rows` that nothing explains yet.
+
+    `ways`: which parts may explain which of the rows. `weight`: of each row, whole numbers, 1 by default. `merit`: of
+    two parts that explain as much, the one with the larger merit is chosen. `least`: rows that a part must explain to
+    be chosen. `first`: parts that are chosen before all others, with all their rows. Of parts that are alike in
+    their rows and their merit, all are in one `Blame`.
+    """
+    entries = _Entries(ways, rows, weight)
+    for part in first:
+        every = entries.rows_of(part)
+        entries.take(every)
+        yield Blame(parts=(part,), rows=every)
+    while (most := float(np.max(able := np.where(entries.count >= least, entries.weight, 0), initial=0))) > 0:
+        best = np.flatnonzero(able == most)
+        part = int(best[0 if merit is None else np.argmax(merit[best])])
+        explained = entries.rows_of(part)
+        explained = explained[entries.left[explained]]
+        before = entries.count
+        shared = before - entries.take(explained)
+        alike = (shared == len(explained)) & (before == len(explained))
+        if merit is not None:
+            alike &= merit == merit[part]
+        yield Blame(parts=tuple(np.flatnonzero(alike).tolist()), rows=explained)
+
+
+class _Entries:
+    """Pairs of a row and a part that may explain it. Each is taken out of the sums once."""
+
+    def __init__(self, ways: Ways, rows: int, weight: Reals | None) -> None:
+        key = np.unique(ways.row.astype(np.int64) * max(ways.parts, 1) + ways.part)
+        row, self._part = key // max(ways.parts, 1), key % max(ways.parts, 1)
+        self._first = np.searchsorted(row, np.arange(rows + 1))
+        order = np.argsort(self._part, kind="stable")
+        self._row_by_part = row[order]
+        self._first_of_part = np.searchsorted(self._part[order], np.arange(ways.parts + 1))
+        self._row_weight = np.ones(rows) if weight is None else weight
+        self.count = np.bincount(self._part, minlength=ways.parts)
+        """Rows that are left, by part."""
+        self.weight = np.bincount(self._part, weights=self._row_weight[row], minlength=ways.parts)
+        """The weight of these rows."""
+        self.left = np.ones(rows, dtype=np.bool_)
+        """Rows that nothing explains yet."""
+
+    def rows_of(self, part: int) -> Indices:
+        """All rows that the part may explain, ascending."""
+        return self._row_by_part[self._first_of_part[part] : self._first_of_part[part + 1]]
+
+    def take(self, rows: Indices) -> Indices:
+        """Count these rows as explained; how many are left then, by part."""
+        rows = rows[self.left[rows]]
+        first, last = self._first[rows], self._first[rows + 1]
+        entries = np.repeat(first - np.concatenate(([0], np.cumsum(last - first)[:-1])), last - first)
+        parts = self._part[entries + np.arange(len(entries))]
+        weights = np.repeat(self._row_weight[rows], last - first)
+        self.left[rows] = False
+        self.weight = self.weight - np.bincount(parts, weights=weights, minlength=len(self.count))
+        self.count = self.count - np.bincount(parts, minlength=len(self.count))
+        return self.count

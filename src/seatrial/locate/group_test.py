@@ -2,16 +2,20 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Generic, TypeVar
 
 import msgspec
 import numpy as np
 
-from seatrial.locate.part_cover import Ways, explain
-from seatrial.locate.rows import Rows, group_numbers
+from seatrial.locate.explanation import Ways
+from seatrial.locate.metric_result import FaultNaming
+from seatrial.locate.part_cover import explain
+from seatrial.locate.rows import Rows, group_name, group_numbers
 from seatrial.locate.significance import adjusted_p, critical_value, detectable, relative_scale
 from seatrial.locate.thresholds import CLEAR, SCATTERS, Effects
 from seatrial.locate.uplinks import clearly_better
 from seatrial.model.fabric import Component, Wiring
+from seatrial.model.pair_faults import LocatedFault, Undecided
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, Subject, SubjectKind, node, uplink
 from seatrial.statistics.estimates import MEDIAN_ERROR, array_median
@@ -29,31 +33,26 @@ TINY = 5
 Part = tuple[Subject, Direction]
 
 
-class PartEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """`subjects`: one that is named, or several (pairs included) that these rows cannot distinguish.
+T = TypeVar("T")
 
-    Losses are log differences, positive for a slow part; `rows` are those that it explains.
-    """
 
-    subjects: tuple[Subject, ...]
-    direction: Direction
-    loss: float
-    error: float
-    p: float
+class Tested(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """A part that is named, or parts that cannot be distinguished, and the rows that these explain."""
+
+    fault: T
     rows: Indices
 
 
 class GroupTest(msgspec.Struct, frozen=True, kw_only=True):
     """`residual[r]`: log of row r over its peers; NaN where a part at fault or under suspicion lies on its way."""
 
-    named: tuple[PartEffect, ...]
-    undecided: tuple[PartEffect, ...]
+    named: tuple[Tested[LocatedFault], ...]
+    undecided: tuple[Tested[Undecided], ...]
     residual: Reals
     scatter: float
     majority: bool
     """False: too many rows are clearly better than the reference, which may be the level of slow nodes."""
     effect: float
-    critical: float
     detectable: float
 
 
@@ -74,7 +73,7 @@ def group_test(
     else:
         parts, ways = _ways(nodes, rows, groups if len(groups) > 2 else ())
     blamed = explain(np.exp(log), ways, 1 - lack, 3 * scatter, good=1 - CLEAR * lack)
-    effects_of: list[PartEffect] = []
+    naming = FaultNaming(nodes=nodes, metric=effects.metric)
     undecided = []
     sure: defaultdict[Subject, dict[Direction, Indices]] = defaultdict(dict)
     for blame in blamed:
@@ -82,42 +81,41 @@ def group_test(
         if len(subjects) == 1 and len(blame.rows) >= FEWEST_ROWS:
             sure[subjects[0]].update({parts[part][1]: blame.rows for part in blame.parts})
         else:
-            undecided.append(_effect(subjects, Direction.BOTH, blame.rows, log, scatter, len(parts)))
+            ends = rows.ends(blame.rows)
+            # A single bad row may be the pair's own fault, too.
+            subjects += (naming.pair(int(ends[0][0]), int(ends[1][0])),) if len(blame.rows) == 1 else ()
+            undecided.append(
+                Tested(fault=naming.undecided(subjects, array_median(-log[blame.rows]), ends), rows=blame.rows)
+            )
+    named, degrees = [], max(len(log) - 1, 1)
+    critical = critical_value(len(parts), degrees, error_rate)
     for subject, directions in sure.items():
         explained = np.unique(np.concatenate(list(directions.values())))
         way = next(iter(directions)) if len(directions) == 1 else Direction.BOTH
-        effects_of.append(_effect((subject,), way, explained, log, scatter, len(parts)))
+        loss, error = _loss(-log[explained], scatter)
+        p = float(adjusted_p(np.array([loss / error]), len(parts), degrees)[0])
+        fault = naming.fault(subject, way, loss, critical * error, p, rows.ends(explained))
+        named.append(Tested(fault=fault, rows=explained))
     guilty = np.zeros(ways.parts, dtype=np.bool_)
     guilty[[part for blame in blamed for part in blame.parts]] = True
     residual = log.copy()
     residual[ways.row[guilty[ways.part]]] = np.nan
     return GroupTest(
-        named=tuple(effects_of),
+        named=tuple(named),
         undecided=tuple(undecided),
         residual=residual,
         scatter=scatter,
         majority=bool(np.mean(log > np.log1p(lack)) <= MOST_BETTER),
         effect=effects.chosen(scatter),
-        critical=critical_value(max(len(parts), 1), max(len(log) - 1, 1), error_rate),
         detectable=detectable(-float(np.log1p(-min(lack, 0.999))), scatter),
     )
 
 
-def _effect(
-    subjects: tuple[Subject, ...],
-    direction: Direction,
-    rows: Indices,
-    log: Reals,
-    scatter: float,
-    parts: int,
-) -> PartEffect:
-    losses = -log[rows]
+def _loss(losses: Reals, scatter: float) -> tuple[float, float]:
+    """The median of the losses of a part's rows, and its standard error."""
     alive = losses[np.isfinite(losses)]
     own = relative_scale(np.exp(-alive)) if len(alive) > 2 else scatter
-    error = MEDIAN_ERROR * max(scatter, own) / float(np.sqrt(len(rows)))
-    loss = array_median(losses)
-    p = float(adjusted_p(np.array([min(loss / error, 1e6)]), parts, max(len(log) - 1, 1))[0])
-    return PartEffect(subjects=subjects, direction=direction, loss=loss, error=error, p=p, rows=rows)
+    return array_median(losses), MEDIAN_ERROR * max(scatter, own) / float(np.sqrt(len(losses)))
 
 
 def _over_peers(rows: Rows, group: Indices) -> Reals:
@@ -197,8 +195,3 @@ def _wired_ways(nodes: Sequence[str], rows: Rows, wiring: Wiring) -> tuple[list[
     row = np.repeat(np.arange(len(pairs)), [len(each) for each in crossed])
     part = np.array([one for each in crossed for one in each], dtype=np.intp)
     return parts, Ways(row=row, part=part, parts=len(parts))
-
-
-def group_name(members: Sequence[str]) -> str:
-    """What an uplink is called when only the nodes below it are known."""
-    return f"group of {members[0]}"

@@ -3,16 +3,14 @@
 import msgspec
 import numpy as np
 
-from seatrial.locate.additive import BLOCK, AdditiveFit
+from seatrial.locate.additive import BLOCK
 from seatrial.model.pair_table import Flags, Reals
-from seatrial.statistics.estimates import array_median, robust_scale
+from seatrial.statistics.estimates import GROUP_SHARE, array_median, two_groups
 
 UPPER = 0.8
 """A node's pace is this quantile of its cells: of a good node up to four partners in five may be slow."""
-APART = 6.0
-"""The two paces lie at least this many of their own scatters apart."""
-LEAST_SHARE = 1 / 3
-"""If a smaller share of the nodes is slow, the others are plainly the majority, and the slow ones are named."""
+FEWEST_FASTER = 2
+"""One node that is faster than all others is a population of none."""
 FEWEST = 6
 """Nodes below which nothing is called a population."""
 
@@ -37,19 +35,12 @@ def split(y: Reals, least_gap: float) -> Split | None:
         return None
     order = measured[np.argsort(pace[measured], kind="stable")]
     ordered = pace[order]
-    first, last = int(np.ceil(LEAST_SHARE * count)), count - 2
-    steps = np.diff(ordered)[first - 1 : last]
-    if not steps.size:
-        return None
-    cut = first + int(np.argmax(steps))
-    below, above = ordered[:cut], ordered[cut:]
-    gap = array_median(above) - array_median(below)
-    scatter = max(robust_scale(below), robust_scale(above))
-    if gap < least_gap or gap < APART * scatter or steps.max() < gap / 2:
+    cut = two_groups(ordered, least_gap, lower=int(np.ceil(GROUP_SHARE * count)), upper=FEWEST_FASTER)
+    if not cut:
         return None
     slower = np.zeros(len(y), dtype=np.bool_)
     slower[order[:cut]] = True
-    return Split(slower=slower, gap=gap)
+    return Split(slower=slower, gap=array_median(ordered[cut:]) - array_median(ordered[:cut]))
 
 
 def levelled(y: Reals, populations: Split) -> Reals:
@@ -78,9 +69,6 @@ def upper_quantiles(y: Reals) -> Reals:
 
 # Distances: pairs of two distances are brought to one level, so that each can be compared with every other.
 
-CLOSE = 0.1
-"""A step of less than this part of the residual scale changes nothing."""
-
 
 def level_distances(y: Reals, near: Flags) -> None:
     """Lift the far cells of `y[i, j]` by what nodes usually lose from near to far.
@@ -95,17 +83,3 @@ def level_distances(y: Reals, near: Flags) -> None:
     measured = np.concatenate(steps)
     if measured.size:
         y[~near] -= y.dtype.type(np.median(measured))
-
-
-def level_again(y: Reals, near: Flags, fit: AdditiveFit, reference: Flags) -> bool:
-    """Level from the residuals between reference nodes, in which no node counts; True if it changed anything."""
-    cells = np.ix_(reference, reference)
-    residual = y[cells] - np.nan_to_num(fit.out)[reference, None] - np.nan_to_num(fit.into)[reference]
-    measured, close = np.isfinite(residual), near[cells]
-    if not (measured & close).any() or not (measured & ~close).any():
-        return False
-    step = float(np.median(residual[measured & ~close]) - np.median(residual[measured & close]))
-    if abs(step) < CLOSE * fit.scale:
-        return False
-    y[~near] -= y.dtype.type(step)
-    return True

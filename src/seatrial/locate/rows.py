@@ -63,6 +63,10 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
         """Number of rows of each node, in either direction."""
         return np.bincount(self.source, minlength=self.nodes) + np.bincount(self.target, minlength=self.nodes)
 
+    def ends(self, chosen: Indices) -> tuple[Indices, Indices]:
+        """Sources and targets of the chosen rows."""
+        return self.source[chosen].astype(np.intp), self.target[chosen].astype(np.intp)
+
 
 def rows_of(table: PairTable, metric: str) -> Rows | None:
     """The rows of one metric; None where no number was given.
@@ -258,6 +262,17 @@ def both_ways(rows: Rows) -> Rows:
     )
 
 
+def back_rows(rows: Rows, chosen: Indices) -> Indices:
+    """The place of each chosen row's opposite direction among the chosen; -1 if it is not among them."""
+    if not len(chosen):
+        return np.zeros(0, dtype=np.intp)
+    source, target = rows.source[chosen].astype(np.int64), rows.target[chosen].astype(np.int64)
+    key, wanted = source * rows.nodes + target, target * rows.nodes + source
+    order = np.argsort(key)
+    place = order[np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)]
+    return np.asarray(np.where(key[place] == wanted, place, -1))
+
+
 def matrix_of(rows: Rows) -> Reals:
     """`y[i, j]`: the log of what goes from i to j; NaN where nothing is known."""
     y = np.full((rows.nodes, rows.nodes), np.nan, dtype=rows.log.dtype)
@@ -271,3 +286,8 @@ def group_numbers(nodes: Sequence[str], groups: Sequence[Sequence[str]]) -> Indi
     """The number of each node's group; -1 for nodes in none."""
     number = {name: place for place, group in enumerate(groups) for name in group}
     return np.array([number.get(name, -1) for name in nodes], dtype=np.intp)
+
+
+def group_name(members: Sequence[str]) -> str:
+    """What an uplink is called when only the nodes below it are known."""
+    return f"group of {members[0]}"

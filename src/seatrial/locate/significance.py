@@ -8,10 +8,9 @@ import numpy as np
 from seatrial.locate.rows import BLOCK
 from seatrial.model.pair_table import Reals
 from seatrial.statistics.estimates import ERROR_RATE, LEAST_SCATTER, array_median, robust_scale
+from seatrial.statistics.student import student_quantile, two_sided
 
 POWER = 0.95
-MOST_SCORE = 37.0
-"""Beyond this the normal tail is no longer a positive double."""
 _NORMAL = NormalDist()
 
 
@@ -20,26 +19,13 @@ def critical_value(tests: int, degrees: float, error_rate: float = ERROR_RATE) -
 
     Bonferroni over the tests, and Student's distribution with `degrees` of freedom of the scale.
     """
-    z = -_NORMAL.inv_cdf(error_rate / max(tests, 1))
-    return from_normal(z, degrees)
-
-
-def from_normal(z: float, degrees: float) -> float:
-    """Student's quantile of the same tail probability as the normal quantile `z`.
-
-    Wallace, Bounds on normal approximations to Student's and the chi-square distributions, Ann. Math. Stat. 30
-    (1959), inverted: within 1 % from three degrees of freedom on.
-    """
-    stretched = z * (8 * degrees + 3) / (8 * degrees + 1)
-    return math.copysign(math.sqrt(degrees * math.expm1(min(stretched * stretched / degrees, 600.0))), z)
+    return student_quantile(1 - error_rate / max(tests, 1), max(degrees, 1.0))
 
 
 def adjusted_p(scores: Reals, tests: int, degrees: float) -> Reals:
     """Family-wise p-values of one-sided scores: the probability that any of `tests` healthy subjects scores as much."""
-    positive = np.maximum(scores, 0.0)
-    z = (8 * degrees + 1) / (8 * degrees + 3) * np.sqrt(degrees * np.log1p(positive * positive / degrees))
-    tail = [0.5 * math.erfc(min(one, MOST_SCORE) / math.sqrt(2)) for one in np.atleast_1d(z).tolist()]
-    return np.asarray(np.minimum(np.array(tail) * tests, 1.0))
+    tails = two_sided(np.maximum(scores, 0.0), np.asarray(degrees, dtype=np.float64)) / 2
+    return np.minimum(tails * tests, 1.0)
 
 
 def detectable(threshold: float, standard_error: float) -> float:

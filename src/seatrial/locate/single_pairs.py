@@ -4,15 +4,19 @@ Losses of healthy pairs have no law of their own, so that the tail of the table 
 """
 
 import math
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
 
-from seatrial.locate.rows import Rows
+from seatrial.locate.explanation import Ways, cover
+from seatrial.locate.metric_result import MOST_LISTED, FaultNaming
+from seatrial.locate.rows import Rows, back_rows
 from seatrial.locate.significance import adjusted_p, critical_value
 from seatrial.locate.thresholds import Effects
-from seatrial.model.pair_faults import Instability
+from seatrial.model.pair_faults import Instability, LocatedFault, Unstable
 from seatrial.model.pair_table import Flags, Indices, Reals
+from seatrial.model.subject import Direction, Subject, node
 from seatrial.statistics.estimates import ERROR_RATE, array_median
 
 MOST_OUT = 0.25
@@ -80,62 +84,41 @@ NODE_PAIRS = 3
 """A node with at least this many bad or varying pairs, and NODE_SHARE of its pairs, is unstable, not each pair."""
 NODE_SHARE = 0.15
 """The share of all its ordered pairs that must be bad or vary before the node is unstable."""
-MOST_LISTED = 1000
-"""Lone pairs that are kept, the worst of them; a table with more has a noise of its own."""
 RANGE = 1.5
 """The range of two or three repetitions is about this many of their standard deviations."""
 FEWEST_REPEATED = 8
-SMALL = 12.0
-"""The scatter of m values is uncertain itself: 1 + 12 / m times as much is taken for a single one that is out. Found by
+SMALL = 18.0
+"""The scatter of m values is uncertain itself: 1 + 18 / m times as much is taken for a single one that is out. Found by
 simulation, for Student's noise with three degrees of freedom in tables of four to eight nodes."""
 
 
-class BadPair(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows of one pair of nodes, both directions or one of them repeated; losses are log differences, positive."""
+class PairFindings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is left if nodes and uplinks are accounted for."""
 
-    source: int
-    target: int
-    both: bool
-    loss: float
-    margin: float
-    """Half of its interval."""
-    p: float
-
-
-class Varying(msgspec.Struct, frozen=True, kw_only=True):
-    """A pair (`target` >= 0) or a node (-1) whose numbers disagree; `rows` of it do."""
-
-    source: int
-    target: int
-    cause: Instability
-    loss: float
-    out: bool
-    """One of its values lies beyond the tail of all values of the table."""
-    rows: tuple[tuple[int, int], ...]
-
-
-class SinglePairs(msgspec.Struct, frozen=True, kw_only=True):
-    """What is left when nodes and uplinks are accounted for."""
-
-    bad: tuple[BadPair, ...]
+    faults: tuple[LocatedFault, ...]
     """The worst MOST_LISTED."""
-    bad_pairs: int
-    """All of them."""
-    varying: tuple[Varying, ...]
+    unstable: tuple[Unstable, ...]
     """Nodes, and of each cause the worst MOST_LISTED pairs."""
-    varying_rows: int
+    unstable_pairs: int
     """All rows that vary or are bad once, those of pairs that are not listed included."""
-    detectable: float
+    unlisted_pairs: int
+    """Pairs at fault beyond those in `faults`."""
+    detectable_value_ratio: float
     """The smallest loss of a single value that would have been beyond the tail of all values."""
 
 
-def single_pairs(rows: Rows, residual: Reals, scale: float, degrees: float, effects: Effects) -> SinglePairs:
-    """`residual[r]`: log of row r less what its nodes explain; NaN for rows that other parts explain.
+def single_pairs(
+    nodes: Sequence[str], rows: Rows, residual: Reals, scale: float, degrees: float, effects: Effects
+) -> PairFindings:
+    """Single pairs that are named, and what is unstable.
+
+    `residual[r]`: log of row r less what its nodes explain; NaN for rows that other parts explain.
 
     A pair is named if it is bad in both directions, or in every repetition of one, and if that is
     unlikely by chance with as many bad rows as the table has. Any other bad row is unstable, and so is any row with a
     value beyond the tail of all values, however small its loss.
     """
+    naming = FaultNaming(nodes=nodes, metric=effects.metric)
     critical = critical_value(len(residual), degrees, ERROR_RATE)
     line = max(effects.pair, critical * scale)
     worst_values = -_worst_residuals(rows, residual)
@@ -156,53 +139,42 @@ def single_pairs(rows: Rows, residual: Reals, scale: float, degrees: float, effe
     both = mutual[named]
     loss = -residual[low[named]].astype(np.float64)
     loss[both] = (loss[both] - residual[low[back[named][both]]]) / 2
-    bad = _worst_pairs(rows, low[named], both, loss, scale, critical, degrees)
+    faults = _worst_pairs(naming, rows, low[named], both, loss, scale, critical, degrees)
     several = np.zeros(len(residual), dtype=np.bool_) if rows.repetitions is None else rows.repetitions > 1
     beyond = np.setdiff1d(np.flatnonzero(out), np.concatenate([low, spread]))
     spread = np.union1d(spread, beyond[several[beyond]])
     lone = np.union1d(low[~mutual & ~repeated], beyond[~several[beyond]])
-    varying = _by_node(rows, residual, lone, Instability.SINGLE, out)
-    varying += _by_node(rows, -worst_values, spread, Instability.REPETITIONS, out)
-    return SinglePairs(
-        bad=bad,
-        bad_pairs=len(named),
-        varying=tuple(varying),
-        varying_rows=len(lone) + len(spread),
-        detectable=tail.detectable,
+    unstable = _by_node(naming, rows, residual, lone, Instability.SINGLE, out)
+    unstable += _by_node(naming, rows, -worst_values, spread, Instability.REPETITIONS, out)
+    return PairFindings(
+        faults=faults,
+        unstable=tuple(unstable),
+        unstable_pairs=len(lone) + len(spread),
+        unlisted_pairs=len(named) - len(faults),
+        detectable_value_ratio=naming.ratio(tail.detectable),
     )
 
 
 def _worst_pairs(
-    rows: Rows, named: Indices, both: Flags, loss: Reals, scale: float, critical: float, degrees: float
-) -> tuple[BadPair, ...]:
+    naming: FaultNaming, rows: Rows, named: Indices, both: Flags, loss: Reals, scale: float, critical: float,
+    degrees: float,
+) -> tuple[LocatedFault, ...]:  # fmt: skip
     """The worst MOST_LISTED of the named rows; `both`: which of them stand for both directions."""
     error = scale / np.sqrt(np.where(both, 2, 1))
     worst = np.arange(len(named))
     if len(named) > MOST_LISTED:
         worst = np.sort(np.argsort(-loss, kind="stable")[:MOST_LISTED])
     p = adjusted_p(loss[worst] / error[worst], len(rows.log), degrees)
-    return tuple(
-        BadPair(
-            source=int(rows.source[named[one]]),
-            target=int(rows.target[named[one]]),
-            both=bool(both[one]),
-            loss=float(loss[one]),
-            margin=critical * float(error[one]),
-            p=float(chance_of_it),
+    faults = []
+    for place, chance_of_it in zip(worst.tolist(), p.tolist(), strict=True):
+        forth = int(rows.source[named[place]]), int(rows.target[named[place]])
+        ends = np.array([forth, forth[::-1]][: 2 if both[place] else 1])
+        way = Direction.BOTH if both[place] or not rows.directed else Direction.OUT
+        margin = critical * float(error[place])
+        faults.append(
+            naming.fault(naming.pair(*forth), way, float(loss[place]), margin, chance_of_it, (ends[:, 0], ends[:, 1]))
         )
-        for one, chance_of_it in zip(worst.tolist(), p.tolist(), strict=True)
-    )
-
-
-def back_rows(rows: Rows, chosen: Indices) -> Indices:
-    """The place of each chosen row's opposite direction among the chosen; -1 if it is not among them."""
-    if not len(chosen):
-        return np.zeros(0, dtype=np.intp)
-    source, target = rows.source[chosen].astype(np.int64), rows.target[chosen].astype(np.int64)
-    key, wanted = source * rows.nodes + target, target * rows.nodes + source
-    order = np.argsort(key)
-    place = order[np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)]
-    return np.asarray(np.where(key[place] == wanted, place, -1))
+    return tuple(faults)
 
 
 def _varying_rows(rows: Rows, scale: float, critical: float, effects: Effects) -> Indices:
@@ -224,34 +196,24 @@ def _worst_residuals(rows: Rows, residual: Reals) -> Reals:
         return residual - rows.log + rows.worst
 
 
-def _by_node(rows: Rows, loss: Reals, chosen: Indices, cause: Instability, out: Flags) -> list[Varying]:
+def _by_node(
+    naming: FaultNaming, rows: Rows, loss: Reals, chosen: Indices, cause: Instability, out: Flags
+) -> list[Unstable]:
     """The chosen rows, those of one node together where they are many."""
-    left = chosen
-    varying: list[Varying] = []
-    if not left.size:
-        return varying
+
+    def unstable(subject: Subject, cause: Instability, own: Indices) -> Unstable:
+        ordered = own[np.argsort(loss[own], kind="stable")]
+        worst = float(-np.nanmin(loss[own])) if np.isfinite(loss[own]).any() else math.inf
+        return naming.unstable(subject, cause, worst, rows.ends(ordered), gross=bool(out[own].any()))
+
+    touched = np.stack(rows.ends(chosen), axis=1).ravel()
+    ways = Ways(row=np.repeat(np.arange(len(chosen)), 2), part=touched, parts=rows.nodes)
     cells = rows.cells * (1 if rows.directed else 2)
-    while left.size:
-        counts = np.bincount(rows.source[left], minlength=rows.nodes)
-        counts += np.bincount(rows.target[left], minlength=rows.nodes)
-        node = int(np.argmax(counts))
-        if counts[node] < max(NODE_PAIRS, NODE_SHARE * cells[node]):
-            break
-        own = (rows.source[left] == node) | (rows.target[left] == node)
-        varying.append(_varying(rows, loss, left[own], cause, out, node, -1))
-        left = left[~own]
+    groups = [*cover(ways, len(chosen), least=np.maximum(NODE_PAIRS, NODE_SHARE * cells))]
+    of_node = Instability.SOME_PARTNERS if cause is Instability.SINGLE else cause
+    listed = [unstable(node(naming.nodes[one.parts[0]]), of_node, chosen[one.rows]) for one in groups]
+    left = np.delete(chosen, [row for one in groups for row in one.rows.tolist()])
     for row in left[np.argsort(loss[left], kind="stable")][:MOST_LISTED].tolist():
-        ends = int(rows.source[row]), int(rows.target[row])
-        varying.append(_varying(rows, loss, np.array([row]), cause, out, *ends))
-    return varying
-
-
-def _varying(
-    rows: Rows, loss: Reals, own: Indices, cause: Instability, out: Flags, source: int, target: int
-) -> Varying:
-    ordered = own[np.argsort(loss[own], kind="stable")]
-    pairs = tuple(zip(rows.source[ordered].tolist(), rows.target[ordered].tolist(), strict=True))
-    if target < 0 and cause is Instability.SINGLE:
-        cause = Instability.SOME_PARTNERS
-    worst = float(-np.nanmin(loss[own])) if np.isfinite(loss[own]).any() else float("inf")
-    return Varying(source=source, target=target, cause=cause, loss=worst, out=bool(out[own].any()), rows=pairs)
+        subject = naming.pair(int(rows.source[row]), int(rows.target[row]))
+        listed.append(unstable(subject, cause, np.array([row])))
+    return listed

@@ -7,16 +7,17 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.dense import judge_dense
-from seatrial.locate.group_test import FEWEST_ROWS, group_name, group_test
-from seatrial.locate.metric_result import MetricResult, dead_faults, evidence, fault_of, pair_findings
+from seatrial.locate.group_test import FEWEST_ROWS, group_test
+from seatrial.locate.metric_result import MetricResult, dead_faults
 from seatrial.locate.nodes import FEWEST_CELLS
-from seatrial.locate.rows import Rows, expected_pairs, rows_of, selected
+from seatrial.locate.rows import Rows, expected_pairs, group_name, rows_of, selected
 from seatrial.locate.significance import detectable
+from seatrial.locate.single_pairs import single_pairs
 from seatrial.locate.thresholds import SCATTERS, Effects, practical_effects, to_loss
 from seatrial.model.fabric import Wiring
-from seatrial.model.pair_faults import Located, LocatedFault, Method, Resolution, Undecided
-from seatrial.model.pair_table import Indices, PairTable
-from seatrial.model.subject import Subject, SubjectKind, node, pair, uplink
+from seatrial.model.pair_faults import Located, LocatedFault, Method, Resolution
+from seatrial.model.pair_table import PairTable
+from seatrial.model.subject import Subject, SubjectKind, node, uplink
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.rounds import wrongly_left
@@ -128,22 +129,13 @@ def _judged_sparse(
     """One metric by the group test. `alive`: those of `rows` that are not dead."""
     metric, cells = effects.metric, rows.cells
     tested = group_test(nodes, alive, groups, wiring, effects, error_rate)
-    faults = [fault_of(nodes, alive, one, metric, tested.critical) for one in tested.named]
-    pairs = pair_findings(nodes, alive, tested.residual, tested.scatter, len(alive.log) - 1, effects)
+    pairs = single_pairs(nodes, alive, tested.residual, tested.scatter, len(alive.log) - 1, effects)
     hidden = detectable(-math.log1p(-min(SCATTERS * tested.scatter, 0.999)), tested.scatter)
     peers = len(nodes) >= FEWEST_ALIKE
     return MetricResult(
         dense=False,
-        faults=(*dead, *faults, *pairs.faults),
-        ambiguous=tuple(
-            Undecided(
-                subjects=_with_pair(nodes, alive, one.subjects, one.rows),
-                metric=metric,
-                loss_ratio=to_loss(one.loss, metric),
-                evidence=evidence(nodes, alive, one.rows),
-            )
-            for one in tested.undecided
-        ),
+        faults=(*dead, *(one.fault for one in tested.named), *pairs.faults),
+        ambiguous=tuple(one.fault for one in tested.undecided),
         unstable=pairs.unstable,
         unstable_pairs=pairs.unstable_pairs,
         unlisted_pairs=pairs.unlisted_pairs,
@@ -175,16 +167,6 @@ def _is_dense(alive: Rows, expected: int) -> bool:
     judged = int(np.count_nonzero(alive.cells >= FEWEST_CELLS))
     share = expected / max(alive.nodes * (alive.nodes - 1), 1)
     return judged >= FEWEST_DENSE_NODES and len(alive.log) >= DENSE_SHARE * share * judged * (judged - 1)
-
-
-def _with_pair(
-    nodes: Sequence[str], rows: Rows, subjects: tuple[Subject, ...], explained: Indices
-) -> tuple[Subject, ...]:
-    """A single bad row may be the pair's own fault, too."""
-    if len(explained) > 1:
-        return subjects
-    row = int(explained[0])
-    return (*subjects, pair(nodes[int(rows.source[row])], nodes[int(rows.target[row])]))
 
 
 def _wrongly_left(sparse: Sequence[Rows], fault_share: float) -> float:

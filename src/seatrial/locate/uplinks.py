@@ -7,13 +7,16 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.evidence import Pair
-from seatrial.locate.explanation import PartSuspect
-from seatrial.locate.part_cover import Ways, explain
+from seatrial.locate.explanation import PartSuspect, Ways
+from seatrial.locate.metric_result import FaultNaming
+from seatrial.locate.part_cover import explain
+from seatrial.locate.rows import group_name, group_numbers
 from seatrial.locate.significance import HALF_NORMAL, adjusted_p, critical_value, relative_scale
 from seatrial.locate.thresholds import BEST_PAIRS, CLEAR, EFFECT, SCATTERS, Effects
 from seatrial.model.fabric import Component, Wiring
+from seatrial.model.pair_faults import LocatedFault, Undecided
 from seatrial.model.pair_table import Flags, Indices, Reals
-from seatrial.model.subject import Direction, Subject, SubjectKind, link
+from seatrial.model.subject import Direction, Subject, SubjectKind, link, uplink
 from seatrial.statistics.estimates import FEWEST_ALIKE, MEDIAN_ERROR, array_median, robust_scale
 
 FEWEST_NODES = 2
@@ -29,39 +32,37 @@ Own = Mapping[tuple[Direction, Component], Sequence[Pair]]
 """(Direction over the uplink, cable crossed) -> pairs on which no other suspect is."""
 
 
-class UplinkEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """`groups`: one, or several that these ways cannot distinguish. Losses are log differences, positive for slow."""
-
-    groups: tuple[int, ...]
-    direction: Direction
-    loss: float
-    margin: float
-    """Half of its interval."""
-    p: float
-    ways: tuple[tuple[int, int], ...]
-
-
 class Uplinks(msgspec.Struct, frozen=True, kw_only=True):
-    """`explained[i, j]`: cells that a named or suspected uplink slows; None where there is none."""
+    """`explained[i, j]`: cells that a named or suspected uplink slows."""
 
-    slow: tuple[UplinkEffect, ...]
-    explained: Flags | None
+    faults: tuple[LocatedFault, ...] = ()
+    undecided: tuple[Undecided, ...] = ()
+    explained: Flags | None = None
 
 
-def slow_uplinks(y: Reals, group: Indices, effects: Effects, error_rate: float) -> Uplinks:
-    """`y[i, j]`: log, larger is better, NaN where unknown. `group[i]`: number of the node's group, -1 where unknown.
+def slow_uplinks(
+    nodes: Sequence[str],
+    groups: Sequence[Sequence[str]],
+    y: Reals,
+    effects: Effects,
+    error_rate: float,
+    *,
+    mirrored: bool,
+) -> Uplinks:
+    """Uplinks that are slow, and those of which one is.
 
+    `y[i, j]`: log, larger is better, NaN where unknown. `mirrored`: each cell of `y` is there twice.
     Every ordered pair of groups is one way over two uplinks; ways that are clearly bad convict, ways that are clearly
     good clear (`explain`); the median of all ways over an uplink must then be significant. A group that is slow
     within itself has slow nodes, and its uplink is not judged.
     """
+    group = group_numbers(nodes, groups)
     sizes = np.bincount(group[group >= 0]) if (group >= 0).any() else np.zeros(0, dtype=np.intp)
     if len(sizes) < FEWEST_ALIKE:
-        return Uplinks(slow=(), explained=None)
+        return Uplinks()
     source, target, pace, noise = _ways(y, group, len(sizes))
-    far = source != target
-    if far.sum() < FEWEST_ALIKE:
-        return Uplinks(slow=(), explained=None)
+    if (far := source != target).sum() < FEWEST_ALIKE:
+        return Uplinks()
     log = pace[far] - clearly_better(float(np.sort(pace[far])[-2]), pace[far])
     ratio = np.exp(log)
     scatter = max(half_scatter(ratio), array_median(noise[far]))
@@ -75,21 +76,26 @@ def slow_uplinks(y: Reals, group: Indices, effects: Effects, error_rate: float) 
         ratio, Ways(row=owner[keep], part=ends[keep], parts=2 * count), 1 - lack, 3 * scatter, good=1 - CLEAR * lack
     )
     blamed = [blame for blame in cover if len(blame.rows) >= FEWEST_WAYS]
-    critical = critical_value(2 * count, max(len(log) - 1, 1), error_rate)
-    slow, explained = [], np.zeros(y.shape, dtype=np.bool_)
-    for groups, direction, rows in _merged([blame.parts for blame in blamed], source[far], target[far], count):
+    critical = critical_value(2 * count, len(log) - 1, error_rate)
+    naming = FaultNaming(nodes=nodes, metric=effects.metric)
+    faults, undecided, explained = [], [], np.zeros(y.shape, dtype=np.bool_)
+    for numbers, direction, rows in _merged([blame.parts for blame in blamed], source[far], target[far], count):
         loss = float(-np.median(log[rows]))
         error = MEDIAN_ERROR * scatter / float(np.sqrt(len(rows)))
         if loss < critical * error:
             continue
-        ways = tuple(zip(source[far][rows].tolist(), target[far][rows].tolist(), strict=True))
-        p = float(adjusted_p(np.array([loss / error]), 2 * count, max(len(log) - 1, 1))[0])
-        slow.append(
-            UplinkEffect(groups=groups, direction=direction, loss=loss, margin=critical * error, p=p, ways=ways)
-        )
-        for one, other in ways:
-            explained[np.ix_(group == one, group == other)] = True
-    return Uplinks(slow=tuple(slow), explained=explained if slow else None)
+        own = np.zeros(y.shape, dtype=np.bool_)
+        for one, other in zip(source[far][rows].tolist(), target[far][rows].tolist(), strict=True):
+            own[np.ix_(group == one, group == other)] = True
+        explained |= own
+        crossing = np.nonzero(np.triu(own | own.T) if mirrored else own)
+        subjects = tuple(uplink(group_name(groups[number])) for number in numbers)
+        if len(subjects) > 1:
+            undecided.append(naming.undecided(subjects, loss, crossing))
+        else:
+            p = float(adjusted_p(np.array([loss / error]), 2 * count, len(log) - 1)[0])
+            faults.append(naming.fault(subjects[0], direction, loss, critical * error, p, crossing))
+    return Uplinks(faults=tuple(faults), undecided=tuple(undecided), explained=explained if explained.any() else None)
 
 
 def _ways(y: Reals, group: Indices, count: int) -> tuple[Indices, Indices, Reals, Reals]:

@@ -44,6 +44,10 @@ LEAST_SCATTER = 0.002
 """Scatter below which none is trusted, a share: repeated runs of one pair on the quietest public clusters; rounded
 values would make every difference infinite."""
 SAMENESS_CONFIDENCE = 0.90
+GROUP_SCATTERS = 6.0
+"""The step between two groups of subjects is more than this many of their own scatters."""
+GROUP_SHARE = 1 / 3
+"""The share of all subjects that the worse of two groups has; fewer are bad subjects beside a majority of good ones."""
 
 
 median = statistics.median
@@ -69,6 +73,24 @@ def robust_scale(values: NDArray[np.floating[Any]] | Sequence[float], centre: fl
     apart = numbers - middle
     np.abs(apart, out=apart)  # in place: the values may be those of a million pairs
     return MAD_TO_DEVIATION * array_median(apart)
+
+
+def two_groups(ordered: Reals | Sequence[float], least_gap: float, *, lower: int, upper: int) -> int:
+    """How many of the values, ascending, are the lower one of two groups; 0 if they are one group.
+
+    They are divided at the widest step that leaves at least `lower` and `upper` of them at its sides. The medians must
+    differ by more than `least_gap`, and the step must be most of that: values that spread evenly are one group. Of six
+    to eight normal values without a least gap, 1 to 3 % are divided by chance.
+    """
+    values = np.asarray(ordered)
+    if len(values) < lower + upper:
+        return 0
+    steps = np.diff(values)[lower - 1 : len(values) - upper]
+    cut = lower + int(np.argmax(steps))
+    parts = values[:cut], values[cut:]
+    gap = array_median(parts[1]) - array_median(parts[0])
+    step = max(gap / 2, GROUP_SCATTERS * max(map(robust_scale, parts)))
+    return cut if gap > least_gap and float(steps.max()) > step else 0
 
 
 def coverage(runs: int, rank: int) -> float:

@@ -16,7 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import FEWEST_ALIKE, LEAST_SCATTER, MEDIAN_ERROR, NORMAL_95, robust_scale
+from seatrial.statistics.estimates import (
+    FEWEST_ALIKE,
+    GROUP_SHARE,
+    LEAST_SCATTER,
+    MEDIAN_ERROR,
+    NORMAL_95,
+    robust_scale,
+    two_groups,
+)
 from seatrial.statistics.student import student_quantile
 
 ERROR_RATE = 0.02
@@ -36,8 +44,6 @@ FEWEST_RUNS = 3
 """Fewer runs cannot confirm that a low value was not a single bad run."""
 LOG_OF_NOTHING = math.log(1e9)
 """A value of 0 counts as this much below the fleet: lower than any that was delivered."""
-POPULATION_SHARE = 1 / 3
-POPULATION_SCALES = 6.0
 SEQUENCE_ERROR_RATE = 0.05
 
 
@@ -300,22 +306,12 @@ def _gross(logs: Sequence[Reals], comparisons: int) -> float:
     return max(GROSS_SCALES, student_quantile(1 - tail, degrees))
 
 
-def populations(medians: Reals, effect: float, share: float = POPULATION_SHARE) -> list[NDArray[np.intp]]:
+def populations(medians: Reals, effect: float, share: float = GROUP_SHARE) -> list[NDArray[np.intp]]:
     """Places of the logarithms of one population, or of two, the lower one first: each has this share of them."""
     order = np.argsort(medians, kind="stable")
-    count = len(order)
-    least = max(math.ceil(share * count), FEWEST_ALIKE)
-    whole = [np.arange(count)]
-    if count < 2 * least:
-        return whole
-    ordered = medians[order]
-    gaps = np.diff(ordered)[least - 1 : count - least]
-    cut = least + int(np.argmax(gaps))
-    low, high = ordered[:cut], ordered[cut:]
-    within = max(robust_scale(part) for part in (low, high))
-    if float(gaps.max()) <= max(POPULATION_SCALES * max(within, LEAST_SCATTER / 2), effect):
-        return whole
-    return [np.sort(order[:cut]), np.sort(order[cut:])]
+    least = max(math.ceil(share * len(order)), FEWEST_ALIKE)
+    cut = two_groups(medians[order], effect, lower=least, upper=least)
+    return [np.sort(group) for group in (order[:cut], order[cut:]) if len(group)]
 
 
 def _intraclass(logs: Sequence[Reals], gross: float) -> tuple[float | None, float | None]:

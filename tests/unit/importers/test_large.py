@@ -15,8 +15,9 @@ from seatrial.importers.fields import numbers, pieces, split_fields, whole_text
 from seatrial.importers.formats import read_matrix
 from seatrial.importers.node_names import NodeNames
 from seatrial.importers.pair_lines import read_columns
-from seatrial.locate.part_cover import Ways, explain
-from seatrial.locate.single_pairs import MOST_LISTED
+from seatrial.locate.explanation import Ways
+from seatrial.locate.metric_result import MOST_LISTED
+from seatrial.locate.part_cover import explain
 from seatrial.locate.table import locate_in_table
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable

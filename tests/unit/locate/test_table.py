@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from seatrial.commands.judge.pairs.view import located_report
 from seatrial.locate.classes import topology_classes
-from seatrial.locate.part_cover import Ways, explain
+from seatrial.locate.explanation import Ways
+from seatrial.locate.metric_result import MOST_LISTED
+from seatrial.locate.part_cover import explain
 from seatrial.locate.significance import relative_scale, resolution
-from seatrial.locate.single_pairs import MOST_LISTED
 from seatrial.locate.table import locate_in_table
 from seatrial.model.errors import ExitCode
 from seatrial.model.pair_faults import Located

@@ -18,6 +18,7 @@ from seatrial.statistics.estimates import (
     median_estimate,
     p99_estimate,
     paired_ratio,
+    two_groups,
 )
 from seatrial.statistics.student import student_quantile
 
@@ -35,6 +36,27 @@ def test_exact_coverage(runs: int, rank: int, exact: float) -> None:
 @pytest.mark.parametrize(("runs", "confidence"), [(1, 0.0), (3, 0.75), (6, 0.96875), (9, 0.9609375)])
 def test_an_estimate_says_its_own_confidence(runs: int, confidence: float) -> None:
     assert median_estimate([float(value) for value in range(runs)]).confidence == confidence
+
+
+@pytest.mark.parametrize(
+    ("values", "least_gap", "lower"),
+    [
+        ([1.0, 1.1, 1.2, 3.0, 3.1, 3.2], 1.0, 3),
+        ([1.0, 1.1, 1.2, 3.0, 3.1, 3.2], 2.1, 0),  # the medians differ by no more than that
+        ([1.0, 1.3, 1.6, 3.0, 3.1, 3.2], 1.0, 0),  # a step of 1.4 is less than six scatters of 0.44
+        ([1.0, 3.0, 3.1, 3.15, 3.2, 3.3], 1.0, 0),  # one alone is no group
+        ([1.0, 1.1, 3.0, 3.1], 1.0, 0),  # there is no room for two groups of three
+        ([1.0] * 3 + [2.0] * 4, 0.5, 3),
+    ],
+)
+def test_two_groups_have_a_wide_step_between_them(values: list[float], least_gap: float, lower: int) -> None:
+    assert two_groups(values, least_gap, lower=3, upper=3) == lower
+
+
+def test_one_group_is_seldom_divided() -> None:
+    draw = np.random.default_rng(1)
+    divided = sum(two_groups(np.sort(draw.normal(size=8)), 0.0, lower=3, upper=3) > 0 for _ in range(2000))
+    assert divided / 2000 == pytest.approx(0.011, abs=0.008)
 
 
 @pytest.mark.parametrize("runs", [3, 6, 9, 17, 30])

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from seatrial.locate.significance import critical_value
-from seatrial.locate.single_pairs import HEAVY_DEGREES, power_tail
+from seatrial.locate.single_pairs import HEAVY_DEGREES, SMALL, power_tail
 
 
 def line(losses: np.ndarray) -> tuple[float, float]:
     scale = 1.4826 * float(np.median(np.abs(losses - np.median(losses))))
-    heavy = critical_value(len(losses), HEAVY_DEGREES, 0.005) * (1 + 12 / len(losses)) * scale
+    heavy = critical_value(len(losses), HEAVY_DEGREES, 0.005) * (1 + SMALL / len(losses)) * scale
     tail = power_tail(losses, scale, heavy)
     return tail.line, tail.detectable
 

@@ -6,10 +6,11 @@ from statistics import fmean, stdev
 import msgspec
 
 from seatrial.commands.check.leaf_loads import WAYS, Key, Load, apart, each_apart
-from seatrial.locate.thresholds import CONTROL_PAIRS, EFFECT, GROSS_LOSS, RETEST_RUNS, SCATTERS
+from seatrial.locate.thresholds import CONTROL_PAIRS, EFFECT, GROSS_LOSS, RETEST_RUNS, SCATTERS, to_log
 from seatrial.model.measurement import Estimate
+from seatrial.model.units import BANDWIDTH
 from seatrial.pairs.load_rounds import EACH_ALONE
-from seatrial.statistics.estimates import median, paired_ratio, robust_scale
+from seatrial.statistics.estimates import median, paired_ratio, robust_scale, two_groups
 
 CONFIDENCE = 0.99
 """Confidence of the interval that must lie below `1 - EFFECT` as a whole."""
@@ -30,8 +31,6 @@ FEWEST_BETTER = 2
 """Leaves that carry more than half of all others do: with fewer, these are as good as an uplink is here."""
 GROUPS_APART = 0.15
 """Two groups of uplinks differ by more than this."""
-GROUPS_SCATTERS = 6.0
-"""Two groups of uplinks differ by more than this many of their own scatters."""
 BESIDE = 2
 """Times as many rounds as leaves were measured again: two runs this far apart were measured at about the same time."""
 AGREE = 1 / 3
@@ -220,18 +219,10 @@ def slower_group(of_peers: Mapping[Key, float]) -> list[Key]:
 
 def _slower(of_peers: Mapping[Key, float]) -> list[Key]:
     """The slower one of two groups of one way, which are divided at the widest step; empty where there is one group."""
-    ordered = sorted((value, key) for key, value in of_peers.items())
-    values = [value for value, _ in ordered]
-    cuts = range((len(values) + 1) // 2, len(values) - FEWEST_BETTER + 1)
-    cut = max(cuts, key=lambda place: values[place] - values[place - 1], default=0)
-    return [key for _, key in ordered[:cut]] if cut and _two_groups(values[:cut], values[cut:]) else []
-
-
-def _two_groups(slower: Sequence[float], faster: Sequence[float]) -> bool:
-    gap = 1 - median(slower) / median(faster)
-    scatter = max(robust_scale(slower), robust_scale(faster)) / median(faster)
-    step = (faster[0] - slower[-1]) / median(faster)
-    return gap > max(GROUPS_APART, GROUPS_SCATTERS * scatter) and step > gap / 2
+    ordered = sorted((-to_log(1 - value, BANDWIDTH), key) for key, value in of_peers.items())
+    half = (len(ordered) + 1) // 2
+    cut = two_groups([log for log, _ in ordered], to_log(GROUPS_APART, BANDWIDTH), lower=half, upper=FEWEST_BETTER)
+    return [key for _, key in ordered[:cut]]
 
 
 def control_leaves(

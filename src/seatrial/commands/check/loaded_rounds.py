@@ -186,7 +186,7 @@ class _Stage:
         for step in range(MOST_STEPS):
             scene = self._seen(of_node)
             chosen = [key for key in scene.low if key not in tried][:MOST_SUSPECTS]
-            if not chosen or (tried and self._meet_inside(scene)):
+            if not chosen:
                 break
             tried += chosen
             if not self._look(chosen, scene, step):
@@ -201,11 +201,6 @@ class _Stage:
     def _seen(self, of_node: NodeRates) -> LoadState:
         """All that is known by now."""
         return scene_of(self._measurer.measurements, of_node, self._recorded.fabric.leaf_of, self._effect)
-
-    def _meet_inside(self, scene: LoadState) -> bool:
-        """Whether none of the worst is slow alone, and there are more leaves than are measured one by one."""
-        slow = any(leaf.latest.slow(leaf.least) for leaf in scene.looks(self._effect))
-        return len(self._leaves) > MOST_LEAVES and not slow
 
     def _one_by_one(self, of_node: NodeRates) -> bool:
         """Each leaf alone under load, if it is needed. False where the time was over first."""

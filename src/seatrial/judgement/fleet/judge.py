@@ -14,7 +14,8 @@ from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
 from seatrial.model.verdict import AT_FAULT, Verdict, exit_code, worst
-from seatrial.statistics.fleets import EFFECT, HIDDEN_EFFECTS, POPULATION_SHARE, FleetResult, NodeRuns, judge_fleet
+from seatrial.statistics.estimates import GROUP_SHARE
+from seatrial.statistics.fleets import EFFECT, HIDDEN_EFFECTS, FleetResult, NodeRuns, judge_fleet
 
 
 class FewerRuns(NamedTuple):
@@ -45,7 +46,7 @@ def uneven_parts(parts: Iterable[tuple[str, str]]) -> UnevenParts:
     for node, part in parts:
         nodes[node] = None
         having[part].add(node)
-    rare = tuple(part for part, own in having.items() if len(nodes) - len(own) >= POPULATION_SHARE * len(nodes))
+    rare = tuple(part for part, own in having.items() if len(nodes) - len(own) >= GROUP_SHARE * len(nodes))
     usual = [part for part in having if part not in rare]
     lacking = {f"{node} {part}": node for node in nodes for part in usual if node not in having[part]}
     return UnevenParts(lacking, rare)

@@ -61,12 +61,14 @@ def fat_tree(nodes: int, settings: Mapping[str, int] | None = None) -> FabricMap
 
     Settings: `per-leaf` (nodes a leaf, at most; default the root of `nodes`, 2 to 32), `oversubscription` (nodes for
     each uplink of a leaf, default 1), `cables` (default 2, or 1 where the number of uplinks is odd), `spines` (default:
-    as many as give those uplinks).
+    as many as give those uplinks), `trunk` (how many times as fast as a port a cable between switches is, default 1;
+    there are as many fewer uplinks).
     """
     given = settings or {}
     per_leaf = given.get("per-leaf", min(max(math.isqrt(nodes - 1) + 1, 2), MOST_PER_LEAF))
     leaves = math.ceil(nodes / per_leaf)
-    uplinks = math.ceil(per_leaf / given.get("oversubscription", 1))
+    trunk = given.get("trunk", 1)
+    uplinks = math.ceil(per_leaf / given.get("oversubscription", 1) / trunk)
     cables = given.get("cables", 1 if uplinks % 2 else 2)
     spines = given.get("spines", max(math.ceil(uplinks / cables), 1))
     made = _Maker()
@@ -75,7 +77,7 @@ def fat_tree(nodes: int, settings: Mapping[str, int] | None = None) -> FabricMap
     for spine in range(spines if leaves > 1 else 0):
         name = made.switch(f"spine{spine + 1}")
         for leaf, _ in itertools.product(leaf_names, range(cables)):
-            made.cable(leaf, name)
+            made.cable(leaf, name, trunk)
     return made.map(f"fat-tree:{nodes}")
 
 
@@ -130,7 +132,7 @@ def dragonfly(nodes: int, settings: Mapping[str, int] | None = None) -> FabricMa
 
 Builder = Callable[[int, Mapping[str, int]], FabricMap]
 SHAPES: dict[str, tuple[Builder, tuple[str, ...]]] = {
-    "fat-tree": (fat_tree, ("per-leaf", "oversubscription", "cables", "spines")),
+    "fat-tree": (fat_tree, ("per-leaf", "oversubscription", "cables", "spines", "trunk")),
     "fat-tree3": (fat_tree3, ("per-leaf", "oversubscription")),
     "dragonfly": (dragonfly, ("per-router", "routers")),
 }
@@ -155,15 +157,15 @@ class _Maker:
             leaf = leaves[number * len(leaves) // count]
             self.cable(self._device("H", DeviceKind.ADAPTER, f"n{number + 1} mlx5_0"), leaf)
 
-    def cable(self, one: str, other: str) -> None:
-        """Between two devices, by their keys."""
+    def cable(self, one: str, other: str, times: int = 1) -> None:
+        """Join two devices, given by their keys; the cable is `times` as wide as that of a port."""
         ends = []
         for device in (one, other):
             self._ports[device] += 1
             ends.append(End(device=device, port=self._ports[device]))
-        first, second = sorted(ends)
+        (first, second), width = sorted(ends), times * WIDTH
         self._links.append(
-            FabricLink(one=first, other=second, width=WIDTH, speed=SPEED, other_width=WIDTH, other_speed=SPEED)
+            FabricLink(one=first, other=second, width=width, speed=SPEED, other_width=width, other_speed=SPEED)
         )
 
     def map(self, source: str) -> FabricMap:

@@ -47,6 +47,12 @@ def test_a_leaf_has_as_many_fewer_uplinks_as_it_is_over_subscribed(ratio: int, u
     assert sum(leaf in (link.one.device, link.other.device) for link in three.links) in (4 + 2, 3 + 2)
 
 
+def test_fast_trunks_are_fewer_and_carry_as_much_together() -> None:
+    plain, fast = (fat_tree(32, {"per-leaf": 8, "trunk": trunk}) for trunk in (1, 2))
+    widths = [Counter(link.width for link in fabric.links) for fabric in (plain, fast)]
+    assert widths == [{4: 32 + 4 * 8}, {4: 32, 8: 4 * 4}]
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_every_port_is_used_once_and_everybody_reaches_everybody(name: str) -> None:
     fabric = SMALL[name]
