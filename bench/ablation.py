@@ -144,7 +144,7 @@ MECHANISMS = (
     rule("runs explained by waits", "second_look.SecondLook._unwaited", lambda _look, _pair, relative: relative),
     rule("waits of all ranks", "second_look.SecondLook._all_waited", nothing(False)),
     rule("unstable whatever waits", "second_look.SecondLook._whatever_beside", lambda _look, _pair, relative: relative),
-    rule("longest wait of a rank", "processor_waits.RankWaits.longest", nothing(None)),
+    rule("longest wait of a rank", "processor_waits.RankWaits.longest", nothing(None), "seatrial.judgement."),
     rule("whole fabric below its limit", "suspects._uniformly_slow", nothing(())),
     rule("late controls", "suspects._wavering", nothing(False)),
     rule("most nodes unstable", "suspects._most_nodes", nothing(False)),

@@ -147,7 +147,7 @@ GROUP BY phase, ranks, kernel, message_bytes, window_messages, round, source, ta
 HAVING count(*) = TRY_CAST(split_part(ranks, ' ', 1) AS BIGINT)
 """
 """Ranks of a node at once as one pair of nodes; rounds in which a rank is missing do not count. A check measures
-several pairs of nodes in a round, and its variant says how many ranks each has (`model.spectrum.variant_of`)."""
+several pairs of nodes in a round, and its variant says how many ranks each has (`model.judgement.variant_of`)."""
 PAIRS = """
 INSERT INTO run_values
 SELECT ?, phase, variant, kernel, message_bytes, window_messages, source, target, median(value), median(spread),

@@ -15,9 +15,9 @@ from seatrial.launch.rails import rail_manner
 from seatrial.limits.rail_paths import rails_of, shared_rails
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
+from seatrial.model.judgement import ranks_of, variant_of
 from seatrial.model.measurement import Kernel, Phase, Round, node_of
 from seatrial.model.settings import CheckSettings
-from seatrial.model.spectrum import ranks_of, variant_of
 from seatrial.model.words import count
 from seatrial.pairs.rank_pairs import doubling, place_pairs
 from seatrial.pairs.survey import bandwidth_shape, thinned

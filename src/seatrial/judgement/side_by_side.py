@@ -15,10 +15,9 @@ from seatrial.model.configuration import ComparedFigure, ConfigurationValue, Rat
 from seatrial.model.measurement import Estimate
 from seatrial.model.verdict import ComparisonOutcome, Verdict
 from seatrial.statistics.change_errors import variance_of
-from seatrial.statistics.estimates import CONFIDENCE, median, median_estimate
+from seatrial.statistics.estimates import CONFIDENCE, median, median_estimate, ratio_tails
 from seatrial.statistics.rank_sum import adjusted
 from seatrial.statistics.run_comparison import compare_runs
-from seatrial.statistics.student import ratio_tails
 
 SINGLE = "ratio of single runs, without an interval"
 FEWEST_TO_SCATTER = 4

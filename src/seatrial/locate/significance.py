@@ -7,8 +7,14 @@ import numpy as np
 
 from seatrial.locate.rows import BLOCK
 from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import ERROR_RATE, LEAST_SCATTER, array_median, robust_scale
-from seatrial.statistics.student import student_quantile, two_sided
+from seatrial.statistics.estimates import (
+    ERROR_RATE,
+    LEAST_SCATTER,
+    array_median,
+    robust_scale,
+    student_quantile,
+    two_sided,
+)
 
 POWER = 0.95
 _NORMAL = NormalDist()

@@ -46,13 +46,13 @@ AT_FAULT = frozenset(Verdict) - {*GOOD, Verdict.MEASURED, *UNDECIDED}
 """Something is wrong, and not only worth knowing or not tried."""
 
 
-def exit_code(word: str, *, named: bool = False, complete: bool = True) -> ExitCode:
+def exit_code(word: str, *, named: bool | None = None, complete: bool = True) -> ExitCode:
     """The exit code of a report that begins with `word`: findings before incompleteness, see docs/exit-codes.md.
 
-    A word that is not a verdict, such as INCOMPLETE, leaves the question open. `named`: a part is named at fault;
-    `complete`: all that was planned was measured.
+    A word that is not a verdict, such as INCOMPLETE, leaves the question open. `named`: whether a part is named at
+    fault; None: the word says so. `complete`: all that was planned was measured.
     """
-    if named or word in AT_FAULT:
+    if word in AT_FAULT if named is None else named:
         return ExitCode.FINDINGS
     return ExitCode.PASS if complete and word in (*GOOD, Verdict.MEASURED) else ExitCode.INCOMPLETE
 

@@ -13,10 +13,10 @@ import numpy as np
 from seatrial.judgement.rank_notes import by_node
 from seatrial.limits.rail_paths import shared_rails
 from seatrial.locate.evidence import Pair, run_value
+from seatrial.model.judgement import Spectrum, SpectrumMode, ranks_of, variant_of
 from seatrial.model.measurement import Kernel, Measurement, Phase, node_of
 from seatrial.model.run import RecordedRun
 from seatrial.model.settings import PRACTICAL
-from seatrial.model.spectrum import Spectrum, SpectrumMode, ranks_of, variant_of
 from seatrial.model.units import BANDWIDTH, LATENCY, quantity, share
 from seatrial.model.words import count
 from seatrial.node.rank_places import adapters_of, cores_of, known_cores

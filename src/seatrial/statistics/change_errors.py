@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import FEWEST_ALIKE, MEDIAN_ERROR, NORMAL_95
-from seatrial.statistics.student import two_sided
+from seatrial.statistics.estimates import FEWEST_ALIKE, MEDIAN_ERROR, NORMAL_95, two_sided
 
 JUMPING = 2.0
 """Subjects jump if the largest tenth of their deviations begins at this many times what a normal distribution with as

@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from seatrial.model.pair_table import Indices, Reals
-from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE, NORMAL_95
+from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE, NORMAL_95, student_quantile
 from seatrial.statistics.scan import (
     SHORTEST,
     Stretches,
@@ -34,7 +34,6 @@ from seatrial.statistics.scan import (
     tail_factor,
     upper_autocorrelation,
 )
-from seatrial.statistics.student import student_quantile
 
 FEWEST = 2 * SHORTEST + 2
 """Values below which nothing can be found."""

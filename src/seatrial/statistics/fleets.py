@@ -23,9 +23,9 @@ from seatrial.statistics.estimates import (
     MEDIAN_ERROR,
     NORMAL_95,
     robust_scale,
+    student_quantile,
     two_groups,
 )
-from seatrial.statistics.student import student_quantile
 
 ERROR_RATE = 0.02
 """Share of fleets without a slow node in which one may be named; half of it for each tail."""

@@ -32,8 +32,14 @@ from seatrial.statistics.change_errors import (
     shrink,
     variance_of,
 )
-from seatrial.statistics.estimates import CONFIDENCE, SAMENESS_CONFIDENCE, robust_scale
-from seatrial.statistics.student import quantile, ratio_tails, two_sided
+from seatrial.statistics.estimates import (
+    CONFIDENCE,
+    SAMENESS_CONFIDENCE,
+    quantile,
+    ratio_tails,
+    robust_scale,
+    two_sided,
+)
 
 UNLIKE_CONFIDENCE = 0.92
 """Confidence if sets may scatter unequally: medians over subjects are less certain than they are taken for."""

@@ -12,9 +12,8 @@ import numpy as np
 
 from seatrial.model.pair_table import Reals
 from seatrial.model.words import count
-from seatrial.statistics.estimates import CONFIDENCE
+from seatrial.statistics.estimates import CONFIDENCE, student_quantile
 from seatrial.statistics.segments import Interval
-from seatrial.statistics.student import student_quantile
 
 FEWEST_SIZES = 6
 """Different sizes that a fit needs."""

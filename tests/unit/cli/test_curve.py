@@ -111,7 +111,7 @@ def test_text_and_page(capsys: pytest.CaptureFixture[str], archive: Path) -> Non
     said = capsys.readouterr().out
     assert said.startswith("PASS  n1 to n2: ")
     assert "protocol switch at " in said
-    assert "•" in said
+    assert "*" in said  # where no terminal reads, pictures are ASCII
     assert f"Page: {page}" in said
     assert max(len(line) for line in said.splitlines() if "Archive" not in line and "Page" not in line) <= 100
     text = page.read_text()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from seatrial.fabric.inferred_leaves import infer_leaves
+from seatrial.commands.check.notes import infer_leaves
 from tests.support.builders import leaves, names
 
 

@@ -18,9 +18,9 @@ from seatrial.statistics.estimates import (
     median_estimate,
     p99_estimate,
     paired_ratio,
+    student_quantile,
     two_groups,
 )
-from seatrial.statistics.student import student_quantile
 
 FINITE = st.floats(-1e12, 1e12)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seatrial.locate.significance import adjusted_p, critical_value
-from seatrial.statistics.student import quantile, ratio_tails, student_quantile, two_sided
+from seatrial.statistics.estimates import quantile, ratio_tails, student_quantile, two_sided
 
 
 def student_cdf(t: float, degrees: int) -> float:

@@ -6,8 +6,7 @@ import msgspec
 
 from seatrial.archive.baselines import Baseline
 from seatrial.commands.baseline.run import Damaged, Replacement
-from seatrial.judgement.comparison.change_words import change_text, interval_text, values_text
-from seatrial.judgement.comparison.records import Changed
+from seatrial.judgement.comparison.records import Changed, change_text, interval_text, values_text
 from seatrial.model.errors import ExitCode
 from seatrial.model.run_values import RunSummary
 from seatrial.model.verdict import ComparisonOutcome

@@ -14,6 +14,7 @@ from seatrial.model.judgement import (
     Loaded,
     NodeVerdict,
     Power,
+    Spectrum,
     Threshold,
     VerdictBasis,
     Withheld,
@@ -23,7 +24,6 @@ from seatrial.model.node_list import node_list
 from seatrial.model.pair_faults import Population
 from seatrial.model.past import OwnJob
 from seatrial.model.run import Design, NodeState, RunInfo
-from seatrial.model.spectrum import Spectrum
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.envelope import PastFields, past_fields

@@ -43,12 +43,11 @@ from seatrial.judgement.rank_notes import first_ranks
 from seatrial.locate.evidence import MeasuredPair, Pair, deciding
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import EFFECT
-from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict, Threshold
+from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict, Threshold, between_nodes
 from seatrial.model.measurement import Phase
 from seatrial.model.node_trials import NodeTrials
 from seatrial.model.pair_faults import Population
 from seatrial.model.run import Design, Ending, RecordedRun
-from seatrial.model.spectrum import between_nodes
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Finding, Verdict, worst

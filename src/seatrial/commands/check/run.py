@@ -19,7 +19,6 @@ from seatrial.commands.check.assessment import Assessor
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.loaded_rounds import measure_loaded
 from seatrial.commands.check.next_experiments import next_bandwidth, next_latency, next_started, only_proved
-from seatrial.commands.check.node_trials import try_nodes
 from seatrial.commands.check.rail_measurement import measure_over_rails, pairs_to_split
 from seatrial.commands.check.retests import (
     distinguish,
@@ -33,6 +32,7 @@ from seatrial.commands.check.survey_plan import by_program, check_design, pilot_
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.manners import measure_spectra, with_rank_counts
 from seatrial.driver.node_selection import allocation_s, enough, sampled, what_it_takes, within_node_hours
+from seatrial.driver.node_trials import try_nodes
 from seatrial.driver.pair_program import OPTION, PairStarts, first_figure
 from seatrial.driver.past import (
     asked_for,

@@ -103,10 +103,12 @@ class SecondLook:
         self._waits_beside = _of_each_run(waits)
         """Median waits of the controls, by run."""
         self._beside = _of_each_run(controls.values())
-        several = {run for run in self._beside if sum(run in own for own in controls.values()) > 1}
-        apart = [
-            abs(value - self._beside[run]) for own in controls.values() for run, value in own.items() if run in several
-        ]
+        apart = []
+        for run, level in self._beside.items():
+            together = [own[run] for own in controls.values() if run in own]
+            if len(together) > 1:  # values lie nearer to a median of which they are part than a suspect's runs do
+                wider = math.sqrt((len(together) + 1) / (len(together) - 1))
+                apart += [wider * abs(value - level) for value in together]
         self._noise = robust_scale(apart, 0.0) if apart else scatter
         usual = sorted(self._beside.values())
         self._undisturbed = median(usual[len(usual) // 2 :]) if usual else 0.0
@@ -254,7 +256,8 @@ class SecondLook:
         if len(margins) < RETEST_RUNS:
             return RetestOutcome.REFUTED if good and below <= min(1, len(margins) - 1) else RetestOutcome.OPEN
         interval = median_estimate(margins)
-        if interval.high < 0 or len(margins) - below <= 1:
+        chance = SCATTERS * self._noise / math.sqrt(len(margins))
+        if (interval.high < 0 or len(margins) - below <= 1) and middle < self._effect - chance:
             return RetestOutcome.CONFIRMED
         bad, fair = (sum(run < -self._swing for run in pooled), len(margins) - below)
         if bad >= LEAST_SWING and fair >= LEAST_SWING:

@@ -6,7 +6,7 @@ from functools import partial
 
 import msgspec
 
-from seatrial.judgement.comparison.change_words import amount
+from seatrial.judgement.comparison.records import amount
 from seatrial.judgement.side_by_side import ConfigurationRatio, FigureCurve, FigureJudged, Scatter
 from seatrial.model.benchmark import Better
 from seatrial.model.configuration import BYTES, ComparedFigure

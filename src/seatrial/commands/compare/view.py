@@ -16,7 +16,6 @@ from seatrial.commands.compare.wording import (
     sum_of,
     suspect_text,
 )
-from seatrial.judgement.comparison.change_words import amount, interval_text, values_text
 from seatrial.judgement.comparison.records import (
     ChangedFact,
     Comparison,
@@ -26,6 +25,9 @@ from seatrial.judgement.comparison.records import (
     RankShare,
     Suspect,
     Unlike,
+    amount,
+    interval_text,
+    values_text,
 )
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Estimate

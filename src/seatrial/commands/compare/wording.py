@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 
 from seatrial.drift.fact_words import value_text
-from seatrial.judgement.comparison.change_words import amount, change_text, estimate_text, interval_text, speed_text
 from seatrial.judgement.comparison.records import (
     Changed,
     ChangedFact,
@@ -15,6 +14,11 @@ from seatrial.judgement.comparison.records import (
     Proof,
     ProofOutcome,
     Suspect,
+    amount,
+    change_text,
+    estimate_text,
+    interval_text,
+    speed_text,
 )
 from seatrial.model import units
 from seatrial.model.measurement import Phase

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from seatrial.statistics.estimates import student_quantile
 from seatrial.statistics.scan import MOST_AUTOCORRELATION, independent_share, residual_products
-from seatrial.statistics.student import student_quantile
 
 LEAST = 3
 """Cycles on either side of a step."""

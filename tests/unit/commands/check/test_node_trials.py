@@ -11,10 +11,9 @@ import pytest
 from seatrial.commands.check.fields import check_fields
 from seatrial.commands.check.headline import headline, not_tested
 from seatrial.commands.check.judge import judge
-from seatrial.commands.check.node_trials import REPETITIONS, try_nodes
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.commands.check.view import check_report
-from seatrial.driver.node_trials import RETESTS
+from seatrial.driver.node_trials import REPETITIONS, RETESTS, try_nodes
 from seatrial.driver.run import Run
 from seatrial.judgement.nodes.storage import REASONS
 from seatrial.launch.contract import PLAIN, StartManner

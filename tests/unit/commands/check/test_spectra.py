@@ -16,9 +16,9 @@ from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.driver.manners import spectrum_rounds
 from seatrial.launch.contract import StartManner
 from seatrial.model.errors import UsageError
+from seatrial.model.judgement import Spectrum, ranks_of, variant_of
 from seatrial.model.measurement import Corruption, Kernel, Phase, ProbeStart, RankPlace, Round, node_of
 from seatrial.model.settings import CheckSettings
-from seatrial.model.spectrum import Spectrum, ranks_of, variant_of
 from seatrial.model.subject import node
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import FindingKind, Verdict

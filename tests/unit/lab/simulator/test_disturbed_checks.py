@@ -84,6 +84,15 @@ def test_a_cable_between_switches_that_leads_to_one_node_is_not_blamed_on_its_li
     assert outcome.judgement.verdict in (Verdict.SLOW, Verdict.INCONCLUSIVE)
 
 
+@pytest.mark.parametrize("seed", [2, 3, 13, 15])
+def test_noise_that_is_larger_than_the_effect_names_no_healthy_node(seed: int, tmp_path: Path) -> None:
+    """Six runs with 10 % of noise all lie 3 % below their peers by chance, and were proof."""
+    conditions = SimulatedConditions(noise=0.1)
+    _, outcome = checked(tmp_path, "fat-tree:12,per-leaf=6", conditions=conditions, seed=seed)
+    assert outcome.judgement.findings == ()
+    assert outcome.judgement.verdict is Verdict.INCONCLUSIVE
+
+
 def test_ranks_of_a_starved_node_wait_and_say_so() -> None:
     spells = Spells(Starved.ONE, ["n1", "n2", "n3"], seed=3)
     (starved,) = spells.nodes
