@@ -6,6 +6,7 @@
 import enum
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from statistics import fmean
 
 import msgspec
 
@@ -13,7 +14,7 @@ from seatrial.judgement.processor_waits import Ends, LongWaits, RankWaits, expla
 from seatrial.locate.evidence import Pair
 from seatrial.locate.thresholds import CLEAR, GROSS_LOSS, LIMIT_FLOOR, RETEST_RUNS, SCATTERS, SURE
 from seatrial.model.measurement import Estimate
-from seatrial.statistics.estimates import median, median_estimate, robust_scale
+from seatrial.statistics.estimates import CONFIDENCE, median, median_estimate, robust_scale
 
 ONE_LEVEL = 0.15
 """Log: runs of one part that lie further apart than this, and than noise puts them, are on several levels."""
@@ -272,10 +273,7 @@ class SecondLook:
         return max(self._gross, SCATTERS * self._noise)
 
     def _mixed(self, margins: Mapping[Pair, Runs], pooled: Sequence[float]) -> bool:
-        """Whether a pair is good that the part would have made bad: a pair is as good as the worst part on its way.
-
-        Half of its runs suffice: those in which its ranks waited say nothing.
-        """
+        """Whether a pair is good that the part would have made bad, in half of its runs or more: others say nothing."""
         middle = median(pooled)
         for runs in margins.values():
             own = _middle(list(runs.values()))
@@ -285,11 +283,13 @@ class SecondLook:
         return False
 
     def _mostly_calm(self, own: Mapping[Pair, Runs]) -> bool:
-        """Whether half of several pairs were never bad: a part that comes and goes takes all its pairs with it, while
-        other jobs' traffic takes those on its way."""
-        seen = [runs for runs in own.values() if len(runs) >= RETEST_RUNS]
-        calm = sum(min(runs.values()) > -self._swing for runs in seen)
-        return len(seen) > 1 and 2 * calm >= len(seen)
+        """Whether half of several pairs were never bad, or one that would have been: a part that comes and goes takes
+        all its pairs with it, while other jobs' traffic takes those on its way."""
+        seen = [runs.values() for runs in own.values() if len(runs) >= RETEST_RUNS]
+        calm = [len(runs) for runs in seen if min(runs) > -self._swing]
+        restless = [run < -self._swing for runs in seen if min(runs) <= -self._swing for run in runs]
+        good = 1 - fmean(restless) if restless else 1.0
+        return len(seen) > 1 and (2 * len(calm) >= len(seen) or good ** max(calm, default=0) < 1 - CONFIDENCE)
 
 
 def _by_run(runs: Collection[Runs], value: Callable[[list[float]], float]) -> list[float]:

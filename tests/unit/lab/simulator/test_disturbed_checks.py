@@ -93,6 +93,14 @@ def test_noise_that_is_larger_than_the_effect_names_no_healthy_node(seed: int, t
     assert outcome.judgement.verdict is Verdict.INCONCLUSIVE
 
 
+@pytest.mark.parametrize("seed", [2, 3])
+def test_traffic_of_other_jobs_on_the_way_to_a_node_does_not_make_its_link_unstable(seed: int, tmp_path: Path) -> None:
+    """Of three pairs with the node two vary, and the third is good in all of six runs."""
+    conditions = SimulatedConditions(jobs=6, noise=0.003)
+    _, outcome = checked(tmp_path, "fat-tree:24,per-leaf=6,oversubscription=2", conditions=conditions, seed=seed)
+    assert outcome.judgement.findings == ()
+
+
 def test_ranks_of_a_starved_node_wait_and_say_so() -> None:
     spells = Spells(Starved.ONE, ["n1", "n2", "n3"], seed=3)
     (starved,) = spells.nodes
