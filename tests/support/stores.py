@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -72,6 +73,14 @@ class Prometheus(msgspec.Struct, frozen=True, kw_only=True):
 
     textfile: Path
     port: int
+
+    def is_ready(self) -> bool:
+        """Whether it answers queries: its port is open before that."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/-/ready", timeout=30):
+                return True
+        except urllib.error.HTTPError:
+            return False
 
     def query(self, expression: str) -> dict[tuple[tuple[str, str], ...], float]:
         """What a query returns now, by labels; raises where Prometheus refuses it."""
@@ -149,6 +158,7 @@ def prometheus(folder: Path) -> Iterator[Prometheus]:
             ["prometheus", *server, f"--web.listen-address=127.0.0.1:{store.port}"], store.port, folder / "server.log"
         ),
     ):
+        assert eventually(store.is_ready)
         yield store
 
 
