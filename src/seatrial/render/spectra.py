@@ -16,7 +16,7 @@ from seatrial.locate.evidence import Pair, run_value
 from seatrial.model.judgement import Spectrum, SpectrumMode, ranks_of, variant_of
 from seatrial.model.measurement import Kernel, Measurement, Phase, node_of
 from seatrial.model.run import RecordedRun
-from seatrial.model.settings import PRACTICAL
+from seatrial.model.settings import PRACTICAL, CheckSettings
 from seatrial.model.units import BANDWIDTH, LATENCY, quantity, share
 from seatrial.model.words import count
 from seatrial.node.rank_places import adapters_of, cores_of, known_cores
@@ -55,6 +55,21 @@ def spectra_of(recorded: RecordedRun) -> tuple[Spectrum, ...]:
                 runs[metric, ranks_of(measured.variant)].append(measured)
     order = sorted(runs, key=lambda key: ([*METRICS].index(key[0]), key[1]))
     return tuple(_spectrum(recorded, metric, ranks, runs[metric, ranks]) for metric, ranks in order)
+
+
+def all_ranks_measured(recorded: RecordedRun) -> bool:
+    """Whether all pairs of the first repetition were measured with each number of ranks per node that was asked for."""
+    settings = recorded.info.settings
+    counts = (settings.ranks_per_node or ()) if isinstance(settings, CheckSettings) else ()
+    if not counts:
+        return True
+    measured = {
+        (one.shape.kernel, ranks_of(one.variant), one.pair)
+        for one in recorded.measurements
+        if one.phase in (Phase.SURVEY, Phase.SATURATION) and one.times_s and not one.repetition
+    }
+    pairs = Counter((kernel, ranks) for kernel, ranks, _ in measured)
+    return all(pairs[kernel, ranks] >= ranks * pairs[kernel, 1] for kernel, _ in METRICS.values() for ranks in counts)
 
 
 def _spectrum(recorded: RecordedRun, metric: str, ranks: int, runs: Iterable[Measurement]) -> Spectrum:

@@ -51,7 +51,7 @@ from seatrial.model.run import Design, Ending, RecordedRun
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Finding, Verdict, worst
-from seatrial.render.spectra import spectra_of
+from seatrial.render.spectra import all_ranks_measured, spectra_of
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
 from seatrial.statistics.estimates import median
@@ -103,7 +103,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
             *capped_notes(recorded.info.capped_pairs),
             *(*past.notes, *trial_notes(trials, recorded.facts)),
         ),
-        complete=_complete(recorded, pairs, findings, trials),
+        complete=_complete(recorded, pairs, findings, trials) and all_ranks_measured(recorded),
         design=_counted(recorded),
         loaded=loaded.loaded,
         trials=trials if trials.figures else None,

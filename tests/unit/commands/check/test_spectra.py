@@ -15,7 +15,7 @@ from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.driver.manners import spectrum_rounds
 from seatrial.launch.contract import StartManner
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.judgement import Spectrum, ranks_of, variant_of
 from seatrial.model.measurement import Corruption, Kernel, Phase, ProbeStart, RankPlace, Round, node_of
 from seatrial.model.settings import CheckSettings
@@ -125,6 +125,8 @@ def test_a_fault_is_judged_as_without_spectra(tmp_path: Path) -> None:
 def test_ranks_that_do_not_answer_end_the_spectra_and_accuse_no_pair(tmp_path: Path) -> None:
     outcome = checked(tmp_path, EIGHT, launcher=ScriptedLauncher(EIGHT, hangs=[("n1:1", "n2:1")]))
     assert outcome.recorded.info.hanging_pairs == ()
+    assert not outcome.judgement.complete
+    assert outcome.judgement.exit_code is ExitCode.INCOMPLETE
     assert "With 2 ranks per node: n1:1 to n2:1 is left out" in outcome.recorded.info.reason
     assert set(of(outcome, LATENCY)) == {1, 2}
 
