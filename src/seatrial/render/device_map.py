@@ -64,7 +64,7 @@ class MapBox(msgspec.Struct, frozen=True, kw_only=True):
     """Places on the vertical axis, and texts."""
     hover: str
     bus: tuple[str, ...] = ()
-    """Its links to the other GPUs."""
+    """Links of a GPU to the other ones."""
 
 
 class MapLink(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,7 +36,7 @@ from tests.support.scripted import ScriptedLauncher
 
 @dataclass(frozen=True, kw_only=True)
 class SharedPorts(Cluster):
-    """Ranks of a node share its port: large messages take so many times as long, small ones 10 µs more for each."""
+    """Ranks of a node share its port: with k ranks large messages take k times as long, small ones 10 µs more each."""
 
     def _time(self, wanted: Round, pair: Pair, draw: random.Random) -> float:
         source, target = map(node_of, pair)
