@@ -12,6 +12,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -74,14 +75,6 @@ class Prometheus(msgspec.Struct, frozen=True, kw_only=True):
     textfile: Path
     port: int
 
-    def is_ready(self) -> bool:
-        """Whether it answers queries: its port is open before that."""
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/-/ready", timeout=30):
-                return True
-        except urllib.error.HTTPError:
-            return False
-
     def query(self, expression: str) -> dict[tuple[tuple[str, str], ...], float]:
         """What a query returns now, by labels; raises where Prometheus refuses it."""
         address = f"http://127.0.0.1:{self.port}/api/v1/query?{urllib.parse.urlencode({'query': expression})}"
@@ -122,8 +115,24 @@ class Graphite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _json(address: str, posted: bytes | None = None) -> Any:
-    with urllib.request.urlopen(address, posted, timeout=30) as answer:  # noqa: S310 - of this machine
-        return json.load(answer)
+    """What a server says when it can.
+
+    Prometheus listens before it answers, and Graphite's web cannot read a file that carbon is just creating: both
+    answer 5xx meanwhile.
+    """
+    answers: list[Any] = []
+    assert eventually(lambda: _answered(address, posted, answers)), address
+    return answers[0]
+
+
+def _answered(address: str, posted: bytes | None, answers: list[Any]) -> bool:
+    try:
+        with urllib.request.urlopen(address, posted, timeout=30) as answer:  # noqa: S310 - of this machine
+            answers.append(json.load(answer))
+    except urllib.error.HTTPError as error:
+        if error.code < HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise
+    return bool(answers)
 
 
 @contextlib.contextmanager
@@ -158,7 +167,6 @@ def prometheus(folder: Path) -> Iterator[Prometheus]:
             ["prometheus", *server, f"--web.listen-address=127.0.0.1:{store.port}"], store.port, folder / "server.log"
         ),
     ):
-        assert eventually(store.is_ready)
         yield store
 
 
