@@ -15,7 +15,7 @@ from seatrial.cli import completion, operation
 from seatrial.cli.json_output import JSON_OUTPUT, NAGIOS, is_wanted
 from seatrial.cli.main import ASKED, seatrial
 from seatrial.frame import memory, streams
-from seatrial.frame.entry import UNKNOWN
+from seatrial.frame.entry import UNKNOWN, leave_at_once
 from seatrial.frame.signals import Interruptions
 from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError, UsageError
 from seatrial.render.envelope import Failure, failure_of
@@ -50,8 +50,9 @@ def leave(output: streams.Outlet) -> NoReturn:
             os._exit(ExitCode.PASS)
         code = run(arguments)
         code = streams.settled(code, output, arguments)
-    except KeyboardInterrupt:  # once more, while the command was ending
-        os._exit(code)
+    except KeyboardInterrupt:
+        if INTERRUPTIONS.count == 1:  # just before the command began or after it had ended
+            leave_at_once()
     os._exit(code)
 
 
@@ -68,8 +69,9 @@ def run(arguments: list[str]) -> int:
             failure = explain(KeyboardInterrupt())
         if failure.kind is ErrorKind.INTERNAL and os.environ.get("SEATRIAL_DEBUG"):
             traceback.print_exception(error)
-        harmless = failure.what if failure.what.startswith("Usage:") else clean(failure.sentence)
-        print(f"seatrial: {LONG_WORD.sub(LONG_WORD_CUT, harmless)}", file=sys.stderr)
+        usage = failure.what.startswith("Usage:")
+        text = failure.what if usage else f"seatrial: {clean(failure.sentence)}"
+        print(LONG_WORD.sub(LONG_WORD_CUT, text), file=sys.stderr)
         return JSON_OUTPUT.print_error(failure)
 
 

@@ -24,7 +24,7 @@ def main() -> "NoReturn":
     """Run the command line and leave with one of ExitCode."""
     for number in ENDINGS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-            signal.signal(number, _leave_at_once)
+            signal.signal(number, leave_at_once)
     try:
         from seatrial.frame import lazy
 
@@ -39,7 +39,8 @@ def main() -> "NoReturn":
     leave(output)
 
 
-def _leave_at_once(*_: "int | FrameType | None") -> None:
+def leave_at_once(*_: "int | FrameType | None") -> "NoReturn":
+    """The answer to a signal while nothing runs that would have to be ended in order."""
     _say("seatrial: Interrupted.")
     os._exit(_code(INCOMPLETE))
 

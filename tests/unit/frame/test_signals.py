@@ -48,6 +48,18 @@ closing.write_samples = close
 main()
 """
 
+BETWEEN = """
+import signal
+from seatrial.frame import command_line, streams
+from seatrial.frame.entry import main
+
+def interrupted(*_):
+    signal.raise_signal(signal.SIGINT)
+
+{room}.{name} = interrupted
+main()
+"""
+
 
 def begun(script: str, *words: str) -> "subprocess.Popen[bytes]":
     child = subprocess.Popen([PYTHON, "-c", script, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -58,13 +70,21 @@ def begun(script: str, *words: str) -> "subprocess.Popen[bytes]":
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_signals_while_a_command_loads_and_begins_leave_no_traceback(number: signal.Signals, tmp_path: Path) -> None:
-    for delay_ms in range(0, 240, 16):
+    for delay_ms in range(0, 240, 16 if number is signal.SIGINT else 48):
         child = begun(MARKED, "runs", "list", "--archive", str(tmp_path))
         time.sleep(delay_ms / 1000)
         child.send_signal(number)
         out, err = child.communicate(timeout=60)
         ended_before = child.returncode == 0 and out.startswith(b"No runs in")
         assert ended_before or (child.returncode, err) == (2, b"seatrial: Interrupted.\n"), f"{delay_ms} ms: {err!r}"
+
+
+@pytest.mark.parametrize(("room", "name"), [("command_line", "run"), ("streams", "settled")])
+def test_a_signal_just_before_a_command_and_just_after_it_is_said(room: str, name: str, tmp_path: Path) -> None:
+    """Otherwise the answer, which may not have been written yet, would be missing without a word."""
+    words = [PYTHON, "-c", BETWEEN.format(room=room, name=name), "runs", "list", "--archive", str(tmp_path)]
+    ended = subprocess.run(words, capture_output=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (2, b"seatrial: Interrupted.\n")
 
 
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
