@@ -1,7 +1,7 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test idle-checks lint unit core simulated properties lab-test lab-beside lab-alone campaign restorations series hidden proofs
-.PHONY: accounted monitored operation pair-programs qualified job-histories probe bench stories gallery
-.PHONY: simulate-series simulate-year ablation other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
+.PHONY: demo test beside-labs lint unit core simulated properties lab-test lab-beside lab-alone campaign restorations series hidden proofs
+.PHONY: accounted monitored lab-series pair-programs qualified job-histories probe bench stories gallery
+.PHONY: simulate-series simulate-year ablation random-checks other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
 export MPICC ?= mpicc
 # Compiled modules are kept: tests start hundreds of commands, and each would compile all that it imports.
@@ -11,15 +11,15 @@ PYTEST = env -u MAKEFLAGS .venv/bin/python -m pytest --durations=10
 demo: setup-demo
 	sh scripts/demo.sh
 
-# While lab tests wait for Slurm, linters, compilers and the tests of the core take the processor time that is left, and
-# print at their end. They come first: each worker of the unit tests then finds all modules compiled.
+# While lab tests wait for Slurm, all that needs no lab takes the processor time that is left, and prints at its end.
 test: setup-test
-	$(MAKE) --jobs=2 lab-beside idle-checks
-	$(MAKE) unit LEFT_OUT="$(CORE:%=--ignore=%)"
+	$(MAKE) --jobs=2 lab-beside beside-labs
 	$(MAKE) lab-alone
 
-idle-checks: setup-test
-	@sh scripts/idle.sh $(MAKE) lint probe core
+# The tests of the core come first: each worker of the other unit tests then finds all modules compiled.
+beside-labs: setup-test
+	@sh scripts/beside.sh $(MAKE) lint probe core
+	@sh scripts/beside.sh $(MAKE) unit LEFT_OUT="$(CORE:%=--ignore=%)"
 
 lint: setup-test
 	.venv/bin/ruff check
@@ -41,7 +41,7 @@ CORE = $(addprefix tests/unit/,benchmarks drift importers judgement limits locat
 core: compiled
 	sh scripts/in_memory.sh $(PYTEST) $(CORE) -n $$(nproc) --dist worksteal
 
-# Simulated clusters that are too large for every run; a minute.
+# What every run leaves out: large simulated clusters, every option with every hostile value, long series of draws.
 simulated: compiled
 	$(PYTEST) tests/unit -m series -n $$(nproc) --dist worksteal
 
@@ -54,8 +54,9 @@ compiled: setup-test
 
 lab-test: lab-beside lab-alone
 
-# Lab tests that mostly wait for Slurm: several labs at once, the longest files first (tests/lab/conftest.py).
-LANES ?= 3
+# Lab tests that mostly wait for Slurm, the longest files first (tests/lab/conftest.py). With three labs at once on two
+# cores, measurements disturb each other and are repeated: that takes longer than two.
+LANES ?= 2
 lab-beside: setup-test
 	$(PYTEST) tests/lab -m "not alone and not series" -n $(LANES) --dist loadfile --no-loadscope-reorder
 
@@ -71,10 +72,10 @@ accounted: setup-test
 monitored: setup-test
 	.venv/bin/python -m tests.monitored
 
-# 50 drains by a person at random moments beside those of the gate, 20 switches of modes, six of them wrong, and slices
-# of qualify until a slowed link is named; a quarter of an hour, as root.
-operation: setup-test
-	$(PYTEST) tests/lab -m series
+# What takes a minute of a lab or more and is left out of `make test`: an archive on NFS, nodes that go down, 20 switches
+# of modes, 50 drains by a person beside those of the gate, slices of qualify, jobs of a slow node; half an hour, as root.
+lab-series: setup-test
+	$(PYTEST) tests/lab -m series --ignore=tests/lab/test_pair_program.py
 
 # `check --pair-program` with stand-ins for osu_bw and sendrecv_perf: RUNS checks of each fault and of a healthy lab, and
 # the same on sixteen simulated nodes with the starts counted; about an hour, as root.
@@ -159,6 +160,11 @@ simulate-series: setup-test
 ABLATION ?=
 ablation: setup-test
 	.venv/bin/python -m bench.ablation $(ABLATION)
+
+# Checks of simulated fabrics and faults that are drawn at random, and which of them were wrong: `RANDOM="--checks 200"`.
+RANDOM ?=
+random-checks: setup-test
+	.venv/bin/python -m bench.random_checks $(RANDOM)
 
 # A year of `seatrial qualify` on 1,000 simulated nodes: coverage by week, and false alarms; half a minute.
 simulate-year: setup-test

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.properties import DRAWN, PROFILE
 from tests.support.summary import REPETITIONS, Skip, plural, repetition_counter, repetition_table, skip_table
 
 # Runs without --archive: never in the home of whoever tests.
 os.environ["XDG_STATE_HOME"] = os.path.join(tempfile.gettempdir(), f"seatrial-tests-{os.getuid()}")  # noqa: PTH118
 # The same inputs in each run, so that no change is refused by chance; `make properties` draws others.
 settings.register_profile("fixed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-settings.register_profile("drawn", settings.get_profile("fixed"), derandomize=False, print_blob=True)
-settings.load_profile(os.environ.get("SEATRIAL_PROPERTIES", "fixed"))
+settings.register_profile(DRAWN, settings.get_profile("fixed"), derandomize=False, print_blob=True)
+settings.load_profile(PROFILE)
 # Commands that tests interrupt inherit how signals are handled: nohup and background jobs of scripts ignore them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

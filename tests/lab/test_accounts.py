@@ -119,6 +119,7 @@ def test_nodes_of_two_rates_are_each_judged_by_their_own_limit(lab: LabPlan, che
     assert not named & {"slow-link", "slow-uplink", "slow-pair", "interface-speed-differs"}, found["findings"]
 
 
+@pytest.mark.series
 def test_accounting_names_the_node_that_gets_half_of_the_processor_time(lab: LabPlan) -> None:
     """Jobs of other tests are in the same database, and are counted alike."""
     end_reservation(lab)

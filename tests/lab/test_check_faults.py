@@ -147,7 +147,12 @@ def test_ctrl_c_keeps_what_was_measured(
 
 
 @pytest.mark.parametrize(
-    ("kind", "in_mid_run"), [("slurmd-killed", True), ("node-down", True), ("slurmd-stopped", False)]
+    ("kind", "in_mid_run"),
+    [
+        ("slurmd-killed", True),
+        pytest.param("node-down", True, marks=pytest.mark.series),
+        pytest.param("slurmd-stopped", False, marks=pytest.mark.series),
+    ],
 )
 def test_a_node_that_fails_is_named_and_the_others_are_measured(
     lab: LabPlan, started: "Callable[..., subprocess.Popen[str]]", tmp_path: Path, kind: str, in_mid_run: bool

@@ -156,11 +156,16 @@ def no_daemon(plan: LabPlan) -> None:
     ("arrange", "undo", "says"),
     [
         (wrong_key, "", "the host key of n2 is not the one in known_hosts"),
-        (unknown_key, "", "the host key of the host is unknown"),
-        (no_key_accepted, f"umount {SYSTEM_FOLDER}/user.pub", "without a password (Permission denied (publickey))"),
         (hanging, "", "does not answer"),
-        (no_sshd, "", "no sshd listens on n2 port 22"),
         (no_daemon, f"umount {DAEMON}", f"{DAEMON} does not exist there; install the same MPI on all hosts"),
+        *(
+            pytest.param(*case, marks=pytest.mark.series)
+            for case in (
+                (unknown_key, "", "the host key of the host is unknown"),
+                (no_key_accepted, f"umount {SYSTEM_FOLDER}/user.pub", "a password (Permission denied (publickey))"),
+                (no_sshd, "", "no sshd listens on n2 port 22"),
+            )
+        ),
     ],
 )
 def test_a_host_that_cannot_be_measured_is_named_and_the_others_are_measured(

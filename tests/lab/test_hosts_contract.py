@@ -28,8 +28,7 @@ def test_the_contract(ssh_lab: LabPlan, tmp_path: Path, mpicc: str) -> None:
     assert eventually(lambda: not of_mpi(ssh_lab)), of_mpi(ssh_lab)
 
 
-@pytest.mark.parametrize("mpicc", COMPILERS)
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(("mpicc", "number"), [*zip(COMPILERS, (signal.SIGKILL, signal.SIGINT), strict=True)])
 def test_no_rank_outlives_a_driver_that_is_killed_or_interrupted(
     ssh_lab: LabPlan, tmp_path: Path, mpicc: str, number: signal.Signals
 ) -> None:

@@ -35,7 +35,7 @@ def driver_of(lab: LabPlan, folder: Path) -> int:
 
 
 def test_the_first_line_says_what_started_the_ranks(lab4: LabPlan, in_lab: InLab, tmp_path: Path) -> None:
-    words = [*SEATRIAL, "link", "n1", "n3", "--max-size", "8KiB", "--budget", "20s", "--archive", str(tmp_path)]
+    words = [*SEATRIAL, "link", "n1", "n3", "--max-size", "8KiB", "--budget", "5s", "--archive", str(tmp_path)]
     require_compiler("mpicc.mpich")
     said = {}
     for run, options in {"mpiexec": BY_MPIEXEC, "srun": ("--mpi", "pmi2", "--mpicc", "mpicc.mpich")}.items():
@@ -71,7 +71,8 @@ def test_no_rank_outlives_the_driver(
             outer.kill()
 
 
-@pytest.mark.parametrize("mpicc", ["mpicc.openmpi", pytest.param("mpicc.mpich", marks=pytest.mark.series)])
+@pytest.mark.series
+@pytest.mark.parametrize("mpicc", COMPILERS)
 def test_a_rank_killed_in_each_session_is_a_finding_on_its_node(lab4: LabPlan, tmp_path: Path, mpicc: str) -> None:
     require_compiler(mpicc)
     options, draw = ("--no-nodes", "--no-loaded", *BY_MPIEXEC, "--mpicc", mpicc), random.Random(1)

@@ -89,6 +89,7 @@ def undecided(result: ScenarioResult) -> bool:
     return all(one.score and not one.score.false_names and one.verdict == "INCONCLUSIVE" for one in result.runs)
 
 
+@pytest.mark.series
 def test_a_slow_link_is_named(lab4: LabPlan, folder: Path, tmp_path: Path) -> None:
     stage = msgspec.structs.replace(
         real_stage(tmp_path), plan=lambda _: lab4, raise_lab=lambda _: None, raze=planting.clear

@@ -98,6 +98,7 @@ def test_a_users_job_gets_the_nodes_within_seconds(
     assert parsed(out)["slice"]["why"] == "a job that needs 4 nodes waits in main"
 
 
+@pytest.mark.series
 def test_a_controller_that_dies_during_a_slice_leaves_no_allocation(
     timer: Timer, slice_begun: "Callable[[], subprocess.Popen[str]]"
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_controller_that_dies_during_a_slice_leaves_no_allocation(
     assert timer.call()["slice"]["nodes"] == ["n1", "n2", "n3", "n4"]
 
 
+@pytest.mark.series
 def test_a_full_disk_ends_the_slice_and_leaves_no_allocation(timer: Timer) -> None:
     small = timer.folder / "runs"
     small.mkdir()

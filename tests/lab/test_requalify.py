@@ -18,12 +18,13 @@ from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.lab.cluster.sysroot import own
 from seatrial.lab.faults.base import Parameters
 from seatrial.process.process import Completed, run
-from tests.lab.waiting import decided, eventually, inconclusive, wait_until_idle
+from tests.lab.waiting import decided, eventually, wait_until_idle
 from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.lab
 SITE = '[gate]\nfolder = "{}"\nshare = "99%"\nper-hour = 1000\n'
 PAIRS = (("n1", "n2"), ("n3", "n4"), ("n5", "n6"))
+ROUNDS = 10
 STUCK = {(0, "n2"), (4, "n4"), (8, "n5")}
 """Switches, by round and node, after which the node has its old mode, and Slurm believes that it has the new one."""
 SLOW = {(1, "n4"), (5, "n5"), (9, "n2")}
@@ -78,18 +79,31 @@ def requalified(lab: LabPlan, tmp_path: Path, *words: str) -> Completed:
     return run(requalifying(lab, tmp_path, *words), timeout_s=180)
 
 
+def left_unknown(done: Completed) -> bool:
+    """Whether the node stays out because the machine was busy; what is open between its partners does not count."""
+    return " left unknown: " in done.stdout
+
+
 def test_a_node_is_closed_from_its_restart_until_it_is_qualified(lab: LabPlan, tmp_path: Path) -> None:
     printed(lab, "scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=bad DIMM")
     printed(lab, "scontrol", "reboot", "ASAP", "nextstate=DOWN", "reason=requalify", "n1")
     assert eventually(lambda: states(lab)["n1"].startswith("down|requalify"))
-    done = decided(partial(requalified, lab, tmp_path), inconclusive)
-    assert re.match(r"PASS  n1 resumed: \d pairs, the worst at \d+ %", done.stdout), done.stdout + done.stderr
-    assert states(lab) == dict.fromkeys(lab.node_names, "idle|none") | {"n2": "drained|bad DIMM"}
-    assert requalified(lab, tmp_path).stdout == "PASS  no node waits to be requalified\n"
+    done = decided(partial(requalified, lab, tmp_path), left_unknown)
+    usual = dict.fromkeys(lab.node_names, "idle|none") | {"n2": "drained|bad DIMM"}
+    if left_unknown(done):
+        after = states(lab)
+        assert after.pop("n1").startswith("drained|requalify"), "Slurm adds that the reboot is complete"
+        assert after.items() <= usual.items(), done.stdout + done.stderr
+    else:
+        answer = re.match(r"(PASS|INCONCLUSIVE)  n1 resumed: \d pairs, the worst at \d+ %", done.stdout)
+        assert answer, done.stdout + done.stderr
+        assert states(lab) == usual
+        assert requalified(lab, tmp_path).stdout == "PASS  no node waits to be requalified\n"
     assert requalified(lab, tmp_path, "n2").stdout == "NOT_RUN  n2 kept: drained: bad DIMM\n"
     assert states(lab)["n2"] == "drained|bad DIMM"
 
 
+@pytest.mark.series
 def test_a_node_is_closed_again_when_the_command_is_killed(lab: LabPlan, tmp_path: Path) -> None:
     printed(lab, "scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=requalify")
     with subprocess.Popen(
@@ -101,12 +115,12 @@ def test_a_node_is_closed_again_when_the_command_is_killed(lab: LabPlan, tmp_pat
             driver.kill()  # nsenter and env replaced themselves by it
     assert eventually(lambda: states(lab)["n1"] == "drained|requalify")
     assert eventually(lambda: "seatrial" not in printed(lab, "scontrol", "--oneliner", "show", "reservation"))
-    done = decided(partial(requalified, lab, tmp_path, "n1"), inconclusive)
+    done = decided(partial(requalified, lab, tmp_path, "n1"), left_unknown)
     after = states(lab)["n1"]
-    if inconclusive(done):
+    if left_unknown(done):
         assert after == "drained|requalify", done.stdout + done.stderr
     else:
-        assert done.stdout.startswith("PASS  n1 resumed: "), done.stdout + done.stderr
+        assert "  n1 resumed: " in done.stdout, done.stdout + done.stderr
         assert after == "idle|none"
 
 
@@ -129,11 +143,11 @@ def repaired(lab: LabPlan, node: str, mode: str) -> None:
 
 
 @pytest.mark.timeout(2400)
-@pytest.mark.parametrize("rounds", [2, pytest.param(10, marks=pytest.mark.series)])
-def test_switches_that_went_wrong_are_named_and_no_others(lab: LabPlan, tmp_path: Path, rounds: int) -> None:
+@pytest.mark.series
+def test_switches_that_went_wrong_are_named_and_no_others(lab: LabPlan, tmp_path: Path) -> None:
     """Each round has two switches."""
     verdicts: dict[tuple[int, str], str] = {}
-    for number in range(rounds):
+    for number in range(ROUNDS):
         names, mode = PAIRS[number % len(PAIRS)], MODES[(number // len(PAIRS) + 1) % 2]
         for node in names:
             if (number, node) in STUCK:
@@ -158,6 +172,6 @@ def test_switches_that_went_wrong_are_named_and_no_others(lab: LabPlan, tmp_path
             if verdict != "good":
                 repaired(lab, name, mode)
         wait_until_idle(lab)
-    assert len(verdicts) == 2 * rounds
+    assert len(verdicts) == 2 * ROUNDS
     for switch, verdict in verdicts.items():
         assert verdict in RIGHT[switch in STUCK, switch in SLOW], (switch, sorted(verdicts.items()))

@@ -14,6 +14,7 @@ from seatrial.lab.trial.scenario import Scenario, read_scenario
 from seatrial.lab.trial.trial import ScenarioResult, complaints, real_stage, run_scenario
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided
+from tests.series.__main__ import HIDDEN
 from tests.series.__main__ import SCENARIOS as SERIES
 from tests.support.json_objects import parsed
 
@@ -21,23 +22,21 @@ pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
 ELSEWHERE = {
     "node-link-60", "node-down", "slurmd-killed", "slurmd-stopped", "uplink-50", "trunk-50-sparse", "mpi-rail",
-    "faults-begin-late",
 }  # fmt: skip
 """Minutes are dear: one-way-out-60 is more than node-link-60, which docs/lab.md plants, too; test_check_faults plants
 the failures of nodes and examines them closer; test_check_cables has the two uplinks and the slow trunks; mpi-rail is
-named as mpi-transport is, and `make proofs` plants it; two late faults are a part of `make hidden`."""
+named as mpi-transport is, and `make proofs` plants it."""
 MIXED = {"governor", "pcie-width", "mount-missing", "firmware", "scheduler-granularity", "sysctl"}
 """Planted here three at a time, by facts-mixed and facts-mixed-2."""
-HERE_TOO = {"link-drop-50"}
-"""Of the scenarios that `make series` runs many times each; test_allocation.py checks a healthy lab of four nodes,
-one-way-out-60 has a slow link, and data-corrupt-out a corrupting one."""
+HERE_TOO = {"link-falls-late", "memory-hog-8-nodes"}
+"""Scenarios that are in `make series` or `make hidden`, too; test_allocation.py checks a healthy lab of
+four nodes, one-way-out-60 has a slow link, and data-corrupt-out a corrupting one."""
 TRIALS = {
     "core-hog", "cpu-quota", "memory-hog", "cpu-hog", "core-hog-check", "cpu-quota-check", "memory-hog-check",
     "cpu-hog-check", "healthy-4-nodes", "healthy-4-trials", "slow-mount", "slow-mount-check", "healthy-4-storage",
-    "core-hog-6-nodes", "cpu-hog-3", "cpu-quota-70",
 }  # fmt: skip
 """Of nodes one after the other, some minutes on a busy machine: `lab trial` and `make series` can run them."""
-NOT_HERE = TRIALS | ELSEWHERE | MIXED | (set(SERIES) - HERE_TOO)
+NOT_HERE = TRIALS | ELSEWHERE | MIXED | ((set(SERIES) | set(HIDDEN)) - HERE_TOO)
 BESIDE = {"facts-mixed", "facts-mixed-2", "mtu", "node-hung"}
 """What they name is a fact or a failure, and no rate."""
 SCENARIOS = {

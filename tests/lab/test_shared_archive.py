@@ -7,7 +7,7 @@ import pytest
 
 from tests.lab.shared import kernel
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.series]
 BOOT_S = 900.0
 """On an idle machine it takes about a minute."""
 

@@ -2,24 +2,30 @@
 
 import gc
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
+from unittest import mock
 
 import pytest
 
-from seatrial.archive import contents, reader
+from seatrial.archive import contents, reader, run_sets, run_values
 from seatrial.archive.samples import NotInstalled
+from seatrial.process import file_output
 from tests.support.clocks import clock_restored
 from tests.support.command_line import Seatrial
 from tests.support.launchers import launching_with
 
-SOURCE_READERS = ("test_house.py", "test_wording.py", "test_architecture.py", "test_patterns.py")
+SOURCE_READERS = (
+    "test_house.py", "test_wording.py", "test_architecture.py", "test_counts.py", "test_patterns.py",
+    "test_one_mechanism.py", "test_one_reader.py",
+)  # fmt: skip
 """Files of tests that parse all sources. pytest-xdist gives the first tests to one process, which parses them once."""
 
 
-WITHOUT_SAMPLES = ("lab/simulator/", "commands/", "driver/", "cli/test_curve", "cli/test_saturate", "cli/test_rails")
+WITHOUT_SAMPLES = ("lab/simulator/", "commands/", "driver/", "cli/", "launch/")
 """Tests whose runs are closed as where DuckDB is not installed: it takes as long as all else of a small run. What
-closing writes is tested in archive and cli, and whatever reads samples makes them."""
+closing writes is tested in archive, and whatever reads samples makes them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -28,9 +34,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Ten thousand tests and all modules stay to the end: the garbage collector need not look at them again."""
+    """Ten thousand tests and all modules stay to the end: the garbage collector need not look at them again, and seldom
+    at what a test makes."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000)
 
 
 def pytest_sessionfinish() -> None:
@@ -47,6 +55,22 @@ def seatrial(capsys: pytest.CaptureFixture[str]) -> Seatrial:
 @pytest.fixture
 def with_samples() -> None:
     """For a test that looks at the samples of a run that it closes."""
+
+
+@pytest.fixture
+def without_keeper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs are started without the process that would end them if this one were killed: it takes longer to start
+    than they do. `process/test_file_output.py` and `cli/test_killed_program.py` have the real one."""
+    monkeypatch.setattr(file_output, "Keeper", mock.Mock())
+
+
+READ_TABLES = cache(run_values.read_tables)
+
+
+@pytest.fixture
+def tables_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests whose archives do not change: starting DuckDB and reading many runs takes longer than all else."""
+    monkeypatch.setattr(run_sets, "read_tables", lambda files, *_: READ_TABLES(tuple(files)))
 
 
 @pytest.fixture(autouse=True)
