@@ -1,5 +1,7 @@
 """Short outputs of GROMACS and Quantum ESPRESSO in their formats; all numbers are made up and agree with each other."""
 
+from collections.abc import Callable
+
 
 def gromacs(steps: int = 100, temperature: float = 300.0) -> str:
     """md.log of mdrun 2022 on two ranks."""
@@ -53,3 +55,47 @@ def espresso(iterations: int = 3, accuracy: str = "3.5E-10") -> str:
         "   This run was terminated on:  14: 0: 6  23Nov2026            \n\n"
         f"={78 * '-'}=\n   JOB DONE.\n={78 * '-'}=\n"
     )
+
+
+def npb(verification: str = "SUCCESSFUL", rate: float = 51234.5) -> str:
+    """CG of class C on 16 ranks."""
+    rows = {
+        "Class": "C", "Size": 150000, "Iterations": 75, "Time in seconds": 2.8, "Total processes": 16,
+        "Active processes": 16, "Mop/s total": rate, "Mop/s/process": round(rate / 16, 2),
+        "Operation type": "floating point", "Verification": verification, "Version": "3.4.3",
+        "Compile date": "02 Feb 2026",
+    }  # fmt: skip
+    table = "".join(f" {name:<16}={value!s:>25}\n" for name, value in rows.items())
+    head = (
+        " NAS Parallel Benchmarks 3.4 -- CG Benchmark\n\n Size:     150000  (class C)\n\n   iteration   ||r||   zeta\n"
+    )
+    return f"{head}        1   0.7E-12  109.9\n Benchmark completed\n\n\n CG Benchmark Completed.\n{table}"
+
+
+def gups(errors: int = 0, outcome: str = "passed") -> str:
+    """RandomAccess on 8 ranks."""
+    return (
+        "Running on 8 processors (PowerofTwo)\nTotal Main table size = 2^30 = 1073741824 words\n"
+        "PE Main table size = 2^27 = 134217728 words/PE\nReal time used = 10.500000 seconds\n"
+        "0.409044503 Billion(10^9) Updates    per second [GUP/s]\n"
+        "0.051130563 Billion(10^9) Updates/PE per second [GUP/s]\nVerification:  Real time used = 4.1 seconds\n"
+        f"Found {errors} errors in 1073741824 locations ({outcome}).\n"
+    )
+
+
+def qperf() -> str:
+    """The hosts, and one test: a cut between two tests cannot be seen."""
+    return (
+        "conf:\n    loc_node   =  c1\n    loc_qperf  =  0.4.11\n    rem_node   =  c2\n    rem_qperf  =  0.4.11\n"
+        "rc_rdma_write_bw:\n    bw  =  11.4 GB/sec\n"
+    )
+
+
+MORE_OUTPUTS: dict[str, tuple[Callable[[], str], ...]] = {
+    "gromacs": (gromacs,),
+    "espresso": (espresso,),
+    "npb": (npb,),
+    "gups": (gups,),
+    "qperf": (qperf,),
+}
+"""Name of the benchmark -> complete outputs that pass all gates."""

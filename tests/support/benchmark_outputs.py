@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from tests.support.application_outputs import espresso, gromacs
+from tests.support.application_outputs import MORE_OUTPUTS
 
 SIZES = (0, *(1 << power for power in range(23)))
 
@@ -370,15 +370,6 @@ def foam_head(words: str) -> str:
     )
 
 
-def decomposition(parts: tuple[int, ...] = (500, 500)) -> str:
-    """decomposePar."""
-    blocks = "".join(
-        f"Processor {place}\n    Number of cells = {cells}\n    Number of processor patches = 1\n\n"
-        for place, cells in enumerate(parts)
-    )
-    return f"{foam_head('decomposePar')}Decomposing mesh region0\n\n{blocks}End\n\n"
-
-
 OUTPUTS: dict[str, tuple[Callable[[], str], ...]] = {
     "osu": (osu, osu_rates, osu_collective),
     "imb": (imb,),
@@ -394,7 +385,6 @@ OUTPUTS: dict[str, tuple[Callable[[], str], ...]] = {
     "netpipe": (netpipe,),
     "perftest": (perftest, lambda: perftest("Gb/sec"), perftest_latency),
     "openfoam": (openfoam, lambda: openfoam(ranks=1)),
-    "gromacs": (gromacs,),
-    "espresso": (espresso,),
+    **MORE_OUTPUTS,
 }
 """Name of the benchmark -> complete outputs that pass all gates."""

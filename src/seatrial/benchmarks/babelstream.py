@@ -12,6 +12,12 @@ from seatrial.model.verdict import FindingKind
 HEAD = re.compile(r"^BabelStream\s*$")
 VERSION = re.compile(r"^Version: (?P<version>[\w.]{1,20})")
 HEADING = re.compile(r"^Function\s+(?P<unit>Mi?Bytes/sec)\s+Min \(sec\)")
+CSV_HEADING = re.compile(r"^function,num_times,n_elements,sizeof,max_(?P<unit>mi?bytes)_per_sec,min_runtime,")
+CSV_ROW = re.compile(
+    rf"^(?P<kernel>Copy|Mul|Add|Triad|Dot|Nstream),(?P<count>\d{{1,9}}),(?P<elements>\d{{1,15}}),(?P<bytes>\d{{1,2}}),"
+    rf"(?P<rate>{NUMBER}),(?P<least>{NUMBER}),"
+)
+"""A row of --csv, which has the sizes that other lines have without it."""
 ROW = re.compile(
     rf"^(?P<kernel>Copy|Mul|Add|Triad|Dot|Nstream)(?:\s*+:)?+\s++(?P<rate>{NUMBER})\s+(?P<least>{NUMBER})\s+{NUMBER}\s+{NUMBER}"
 )
@@ -35,12 +41,19 @@ def parse(text: str) -> Output:
         if heading := HEADING.match(line.text):
             unit = unit_named(heading["unit"]).factor
             tables.append(set())
+        elif heading := CSV_HEADING.match(line.text):
+            unit = 2.0**20 if heading["unit"] == "mibytes" else 1e6
+            tables.append(set())
         elif size := SIZE.match(line.text):
             array_bytes = number_of(size["size"]) * unit_named(size["unit"]).factor
             reading.evidence("array_bytes", array_bytes, line)
         elif count := REPETITIONS.match(line.text):
             reading.evidence("repetitions", whole_number(count["count"]), line)
-        elif (row := ROW.match(line.text)) and tables:
+        elif (row := ROW.match(line.text) or CSV_ROW.match(line.text)) and tables:
+            if row.re is CSV_ROW and not array_bytes:
+                array_bytes = float(whole_number(row["elements"]) * whole_number(row["bytes"]))
+                reading.evidence("array_bytes", array_bytes, line)
+                reading.evidence("repetitions", whole_number(row["count"]), line)
             tables[-1].add(row["kernel"])
             labels = {"kernel": row["kernel"]}
             reading.result("bandwidth_bytes_per_s", row["rate"], line, unit, labels)
@@ -62,7 +75,7 @@ BENCHMARK = Benchmark(
     name="babelstream",
     title="BabelStream",
     requires="BabelStream, built for the programming model of the processor or accelerator",
-    marks=(HEAD.pattern, HEADING.pattern),
+    marks=(HEAD.pattern, HEADING.pattern, CSV_HEADING.pattern),
     beginnings=("BabelStream\nVersion: ",),
     parse=parse,
     metrics=(Metric("bandwidth_bytes_per_s", "best rate; MB is 10⁶ bytes"), Metric("time_s", "least time of one pass")),

@@ -16,6 +16,7 @@ from seatrial.benchmarks import (
     gpu_burn,
     gpu_copy,
     gromacs,
+    gups,
     hip_bandwidth,
     hpcc,
     hpcg,
@@ -27,10 +28,12 @@ from seatrial.benchmarks import (
     mdtest,
     nccl_tests,
     netpipe,
+    npb,
     nvbandwidth,
     openfoam,
     osu,
     perftest,
+    qperf,
     rocm_bandwidth,
     stream,
     transferbench,
@@ -39,7 +42,7 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.importers.fleets import OUTPUT_NAME
 from seatrial.importers.other_outputs import recognised
-from seatrial.importers.printed_text import SHARE, plain
+from seatrial.importers.printed_text import SHARE, by_node, plain
 from seatrial.model.benchmark import Label, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source
@@ -54,6 +57,8 @@ BENCHMARKS: dict[str, Benchmark] = {
         hpl_mxp,
         hpl,
         hpcg,
+        gups,
+        npb,
         stream,
         babelstream,
         ior,
@@ -61,6 +66,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         fio,
         netpipe,
         perftest,
+        qperf,
         nccl_tests,
         nvbandwidth,
         gpu_burn,
@@ -117,6 +123,12 @@ def detected(text: str) -> Benchmark | None:
             if _has_mark(benchmark, form):
                 return benchmark
     return None
+
+
+def outputs_by_node(text: str) -> dict[str, str]:
+    """Node -> its output of a benchmark, of the outputs of several nodes that pdsh or clush put into one file."""
+    parts = by_node(text)
+    return parts if parts and all(detected(part) for part in parts.values()) else {}
 
 
 def _forms(text: str) -> Iterator[str]:

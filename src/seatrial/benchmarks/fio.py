@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, check_space, size_bytes, whole
-from seatrial.benchmarks.reading import START, OutputLine, Reading, json_objects
+from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, json_objects
 from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Label, Metric, Output, Result
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import number_of, whole_number
@@ -162,7 +162,7 @@ def _field(text: str) -> float:
 
 
 def _json(text: str) -> Output:
-    reading = Reading("fio", text)
+    reading = Reading("fio", text, closing=OBJECT_END)
     try:
         for content in json_objects(text):
             _object(reading, content)

@@ -13,7 +13,8 @@ from seatrial.model.verdict import FindingKind
 HEAD = re.compile(r"^(?:HPCG-Benchmark|.*HPCG[- ]Benchmark version)")
 VERSION = re.compile(r"(?i)^(?:version\s*=\s*+|HPCG-Benchmark version:[ \t]*+(?:HPCG[ \t]*+)?+)(?P<version>[\w.]++)")
 RATING = re.compile(
-    rf"HPCG result is (?P<verdict>VALID|INVALID)[^=:]{{0,80}}?(?:rating of\s*[=:]\s*(?P<rating>{NUMBER}))?\s*+$"
+    r"HPCG result is\s*+[=:]?\s*+(?P<verdict>VALID|INVALID)[^=:]{0,80}?"
+    rf"(?:rating of\s*[=:]\s*(?P<rating>{NUMBER}))?\s*+$"
 )
 FIELDS = (
     (re.compile(r"Distributed Processes\s*[=:]\s*(\d{1,9})"), "ranks"),

@@ -15,7 +15,7 @@ from seatrial.model.verdict import FindingKind
 MOST_TEXT = 200
 """Characters of a line that a breach shows."""
 MOST_BREACHES = 50
-"""Breaches of one kind that are kept; a run that diverged has thousands."""
+"""Breaches of one kind, missing parts and notes that are kept; a run that diverged has thousands."""
 MOST_RESULTS = 200_000
 """Each takes about 400 bytes; the largest outputs that were seen have some ten thousand."""
 OPENING = re.compile(r"^[ \t]{0,80}\{", re.MULTILINE)
@@ -146,12 +146,12 @@ class Reading:
 
     def lack(self, reason: str) -> None:
         """Add what a complete output has and this one has not."""
-        if reason not in self._missing:
+        if len(self._missing) < MOST_BREACHES and reason not in self._missing:
             self._missing.append(reason)
 
     def note(self, sentence: str) -> None:
         """Add what is worth knowing."""
-        if sentence not in self._notes:
+        if len(self._notes) < MOST_BREACHES and sentence not in self._notes:
             self._notes.append(sentence)
 
     def search(

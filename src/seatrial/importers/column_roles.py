@@ -5,25 +5,27 @@ of the plan of the measurements: a condition, a run or a part of a node. Cells t
 identifiers, cells that a node never changes are properties of it. What neither contents nor names show is asked.
 """
 
-import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.importers.columns import MISSING, TableColumn, refuse_almost_numbers
+from seatrial.importers.columns import MISSING, UNIT_NAMES, TableColumn, refuse_almost_numbers
+from seatrial.importers.row_outcomes import NUMBERED, is_remark
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.unit_text import Unit, unit_of
 from seatrial.model.words import count, some
 
-NODE_NAMES = ("node", "hostname", "host", "nodename", "nodelist", "server", "nodes", "name")
+NODE_NAMES = (
+    "node", "hostname", "host", "nodename", "nodelist", "server", "nodes", "name", "knoten", "rechner", "nodo",
+)  # fmt: skip
 """The first that a table has is the column of the nodes; `nodes` may be a number, and `name` that of a test."""
 RUN_NAMES = frozenset({"run", "iter", "iteration", "rep", "repetition", "repeat", "trial", "time", "date", "timestamp"})
 RUN_WORDS = frozenset({
-    "run", "iter", "iteration", "rep", "repetition", "repeat", "trial", "attempt", "try", "job", "jobid", "timestamp",
-    "date", "day", "started", "when", "seed",
+    "run", "lauf", "essai", "iter", "iteration", "rep", "repetition", "repeat", "trial", "attempt", "try", "job",
+    "jobid", "timestamp", "date", "day", "started", "when", "seed",
 })  # fmt: skip
 PART_WORDS = frozenset({
     "gpu", "device", "dev", "gcd", "card", "accelerator", "socket", "package", "numa", "cpu", "core", "port", "nic",
@@ -35,10 +37,10 @@ CONDITION_WORDS = frozenset({
     "kernel", "op", "operation", "function", "collective", "algorithm", "metric", "benchmark", "case", "mode", "rw",
     "direction", "precision", "dtype", "type", "pattern", "config", "variant", "count", "num", "level", "frequency",
 })  # fmt: skip
-PROPERTY_WORDS = frozenset({"rack", "row", "chassis", "cabinet", "leaf", "switch", "model", "partition"})
-UNIT_NAMES = frozenset({"unit", "units", "uom"})
+PROPERTY_WORDS = frozenset({"rack", "row", "chassis", "cabinet", "leaf", "switch"})
+MODEL_WORDS = frozenset({"model", "type", "sku", "generation", "arch", "architecture", "processor", "cpu", "partition"})
+"""Words of a property by which nodes differ on purpose: nodes of one model are compared with each other."""
 INDEX_WORDS = frozenset({"index", "idx", "id", "nr", "no", "row"})
-FLAG_WORDS = frozenset({"status", "state", "result", "comment", "comments", "note", "notes", "ok", "error", "errors"})
 MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}.*|[0-9]{1,2}:[0-9]{2}.*")
 """A cell that begins with a date or a time of the day."""
 PLANNED = 0.8
@@ -265,13 +267,15 @@ def _role(contents: _CellKinds, *, single: bool) -> str:
     """The role of one column by itself. `single`: each node has one row."""
     numeric, words = contents.column.numeric, contents.words
     units = not numeric and all(unit_in(cell) for cell in contents.nodes_of)
-    measured = numeric and single and not words & PROPERTY_WORDS and not contents.run
-    remark = bool(words & FLAG_WORDS) or contents.mostly_same
+    measured = numeric and single and not words & (PROPERTY_WORDS | MODEL_WORDS) and not contents.run
+    remark = contents.mostly_same or is_remark(contents.column.name)
     tests = (
         (units or (contents.column.name.strip().lower() in UNIT_NAMES and not numeric), "units"),
         (contents.constant, "constants"),
+        (numeric and contents.column.name.strip().lower() in NUMBERED, "unused"),
         (contents.index, "unused"),
         (contents.of_the_node and measured, "numbers"),
+        (contents.of_the_node and not (contents.nested or numeric) and bool(words & MODEL_WORDS), "conditions"),
         (contents.of_the_node, "unused" if contents.nested else "properties"),
         (contents.run, "runs"),
         (contents.part, "parts"),
@@ -310,8 +314,8 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
     called = [name for name in roles if name.strip().lower() == "value" and contents[name].column.numeric]
     candidates = called or numbers
     if not candidates:  # the same number in all rows of each node, or a time
-        keys = RUN_WORDS | PART_WORDS | CONDITION_WORDS | PROPERTY_WORDS
-        free = [name for name, of in contents.items() if not (of.words & keys or of.index)]
+        keys = RUN_WORDS | PART_WORDS | CONDITION_WORDS | PROPERTY_WORDS | MODEL_WORDS
+        free = [name for name, of in contents.items() if not (of.words & keys or of.index or name.lower() in NUMBERED)]
         numeric = [name for name in free if contents[name].column.numeric]
         candidates = [name for name in numeric if roles[name] != "runs" or sense_of(name) is not None]
     if not candidates:
@@ -326,6 +330,12 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
             f"Several columns have numbers: {some(candidates, MOST_NAMES)}.", "Choose one: --column COLUMN."
         )
     return candidates[0]
+
+
+def may_be_measured(column: TableColumn, nodes: TableColumn) -> bool:
+    """Whether contents or name do not show that a column has another role than values."""
+    single = len(nodes.cells) == len({*nodes.cells})
+    return _role(_CellKinds(column, nodes.cells), single=single) in ("numbers", "asked")
 
 
 def row_keys(columns: Sequence[TableColumn], names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -357,35 +367,3 @@ def refuse_repeated(
         f"Name the column of the condition with --by COLUMN, or of the part with --part COLUMN"
         f"{f' (not used so far: {some(left, MOST_NAMES)})' if left else ''}; or give each run a number of its own.",
     )
-
-
-def melted(columns: Sequence[TableColumn], node: TableColumn) -> tuple[tuple[TableColumn, ...], TableColumn] | None:
-    """The long form of a table with a column for each run or part: run1, run2, or gpu0, gpu1; None for other tables.
-
-    `h2d:0`, `h2d:1` are parts, too, as SuperBench writes them; with `d2h:0` beside them the names before the colon are
-    a condition.
-    """
-    stems: defaultdict[str, dict[str, TableColumn]] = defaultdict(dict)
-    for column in columns:
-        match = re.fullmatch(r"(?P<stem>.{0,200}?)(?P<mark>[ _.:#-]{0,9})(?P<number>[0-9]{1,18})", column.name)
-        if match and column is not node and column.numeric and words_of(match["stem"]):
-            stems[match["stem"] + ":" * (":" in match["mark"])][match["number"]] = column
-    keys = {stem: "part" if stem.endswith(":") else words_of(stem)[-1] for stem in stems}
-    members = {column.name for group in stems.values() for column in group.values()}
-    others = [column for column in columns if column.name not in members]
-    several = len(stems) > 1
-    fit = len({*keys.values()}) == 1 and {*keys.values()} <= RUN_WORDS | PART_WORDS
-    rows, single = len(node.cells), len({*node.cells}) == len(node.cells)
-    measured = (
-        _role(_CellKinds(one, node.cells), single=single) in ("numbers", "asked") for one in others if one is not node
-    )
-    if not fit or min(map(len, stems.values())) < 2 or any(measured):
-        return None
-    groups = [(stem, number, column) for stem, group in stems.items() for number, column in group.items()]
-    long = {column.name: column.cells * len(groups) for column in others}
-    if several:
-        long["metric"] = tuple(cell for stem, _, _ in groups for cell in [stem.rstrip(":")] * rows)
-    long[next(iter(keys.values()))] = tuple(cell for _, number, _ in groups for cell in [number] * rows)
-    long["value"] = tuple(itertools.chain.from_iterable(column.cells for *_, column in groups))
-    made = tuple(TableColumn(name=name, cells=cells) for name, cells in long.items())
-    return made, next(column for column in made if column.name == node.name)

@@ -2,23 +2,51 @@
 
 import csv
 import io
+import itertools
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
+from seatrial.importers.printed_text import with_prefixes
+from seatrial.importers.written_numbers import in_seconds, with_point, without_unit
 from seatrial.model.errors import UsageError
-from seatrial.model.unit_text import NUMBER
+from seatrial.model.unit_text import NUMBER, unit_of
 from seatrial.model.words import count
 
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-"})
-DEVIATION = re.compile(rf"(?P<mean>{NUMBER}) ?(?:±|\+/-|\+-) ?{NUMBER}")
-"""A mean with its deviation, 0.6096±0.0052: the mean is the value."""
-ALMOST = re.compile(r"[-+]?(?:\d{1,3}(?:[,.' ]\d{3})+|\d+)(?:[.,]\d+)? ?[A-Za-zµ/%]{0,9}")
-"""A number with a decimal comma, separators of thousands or a unit; no date."""
-DELIMITERS = ",;\t| "
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "#n/a", "#div/0!", "#value!", "#num!", "#ref!"})
+"""The last ones are what spreadsheets write where a formula has no value."""
+UNIT_NAMES = frozenset({"unit", "units", "uom"})
+"""Names of columns that have the unit of each row's number."""
+DEVIATION = re.compile(rf"(?P<mean>{NUMBER}) ?(?:(?:±|\+/-|\+-) ?{NUMBER}|\((?:±|\+/-)? ?{NUMBER} ?%?\))")
+"""A mean with its deviation, 0.6096±0.0052, or a value with a share, 312.5 (82 %): the first number counts."""
+ALMOST = re.compile(
+    r"[<>~≈]? ?[-+]?(?:\d{1,3}(?:[,.' ]\d{3})+|\d+)(?:[.,]\d+)?(?: ?[A-Za-zµ/%]{0,9}|[*†]{1,3}| ?\([^()]{0,40}\))"
+)
+"""A number with a decimal comma, separators of thousands, a unit, a sign or a remark; no date."""
+DELIMITERS = ";\t|, "
+RULE = re.compile(r"(?=[^\n]*?-{2})[\s|:+=-]++|\([0-9]{1,9} rows?\)")
+"""A line that only divides a table which is drawn with bars, and the number of rows below it."""
+BOXES = str.maketrans(
+    {
+        **dict.fromkeys("│┃║", "|"),
+        **dict.fromkeys("─━═┄┈", "-"),
+        **dict.fromkeys("┌┬┐├┼┤└┴┘┍┯┑┝┿┥┕┷┙╒╤╕╞╪╡╘╧╛╔╦╗╠╬╣╚╩╝╭╮╰╯", "+"),
+    }
+)
+"""What draws a table in a terminal, as bars, dashes and crosses."""
+EMPHASIS = re.compile(r"(?:\*\*|`)([^*`]{1,200})(?:\*\*|`)")
+"""A cell in bold or as code, in Markdown."""
+ASSIGNED = re.compile(r"(?:^|(?<=\s))([A-Za-z]\w{0,40})=([^\s=]{1,200})(?=\s|$)")
+SEPARATOR = re.compile(r"\A\s*sep=[;,\t|]\s*\n")
+"""The line that says what divides cells, for Excel."""
+MOST_TITLES = 6
+"""Lines above a table that are examined for its line of names."""
+DEEPEST = 8
+"""Objects within one another of which the values are read."""
 LARGEST = 1e100
 """Beyond all that is ever measured; sums of squares of larger numbers would be infinite."""
 REMEDY = "Give a CSV file with a first line of names, or JSON: a list of numbers, or an object of lists."
@@ -29,6 +57,8 @@ class TableColumn(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     cells: tuple[str, ...]
+    unit: str = ""
+    """The unit behind each number in the file; empty where cells are numbers alone."""
 
     @property
     def numeric(self) -> bool:
@@ -76,38 +106,126 @@ def checked(value: float, where: str) -> float:
 
 def read_columns(text: str) -> tuple[TableColumn, ...]:
     """The columns of a CSV text with or without a line of names, or of JSON. Raises UsageError for anything else."""
+    return _columns(text.strip("\r\n"))
+
+
+@lru_cache(maxsize=1)  # whoever recognises a table reads it, and whoever judges it reads the same text
+def _columns(text: str) -> tuple[TableColumn, ...]:
     columns = json_columns(text) if text.lstrip()[:1] in ("[", "{") else csv_columns(text)
     if not columns or not columns[0].cells:
         raise UsageError("The file has no values.", REMEDY)
-    return columns
+    return tuple(with_durations(_without_unit(column)) for column in columns)
+
+
+def with_durations(column: TableColumn, *, chosen: bool = False) -> TableColumn:
+    """The column with durations in seconds. `chosen`: the user calls it the column of values."""
+    cells = in_seconds(column.name, column.cells, chosen=chosen)
+    return column if cells is column.cells else TableColumn(name=column.name, cells=cells, unit="s")
+
+
+def _without_unit(column: TableColumn) -> TableColumn:
+    cells, unit = without_unit(column.cells)
+    return TableColumn(name=column.name, cells=cells, unit=unit) if unit else column
 
 
 def csv_columns(text: str) -> tuple[TableColumn, ...]:
-    """The columns of lines that are divided by commas, semicolons, tabs, bars or blanks; `#` begins a comment."""
-    written = (line.strip(" ") for line in text.lstrip("\ufeff").splitlines())
-    lines = [line for line in written if line.strip() and not line.startswith("#")]
+    """The columns of lines that are divided by commas, semicolons, tabs, bars or blanks.
+
+    `#` begins a comment; one directly above rows of numbers, with a word for each column, has their names.
+    """
+    text = with_prefixes(text.lstrip("\ufeff").translate(BOXES))
+    written = [line.strip(" ") for line in SEPARATOR.sub("", text).splitlines() if line.strip()]
+    lines = [_without_bars(line) for line in written if not line.startswith("#") and not RULE.fullmatch(line)]
+    lines = lines[titles(lines) :]
     if not lines:
         return ()
-    delimiter = max(DELIMITERS, key=lambda one: (lines[0].count(one) > 0, one != " ", lines[0].count(one)))
-    reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True)
-    try:
-        rows = [[without_deviation(cell.strip()) for cell in row] for row in reader]
-    except csv.Error as error:
-        raise UsageError(f"The file cannot be read as CSV: {error}.", REMEDY) from error
+    delimiter = _delimiter(lines[0])
+    rows = _joined_heads(_aligned(lines) if delimiter == " " else _rows(lines, delimiter))
     width = len(rows[0])
     uneven = next((number for number, row in enumerate(rows, 1) if len(row) != width), None)
     if uneven is not None:
         raise UsageError(
             f"Row {uneven} has {count(len(rows[uneven - 1]), 'cell')}, the first row has {width}.",
-            "Decimal commas are not read; put a cell that contains the delimiter in quotes.",
+            "Put a cell that contains the delimiter, as a decimal comma does, in quotes, or take another delimiter.",
         )
-    has_names = not any(_is_number(cell) for cell in rows[0])
-    names = rows[0] if has_names else [f"column {number}" for number in range(1, width + 1)]
-    cells = [row for row in rows if row != names] if has_names else rows  # joined files repeat the line of names
+    if not any(map(_begins_number, rows[0])):
+        rows = [rows[0], *(row for row in rows if row != rows[0])]  # joined files repeat the line of names
+    else:
+        above = next(iter(written[: written.index(lines[0])][-1:] if lines[0] in written else ()), "")
+        comment = above.lstrip("# ") if above.startswith("#") else ""
+        heading = _rows([comment], delimiter)[0] if comment else []
+        named = len(heading) == width and not any(map(_begins_number, heading))
+        rows.insert(0, heading if named else [f"column {number}" for number in range(1, width + 1)])
+    names, *cells = rows
+    columns = with_point(list(zip(*cells, strict=True)) if cells else [()] * width, delimiter)
     return tuple(
-        TableColumn(name=name or f"column {place + 1}", cells=tuple(row[place] for row in cells))
-        for place, name in enumerate(names)
+        TableColumn(name=name or f"column {place + 1}", cells=column)
+        for place, (name, column) in enumerate(zip(names, columns, strict=True))
     )
+
+
+def _aligned(lines: Sequence[str]) -> list[list[str]]:
+    """The rows of lines that blanks divide, two or more of them where names contain single ones, or of `name=value`."""
+    fields = [ASSIGNED.findall(line) for line in lines]
+    names = [name for name, _ in fields[0]]
+    if names and all([name for name, _ in row] == names for row in fields):
+        return [names, *([cell for _, cell in row] for row in fields)]
+    wide = [re.split(r" {2,}", line) for line in lines]
+    rows = _rows(lines, " ")
+    return wide if len({*map(len, wide)}) == 1 < min(len(wide[0]), len({*map(len, rows)})) else rows
+
+
+def _joined_heads(rows: list[list[str]]) -> list[list[str]]:
+    """The rows with one heading in place of two: names over groups of columns, or names and units below them."""
+    first, second, *below = rows if len(rows) > 2 else ([], [], [])
+    heads = list(zip(first, second, strict=False))
+    if len(first) != len(second) or any(map(_begins_number, first + second)) or not any(map(_begins_number, below[0])):
+        return rows
+    units = [cell.strip("[]() ") for cell in second]
+    if any(units) and all(unit.lower() in MISSING or unit_of(unit) for unit in units):
+        named = zip(first, units, strict=True)
+        return [[f"{name} ({unit})" if unit.lower() not in MISSING else name for name, unit in named], *below]
+    if len({*first}) == len(first) and all(first):
+        return rows
+    group, joined = "", []
+    for name, part in heads:
+        group = name or group
+        joined.append(f"{group} {part}" if part else name)
+    return [joined, *below]
+
+
+def _delimiter(line: str) -> str:
+    return max(DELIMITERS, key=lambda mark: (line.count(mark) > 0, mark != " ", line.count(mark)))
+
+
+def titles(lines: Sequence[str]) -> int:
+    """How many lines of prose are above the line of names, which has as many cells as the row of numbers below it."""
+    for place, (heading, below) in enumerate(itertools.pairwise(lines[: MOST_TITLES + 2])):
+        mark = _delimiter(heading)
+        names, row = heading.split(mark), below.split(mark)
+        missing = any(name.strip().lower() in MISSING or _begins_number(name.strip()) for name in filter(None, names))
+        if len(names) == len(row) > 1 and not missing and any(_begins_number(cell.strip()) for cell in row):
+            above = [line.split(mark) for line in lines[:place]]
+            prose = all(len(cells) != len(names) or sum(map(bool, cells)) < 2 for cells in above)
+            return place if prose else 0
+    return 0
+
+
+def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    try:
+        reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True)
+        return [[without_deviation(EMPHASIS.sub(r"\1", cell.strip())) for cell in row] for row in reader]
+    except csv.Error as error:
+        raise UsageError(f"The file cannot be read as CSV: {error}.", REMEDY) from error
+
+
+def _without_bars(line: str) -> str:
+    """A row of a table in Markdown, or in a frame of bars, without the outer ones."""
+    return line[1:-1].strip(" ") if len(line) > 1 and line[0] == line[-1] == "|" else line
+
+
+def _begins_number(cell: str) -> bool:
+    return _is_number(cell) or (ALMOST.fullmatch(cell) is not None and not cell.isalnum())
 
 
 def json_columns(text: str) -> tuple[TableColumn, ...]:
@@ -116,7 +234,15 @@ def json_columns(text: str) -> tuple[TableColumn, ...]:
 
 
 def json_value(text: str) -> object:
-    """What a JSON text holds; of JSON Lines a list of the values. Raises UsageError for a text that is not JSON."""
+    """What a JSON text holds; of JSON Lines a list of the values. Raises UsageError for a text that is not JSON.
+
+    Callers share the value and do not change it.
+    """
+    return _json_value(text.strip())
+
+
+@lru_cache(maxsize=1)
+def _json_value(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -143,19 +269,50 @@ def columns_of(value: object) -> tuple[TableColumn, ...]:
             return _from_lists(named)
         case list():
             return _from_lists({"value": value})
+        case dict() if rows := _rows_of_object(value):
+            return _from_rows(rows)
         case dict():
             return _from_lists({str(name): cells for name, cells in value.items() if isinstance(cells, list)})
     raise UsageError("The JSON file holds neither a list nor an object of lists.", REMEDY)
 
 
+def _rows_of_object(value: Mapping[object, object]) -> list[object]:
+    """The only list of objects among the members; or one object for each member, if all are objects with equal names.
+
+    Lists of equal length in such an object are the runs of its node.
+    """
+    lists = [one for one in value.values() if isinstance(one, list) and one and isinstance(one[0], dict)]
+    members = {name: dict(_leaves(one)) for name, one in value.items() if isinstance(one, dict)}
+    if lists:
+        return lists[0] if len(lists) == 1 else []
+    if len(members) < max(len(value), 2) or len({tuple(one) for one in members.values()}) > 1:
+        return []
+    rows: list[object] = []
+    for node, member in members.items():
+        runs = {len(cell) for cell in member.values() if isinstance(cell, list)}
+        if len(runs) > 1:
+            return []
+        for run in range(*runs or (1,)):
+            cells = {name: cell[run] if isinstance(cell, list) else cell for name, cell in member.items()}
+            rows.append({"node": node, **({"run": run} if runs else {}), **cells})
+    return rows
+
+
+def _leaves(row: Mapping[object, object], before: str = "") -> Iterator[tuple[str, object]]:
+    """The values of an object and of those within it, by the path to each: `results.triad.value`."""
+    for name, value in row.items():
+        if isinstance(value, dict) and before.count(".") < DEEPEST:
+            yield from _leaves(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", str(value).lower() if isinstance(value, bool) else value
+
+
 def _from_rows(rows: Sequence[object]) -> tuple[TableColumn, ...]:
     if not all(isinstance(row, dict) for row in rows):
         raise UsageError("The JSON list holds objects beside other values.", REMEDY)
-    names = list(dict.fromkeys(str(name) for row in rows if isinstance(row, dict) for name in row))
-    return tuple(
-        TableColumn(name=name, cells=tuple(_cell(row.get(name), name) for row in rows if isinstance(row, dict)))
-        for name in names
-    )
+    flat = [dict(_leaves(row)) for row in rows if isinstance(row, dict)]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    return tuple(TableColumn(name=name, cells=tuple(_cell(row.get(name), name) for row in flat)) for name in names)
 
 
 def _from_lists(lists: Mapping[str, object]) -> tuple[TableColumn, ...]:
@@ -181,5 +338,5 @@ def _cell(value: object, name: str) -> str:
 
 def without_deviation(cell: str) -> str:
     """The mean alone of a mean with its deviation; any other text as it is."""
-    match = DEVIATION.fullmatch(cell) if "±" in cell or "+" in cell else None
+    match = DEVIATION.fullmatch(cell) if cell[-1:] == ")" or "±" in cell or "+" in cell else None
     return match["mean"] if match else cell

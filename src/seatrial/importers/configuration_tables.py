@@ -152,6 +152,7 @@ def _measured(
 ) -> Iterator[ConfigurationValue]:
     """The values of one column; rows without a positive number of all that is needed are left out."""
     plain, unit = column_unit(column.name)
+    unit = (unit_of(column.unit) if column.unit else None) or unit  # of the cells, whatever the name says
     sense = sense_of(column.name, unit.base)
     less = words.better == "lower" or (not words.better and sense is Sense.LOWER)
     figure = ComparedFigure(

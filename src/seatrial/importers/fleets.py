@@ -14,16 +14,18 @@ from seatrial.importers.column_roles import (
     RUN_NAMES,
     ColumnRoles,
     are_moments,
-    melted,
     refuse_repeated,
     roles_of,
     row_keys,
     unit_in,
     words_of,
 )
-from seatrial.importers.columns import TableColumn, checked, json_value, read_columns
+from seatrial.importers.columns import TableColumn, checked, json_value, read_columns, with_durations
+from seatrial.importers.node_names import is_summary, short_names
 from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
+from seatrial.importers.row_outcomes import failed_rows, split_outcomes
 from seatrial.importers.series import TIME_NAMES
+from seatrial.importers.wide_columns import melted, transposed
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.words import count
@@ -82,8 +84,10 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
     """Subject that is a part of a node -> the node, and the part."""
     without_value: tuple[str, ...] = ()
     """The node of each row that has no value."""
+    failed: tuple[str, ...] = ()
+    """The node of each run that failed: its row says so, or its output is cut off or does not pass its gates."""
     left_out: tuple[str, ...] = ()
-    """Files whose output has no value, each with the reason."""
+    """Files whose output has no value, each with the reason; rows that summarise others."""
 
     @property
     def values(self) -> Fleet:
@@ -107,22 +111,45 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
         if not names & set(NODE_NAMES):
             return one_stratum({name: [_json_number(run, str(name)) for run in runs] for name, runs in value.items()})
     refuse_listing(text)
-    columns = read_columns(text)
-    nodes = _node_column(columns, {column, *by, *part})
+    columns = split_outcomes(read_columns(text))
+    columns = tuple(with_durations(one, chosen=True) if one.name == column else one for one in columns)
+    columns = transposed(columns) or columns
+    named = _node_column(columns, {column, *by, *part})
+    nodes = _with_one_name(named)
+    columns = tuple(nodes if one is named else one for one in columns)
     if any(len(one.cells) != len(nodes.cells) for one in columns):
         raise UsageError("The columns of nodes and of values differ in length.", REMEDY)
+    columns, nodes, summaries = _without_summaries(columns, nodes)
+    if blank := next((row for row, cell in enumerate(nodes.cells, 1) if not cell.strip()), 0):
+        raise UsageError(f"Row {blank} has no name in column {nodes.name!r}.", "Write the node's name in each row.")
     if not column and (long := melted(columns, nodes)):
         columns, nodes = long
     roles = roles_of(columns, nodes, value=column, by=by, part=part)
-    return _by_roles(columns, roles)
+    table = _by_roles(columns, roles, failed_rows(columns, {*by, *part, roles.value, roles.node}))
+    return msgspec.structs.replace(table, left_out=summaries)
 
 
-def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles) -> FleetTable:
+def _without_summaries(
+    columns: tuple[TableColumn, ...], nodes: TableColumn
+) -> tuple[tuple[TableColumn, ...], TableColumn, tuple[str, ...]]:
+    """The columns and that of the nodes, without rows such as `Average` below several nodes, and what these are."""
+    kept = [not is_summary(cell) for cell in nodes.cells]
+    if all(kept) or len({*itertools.compress(nodes.cells, kept)}) < 2:
+        return columns, nodes, ()
+    names = [cell for cell, one in zip(nodes.cells, kept, strict=True) if not one]
+    shorter = tuple(
+        msgspec.structs.replace(column, cells=tuple(itertools.compress(column.cells, kept))) for column in columns
+    )
+    return shorter, shorter[columns.index(nodes)], tuple(f"{name} (a summary)" for name in names)
+
+
+def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collection[int]) -> FleetTable:
+    """The strata of a table. `failed`: places of the rows whose run failed."""
     of_name = {column.name: column for column in columns}
-    numbers = of_name[roles.value].numbers()
+    numbers = [math.nan if row in failed else value for row, value in enumerate(of_name[roles.value].numbers())]
     order = _order(columns, roles)
-    scales = [unit_in(cell) for cell in of_name[roles.units].cells] if roles.units else [None] * len(numbers)
-    written = of_name[roles.units].cells if roles.units else ("",) * len(numbers)
+    written = of_name[roles.units].cells if roles.units else (of_name[roles.value].unit,) * len(numbers)
+    scales = [unit_in(cell) for cell in written]
     kinds = [scale[0] if scale else word for scale, word in zip(scales, written, strict=True)]
     keys = list(
         zip(row_keys(columns, (roles.node,)), row_keys(columns, roles.conditions), row_keys(columns, roles.parts),
@@ -157,7 +184,8 @@ def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles) -> FleetTable:
     if not roles.runs or len({key[3] for key in keys}) == len(keys):  # none, or an identifier of each row
         _refuse_unlike_rows(measured)
     _refuse_explained(columns, roles, keys, numbers)
-    return FleetTable(strata=tuple(measured), roles=roles, parts=parts, without_value=tuple(without))
+    return FleetTable(strata=tuple(measured), roles=roles, parts=parts, without_value=tuple(without),
+                      failed=tuple(keys[row][0][0] for row in sorted(failed)))  # fmt: skip
 
 
 def without_gaps(fleet: Mapping[str, Sequence[float]]) -> Fleet:
@@ -280,10 +308,13 @@ def _stratum(fleet: Fleet, conditions: Labels, unit: str, column: str) -> Stratu
 
 
 def one_stratum(fleet: Fleet, *, sense: Sense | None = None, left_out: tuple[str, ...] = ()) -> FleetTable:
-    """Values of a form without columns. Raises UsageError for impossible ones."""
+    """Values of a form without columns. Raises UsageError for impossible ones.
+
+    `left_out`: outputs that have no value, because their run failed.
+    """
     stratum = msgspec.structs.replace(_stratum(fleet, (), "", ""), sense=sense)
     without = tuple(node for node, values in fleet.items() for value in values if math.isnan(value))
-    return FleetTable(strata=(stratum,), without_value=without, left_out=left_out)
+    return FleetTable(strata=(stratum,), without_value=without, left_out=left_out, failed=without if left_out else ())
 
 
 def _plain(name: str) -> str:
@@ -313,6 +344,14 @@ def _node_column(columns: Sequence[TableColumn], wanted: set[str]) -> TableColum
     names = ", ".join(one.name for one in columns)
     which = "Several columns can hold" if words else "No column can hold"
     raise UsageError(f"{which} the names of the nodes: {names}.", "Call the column of their names `node`.")
+
+
+def _with_one_name(nodes: TableColumn) -> TableColumn:
+    """The names of nodes, without the colon of pdsh, and the domain of one that other rows name without it."""
+    if all(cell.endswith(":") for cell in nodes.cells):
+        nodes = msgspec.structs.replace(nodes, cells=tuple(cell[:-1] for cell in nodes.cells))
+    short = short_names(set(nodes.cells))
+    return msgspec.structs.replace(nodes, cells=tuple(short.get(cell, cell) for cell in nodes.cells))
 
 
 def read_outputs(texts: Mapping[str, str], column: str = "") -> Fleet:

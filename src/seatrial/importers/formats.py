@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from seatrial.importers.fields import Source, pieces, whole_text
+from seatrial.importers.fields import PIECE_BYTES, Source, pieces, whole_text
 from seatrial.importers.linktest import LIST, is_linktest, parse_linktest, parse_linktest_files
 from seatrial.importers.mpigraph import parse_mpigraph
 from seatrial.importers.nccl_tests import is_nccl_folder, parse_nccl_files
@@ -13,6 +13,7 @@ from seatrial.importers.osu import parse_osu, parse_osu_files
 from seatrial.importers.other_outputs import UTF8_MARK, refusal, refusal_of_folder, refuse_unread
 from seatrial.importers.pair_evidence import NotPairs
 from seatrial.importers.pair_lines import is_nxnlatbw, parse_csv, parse_nxnlatbw
+from seatrial.importers.pair_tables import UnclearPairs, is_square, parse_pair_table, refuse_conditions
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable
 
@@ -69,8 +70,25 @@ def read_matrix(source: Source, form: str = "auto") -> PairTable:
     if importer is None:
         importer = next(importer for importer in FORMATS.values() if importer.fits(beginning))
     try:
-        return importer.read(itertools.chain([first], text))
+        table = importer.read(itertools.chain([first], text))
     except NotPairs as error:
+        table = _otherwise(first, beginning, importer, error)
+    if importer is FORMATS["csv"] and len(first) <= PIECE_BYTES and len(table.source) > table.pairs:
+        refuse_conditions(beginning)
+    return table
+
+
+def _otherwise(first: bytes, beginning: str, importer: Importer, error: NotPairs) -> PairTable:
+    """The pairs of a table that csv refused with `error`, in a form that people write. Raises UsageError."""
+    if importer is not FORMATS["csv"] or len(first) > PIECE_BYTES:
+        raise refusal(beginning, error) from error
+    try:
+        return parse_pair_table(beginning)
+    except UnclearPairs:
+        raise
+    except NotPairs as other:
+        raise refusal(beginning, other if is_square(beginning) else error) from other
+    except UsageError:
         raise refusal(beginning, error) from error
 
 

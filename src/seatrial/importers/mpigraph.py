@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from seatrial.importers.fields import numbers, split_fields
-from seatrial.importers.node_names import NodeNames
+from seatrial.importers.node_names import NodeNames, one_name_each, short_names
 from seatrial.importers.pair_columns import PairColumns
 from seatrial.importers.pair_lines import MEBIBYTE, alive_or_dead
 from seatrial.model.errors import UsageError
@@ -39,7 +39,7 @@ def parse_mpigraph(text: Iterator[bytes]) -> PairTable:
                 rows.add(senders, receiver, rates, np.full(len(rates), np.nan))
     if not ended:
         raise UsageError("This output of mpiGraph is cut off: its last line is missing.", "Run mpiGraph to its end.")
-    table = rows.table(_hosts(names.names, columns))
+    table = one_name_each(rows.table(_hosts(names.names, columns)))
     if not len(table.source):
         raise UsageError("This output of mpiGraph has no table of received bandwidths.")
     return table
@@ -58,9 +58,8 @@ def _rates(line: bytes, most: int) -> Reals:
 
 
 def _hosts(names: list[str], columns: Places) -> list[str]:
-    """The names without their ranks, where each host has one rank only."""
-    hosts = [names[number].rpartition(":")[0] for number in columns.tolist()]
-    if len(set(hosts)) < len(hosts):
-        return names
-    named = dict(zip(columns.tolist(), hosts, strict=True))
-    return [named.get(number, name) for number, name in enumerate(names)]
+    """The names without their ranks, where each host has one rank only; rows may lack the domain that columns have."""
+    short = short_names(names)
+    names = [short.get(name, name) for name in names]
+    hosts = {names[number]: names[number].rpartition(":")[0] for number in columns.tolist()}
+    return [hosts.get(name, name) for name in names] if len({*hosts.values()}) == len(columns) else names

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from seatrial.importers.node_names import one_name_each
 from seatrial.importers.pair_evidence import NotPairs
 from seatrial.importers.pair_lines import Pair
 from seatrial.importers.printed_text import plain
@@ -270,7 +271,7 @@ def parse_nccl_files(texts: Mapping[str, str]) -> PairTable:
         if rates:
             values[run.hosts[0], run.hosts[1]].append(rates[0] * GIGABYTE or DEAD_BANDWIDTH)
     nodes = tuple(sorted({host for run in runs for host in run.hosts}))
-    return repeated_pair_table(nodes, dict(values), {})
+    return one_name_each(repeated_pair_table(nodes, dict(values), {}))
 
 
 def _rates(run: NcclRun, size_bytes: int) -> list[float]:

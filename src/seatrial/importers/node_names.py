@@ -1,15 +1,28 @@
-"""Numbers for millions of node names."""
+"""Numbers for millions of node names, and one name for a node that is written with and without its domain."""
 
+from collections import defaultdict
+from collections.abc import Collection
+
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.importers.fields import MASKS, PADDING, Fields, Places
+from seatrial.model.pair_table import PairTable
 
 Words = NDArray[np.uint64]
 FACTORS = np.array([0x9E3779B97F4A7C15**power % 2**64 for power in range(PADDING // 8)], dtype=np.uint64)
 """The hash of a name is the sum of its words times these, modulo 2⁶⁴. Names of up to eight bytes are their own hash."""
 RUN = 4
 """Average repeats of a name from which each run of equal names is looked up once."""
+
+SUMMARIES = frozenset({
+    "average", "avg", "mean", "geomean", "median", "min", "minimum", "max", "maximum", "sum", "total", "grand total",
+    "subtotal", "std", "stdev", "stddev", "std dev", "std. dev.", "standard deviation", "sigma", "range", "cv",
+    "mittelwert", "mittel", "durchschnitt", "summe", "gesamt", "insgesamt", "standardabweichung", "moyenne", "somme",
+    "promedio", "media", "suma", "all", "all nodes", "overall",
+})  # fmt: skip
+"""Names of rows and columns of spreadsheets that summarise the nodes."""
 
 
 class NodeNames:
@@ -111,3 +124,44 @@ def _words(fields: Fields, start: Places, length: Places) -> list[Words]:
     return [
         at_every_place[start + first] & MASKS[np.clip(length - first, 0, 8)] for first in range(0, int(length.max()), 8)
     ]
+
+
+def is_summary(name: str) -> bool:
+    """Whether a row or column of that name is `Average`, `min`, `Total:` or the like, and not a node."""
+    return name.strip().lower().rstrip(":") in SUMMARIES
+
+
+def short_names(names: Collection[str]) -> dict[str, str]:
+    """Name with its domain -> name without it, for each that is written without it, too: n1.cluster beside n1.
+
+    A rank behind a colon stays: n1.cluster:0 is n1:0. Hosts of one name in two domains keep both of their names.
+    """
+    full: defaultdict[str, set[str]] = defaultdict(set)
+    for name in names:
+        address, colon, rank = name.partition(":")
+        host, dot, _ = address.partition(".")
+        if dot and not host.isdecimal():
+            full[f"{host}{colon}{rank}"].add(name)
+    alone = {host for host in names if host in full and len(full[host]) == 1}
+    return {name: host for host in alone for name in full[host]}
+
+
+def one_name_each(table: PairTable) -> PairTable:
+    """The table with one node for each pair of names such as n1 and n1.cluster, without rows of a node with itself."""
+    short = short_names(table.nodes)
+    if not short and len({*table.nodes}) == len(table.nodes):
+        return table
+    nodes = tuple(dict.fromkeys(short.get(name, name) for name in table.nodes))
+    place = {name: number for number, name in enumerate(nodes)}
+    places = np.array([place[short.get(name, name)] for name in table.nodes], dtype=np.int32)
+    source, target = places[table.source], places[table.target]
+    kept = np.flatnonzero(source != target)
+    order = kept[np.lexsort((target[kept], source[kept]))]
+    return msgspec.structs.replace(
+        table,
+        nodes=nodes,
+        source=source[order],
+        target=target[order],
+        bandwidth_bytes_per_s=table.bandwidth_bytes_per_s[order],
+        latency_s=table.latency_s[order],
+    )

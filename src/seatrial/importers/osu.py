@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from seatrial.importers.node_names import one_name_each
 from seatrial.importers.pair_evidence import NotPairs
 from seatrial.importers.pair_lines import MEGABYTE, MICROSECOND, Pair, given
 from seatrial.model.errors import UsageError
@@ -132,7 +133,7 @@ def _judged(tables: Sequence[SizeTable]) -> PairTable:
     nodes = dict.fromkeys(name for pair in (*latency, *bandwidth) for name in pair)
     if not nodes:
         raise UsageError("This text has no OSU table between two nodes.", READ_TESTS)
-    return repeated_pair_table(tuple(nodes), bandwidth, latency)
+    return one_name_each(repeated_pair_table(tuple(nodes), bandwidth, latency))
 
 
 def _latency_bytes(sizes: Iterable[int]) -> int:

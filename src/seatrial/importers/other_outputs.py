@@ -72,7 +72,11 @@ OUTPUTS = (
         "counters of ibdiagnet",
         "seatrial fabric check --counters reads two of them.",
     ),
-    _output(r"\bibdiagnet\b|^START_(?:LINKS|NODES)", "the output of ibdiagnet"),
+    _output(
+        r"\bibdiagnet\b|^START_(?:LINKS|NODES)|^-I- (?:Discovering \.|Stage\s)|^-[EW]- (?:[Ll]ink: |\S{3,300} - \")",
+        "the output of ibdiagnet",
+        "seatrial fabric check reads ibdiagnet2.db_csv and the log.",
+    ),
     _output(
         r"^Errors for .*\"\s*$|^## Summary: \d{1,18} nodes checked",
         "the output of ibqueryerrors",
@@ -130,18 +134,47 @@ OUTPUTS = (
     ),
     _output(
         r"^[ \t]*+\d{1,9}[ \t]++\d{1,4}\[[ \t]*+\]?[ \t]*+==\(|"
+        r"^0x[0-9a-f]{16} \".{0,200}\" +\d{1,9} +\d{1,4}\[|"
         r"^(?:Switch|CA):? 0x[0-9a-f]{8,} .{1,200}:$|==\([ \t]*+(?:\d{1,3}X|Down)",
         "the output of iblinkinfo",
         "seatrial fabric check reads it.",
     ),
     _output(
-        r"\[\s*ID\]\s+Interval\s+Transfer|\"iperf|Connecting to host \S{1,99} port |STREAM TEST|netperf|sockperf|qperf",
+        r"\[\s*ID\]\s+Interval\s+Transfer|\"iperf|Connecting to host \S{1,99} port |STREAM TEST|netperf|sockperf",
         "the output of a network benchmark between two hosts (iperf or similar)",
         f"It has one pair of nodes at most. {CHECK}",
     ),
+    _output(
+        r"^OPERATION +RESULT TYPE +FIRST DONE|^ISO Date,Label,Phase,RuntimeMS|^elbencho\b",
+        "the output of elbencho",
+        "A table of nodes and rates is judged: seatrial judge TABLE.csv.",
+    ),
+    _parsed(r"NAS Parallel Benchmarks|^ Mop/s total {1,9}=", "the output of the NAS Parallel Benchmarks", "npb"),
+    _parsed(
+        r"^(?:tcp|udp|sctp|sdp|rds|rc|uc|ud|xrc|ver)_\w{2,40}+:[ \t]*+\n[ \t]++\w{1,40}+[ \t]++=",
+        "the output of qperf",
+        "qperf",
+    ),
+    _output(
+        r'"RAMBLE_STATUS"|^Experiment \S{1,200} figures of merit:',
+        "the results of Ramble",
+        "A table of its figures of merit is judged, a row for each node and experiment: seatrial judge TABLE.csv.",
+    ),
+    _parsed(r"\[GUP/s\]|^Total Main table size = ", "the output of RandomAccess (GUPS) by itself", "gups"),
+    _output(
+        r"^hfi1_\d{1,3}:\d{1,3}\s+PortG(?:U)?ID:",
+        "the output of opainfo",
+        "seatrial facts collects it on the node; seatrial fabric check reads opareport -o links.",
+    ),
+    _output(
+        r"ROCm System Management Interface|^GPU\[\d{1,3}\]\s*: ",
+        "a table of rocm-smi",
+        "It is read as JSON: seatrial facts collects it (amd-smi metric --json, rocm-smi -a --json) on the node.",
+    ),
     _output(r"<!DOCTYPE topology|<topology\b|^Machine \(\d{1,18}", "the output of hwloc (lstopo)", FACTS),
     _output(
-        r"^Architecture:\s+\S+|^CPU op-mode\(s\):|^# dmidecode|^Handle 0x[0-9A-F]{4}",
+        r"^Architecture\s?:\s+\S+|^[^\n:：]{1,60}[:：]\s*+(?:Little|Big) Endian$|"
+        r"^CPU op-mode\(s\):|^# dmidecode|^Handle 0x[0-9A-F]{4}",
         "a description of a machine (lscpu or dmidecode)",
         FACTS,
     ),
@@ -154,7 +187,11 @@ OUTPUTS = (
     _output(r"^\[[^\]\n]{1,60}\] NVRM: |\bNVRM: Xid \(", "the log of a kernel", "seatrial facts reads it on the node."),
     _output(r"<system version=\"\d", "a topology file of NCCL", FACTS),
     _output(r'"card0"\s*:\s*\{', "the output of rocm-smi --json", FACTS),
-    _output(r"^available: \d{1,18} nodes|^node distances:", "the output of numactl"),
+    _output(
+        r"^available: \d{1,18} nodes|^node distances:",
+        "the output of numactl",
+        "seatrial facts collects the same on the node, and reads the XML of hwloc (lstopo).",
+    ),
     _output(r"^(?:SwitchName|BlockName)=", "a topology.conf of Slurm", "seatrial judge TABLE --topology reads it."),
     _output(r"^- topology:\s", "a topology.yaml of Slurm", "seatrial judge TABLE --topology reads it."),
     _output(

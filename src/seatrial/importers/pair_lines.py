@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from seatrial.importers.columns import UNIT_NAMES, csv_columns
 from seatrial.importers.fields import Fields, Places, numbers, split_fields
-from seatrial.importers.node_names import NodeNames
+from seatrial.importers.node_names import NodeNames, one_name_each
 from seatrial.importers.pair_columns import METRICS, PairColumns
 from seatrial.importers.pair_evidence import LineCount, NotPairs, names_an_end, refuse_other_ends
+from seatrial.importers.row_outcomes import failed_rows, says_failure, says_outcome
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, Reals
 from seatrial.model.unit_text import Unit, unit_of
 
@@ -62,7 +64,20 @@ def parse_csv(text: Iterator[bytes]) -> PairTable:
             f"The first line does not name the columns of pairs: {heading[:80]!r}.",
             "It needs two ends and at least one of latency_us and bandwidth_mb_s: source,target,latency_us,...",
         )
-    return parse_columns(itertools.chain([below], text), columns)
+    if has_units(columns):
+        raise NotPairs("A column has the units of the numbers.", "Write the unit into the first line: bandwidth_MB/s.")
+    lines = itertools.chain([below], text)
+    return parse_columns(_failed_as_dead(heading, lines) if any(map(says_outcome, columns[2:])) else lines, columns)
+
+
+def _failed_as_dead(heading: str, lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines below the heading; a pair whose test failed, as a column says, has 0 for each of its numbers."""
+    columns = csv_columns("\n".join([heading.lstrip("\ufeff# "), b"".join(lines).decode("utf-8", errors="replace")]))
+    failed = failed_rows(columns, {column.name for column in columns[:ENDS]})
+    scaled = [_scale(column.name) is not None for column in columns]
+    for row, cells in enumerate(zip(*(column.cells for column in columns), strict=True)):
+        values = ("0" if row in failed and number else cell for number, cell in zip(scaled, cells, strict=True))
+        yield ",".join(values).encode() + b"\n"
 
 
 def column_names(heading: str) -> tuple[str, ...]:
@@ -79,6 +94,11 @@ def names_columns(heading: str) -> bool:
         and all(names_an_end(name.lower()) for name in columns[:2])
         and any(_scale(name) is not None for name in columns[2:])
     )
+
+
+def has_units(columns: Iterable[str]) -> bool:
+    """Whether a column has the unit of each row's number."""
+    return not UNIT_NAMES.isdisjoint(name.lower() for name in columns)
 
 
 def _heading(text: Iterator[bytes]) -> tuple[str, bytes]:
@@ -129,7 +149,7 @@ def read_columns(text: Iterable[bytes], columns: tuple[str, ...]) -> tuple[PairT
         source, target = names.number_all(fields, first[measured]), names.number_all(fields, first[measured] + 1)
         for pair in values:
             rows.add(source, target, *(column[measured] for column in pair))
-    return rows.table(names.names), lines
+    return one_name_each(rows.table(names.names)), lines
 
 
 def _count_lines(lines: LineCount, fields: Fields, fitting: Places, columns: int) -> None:
@@ -155,13 +175,17 @@ def _line_text(fields: Fields, line: int) -> str:
 
 
 def _column(fields: Fields, first: Places, count: Places, chosen: tuple[int, float] | None, dead: float) -> Reals:
-    """The number at that place of each line, times that unit; NaN if the line has none."""
+    """The number at that place of each line, times that unit; NaN if it has none, `dead` for a word such as FAILED."""
     values = np.full(len(first), np.nan)
     if chosen is not None:
         place, unit = chosen
         long = np.flatnonzero(count > place)
         with np.errstate(over="ignore"):
             values[long] = alive_or_dead(numbers(fields, first[long] + place) * unit, dead)
+        start, end = fields.start[first + place * (count > place)], fields.end[first + place * (count > place)]
+        for row in np.flatnonzero(np.isnan(values) & (count > place) & (end > start)).tolist():
+            if says_failure(fields.content[start[row] : end[row]].tobytes().decode("utf-8", errors="replace")):
+                values[row] = dead
     return values
 
 
@@ -177,7 +201,9 @@ def _scale(name: str) -> tuple[str, float] | None:
     """Metric and unit of a column, by its name."""
     lower = name.lower()
     if LATENCY_WORD.search(lower):
-        return "latency", next((unit.factor for unit in _units_in(name) if unit.base == "s"), MICROSECOND)
+        return "latency", next(
+            (unit.factor for unit in _units_in(name) if unit.base == "s" and unit.factor <= 1), MICROSECOND
+        )
     if BANDWIDTH_WORD.search(lower):
         return "bandwidth", next((unit.factor for unit in _units_in(name) if unit.base in ("B/s", "B")), MEGABYTE)
     return None

@@ -16,11 +16,34 @@ PREFIXES = tuple(
         rf"{MOMENT}(?:<std\w+>)?:?(?: |\t|$)",  # ts, journals, mpirun --timestamp-output
     )
 )
+HEADED = re.compile(r"^-{8,80}\n([\w.-]{1,100})(?: \(1\))?\n-{8,80}\n", re.MULTILINE)
+"""The heading of a node's lines in the output of clush -b and dshbak."""
+NODE_PREFIX = re.compile(r"(?P<node>[A-Za-z][\w.-]{0,99}): ?(?P<line>.*)")
 MOST_PREFIXES = 3
 SAMPLE = 1000
 """Lines of a long output that are examined."""
 SHARE = 0.9
 """Share of the lines with text that must have a prefix; other lines come from the script around the program."""
+
+
+def with_prefixes(text: str) -> str:
+    """The text with the name of a node before each of its lines, in place of a heading of clush -b or dshbak."""
+    if HEADED.search(text) is None:
+        return text
+    before, *parts = HEADED.split(text)
+    blocks = zip(parts[0::2], parts[1::2], strict=True)
+    return before + "".join(f"{node}: {line}\n" for node, block in blocks for line in block.strip("\n").split("\n"))
+
+
+def by_node(text: str) -> dict[str, str]:
+    """Node -> what it printed, of an output of pdsh or clush that has the name of a node before each line."""
+    lines = [NODE_PREFIX.match(line) for line in with_prefixes(text).split("\n") if line.strip()]
+    parts: dict[str, list[str]] = {}
+    for match in lines:
+        if match is None:
+            return {}
+        parts.setdefault(match["node"], []).append(match["line"])
+    return {node: "\n".join((*written, "")) for node, written in parts.items()} if len(parts) > 1 else {}
 
 
 def plain(text: str, *, moments: bool = True) -> str:

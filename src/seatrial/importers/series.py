@@ -10,6 +10,7 @@ import msgspec
 from seatrial.importers.column_roles import NODE_NAMES, are_moments, planned_columns
 from seatrial.importers.columns import TableColumn, columns_of, json_value, read_columns
 from seatrial.importers.other_outputs import refuse_listing
+from seatrial.importers.row_outcomes import failed_rows
 from seatrial.model.errors import UsageError
 
 TIME_NAMES = frozenset(
@@ -38,7 +39,10 @@ class ValueSeries(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_series(text: str, wanted: Sequence[str] = ()) -> tuple[ValueSeries, ...]:
-    """Every series in a file, or those of the `wanted` names. Raises UsageError where there are none."""
+    """Every series in a file, or those of the `wanted` names. Raises UsageError where there are none.
+
+    A run that failed has no value.
+    """
     refuse_listing(text)
     series = _tcpd_series(text) if text.lstrip()[:1] in ("[", "{") else _column_series(read_columns(text))
     if not series or not any(one.values for one in series):
@@ -88,12 +92,13 @@ def _column_series(columns: Sequence[TableColumn]) -> tuple[ValueSeries, ...]:
     conditions = planned_columns(columns, clock) if clock and len(set(clock.cells)) < len(clock.cells) else ()
     values = [one for one in columns if one is not clock and one.numeric and one not in conditions]
     instants = _instants(clock) if clock else ()
+    failed = failed_rows(columns, {column.name for column in values})
     series = []
     for name, order in _rows_of(conditions, len(clock.cells) if clock else 0).items():
         if instants:
             order.sort(key=lambda place: (math.isnan(instants[place]), instants[place]))
         for column in values:
-            numbers = column.numbers()
+            numbers = [math.nan if row in failed else number for row, number in enumerate(column.numbers())]
             title = f"{column.name} {name}".strip()
             if clock is None or len(numbers) != len(clock.cells):
                 series.append(ValueSeries(name=title, values=tuple(numbers)))

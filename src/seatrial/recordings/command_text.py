@@ -32,9 +32,11 @@ MODEL = "Model name"
 ARCHITECTURES = r"x86_64|i[3-6]86|aarch64|armv\dl|ppc64(?:le)?|s390x|riscv64"
 TRANSLATED_MARKS = tuple(
     re.compile(rf"^[^\n:：]{{1,60}}[:：]\s*+(?:{words})\s*$", re.MULTILINE)
-    for words in (ARCHITECTURES, "Little Endian|Big Endian")
+    for words in (ARCHITECTURES, "Little Endian|Big Endian|32-bit, 64-bit")
 )
-"""The names of architectures and of the order of bytes are the same in all languages."""
+"""The names of architectures, of the order of bytes and of modes are the same in all languages."""
+FRENCH = re.compile(rf"^Architecture\s:\s*+(?:{ARCHITECTURES})\s*$", re.MULTILINE)
+"""A space is before each colon in French, and the name of the first field is the English one."""
 IN_ENGLISH = "Run it with LC_ALL=C."
 DMI_HANDLE = re.compile(r"Handle 0x[0-9A-Fa-f]+, DMI type [0-9]{1,18}")
 DMI_FIELD = re.compile(r"\t([A-Z][^:\t]{1,40}): *+(.*)")
@@ -162,7 +164,7 @@ def lscpu_sections(lines: list[str]) -> list[dict[str, str]]:
 
 def is_translated(text: str) -> bool:
     """Whether it is lscpu's output in another language than English: what it names stays, and its fields change."""
-    return all(mark.search(text) for mark in TRANSLATED_MARKS)
+    return FRENCH.search(text) is not None or all(mark.search(text) for mark in TRANSLATED_MARKS)
 
 
 def _cores(section: Mapping[str, str]) -> int | None:

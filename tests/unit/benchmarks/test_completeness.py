@@ -16,7 +16,7 @@ from tests.support.gpu_outputs import GPU_OUTPUTS
 CASES = [(name, made) for forms in (OUTPUTS, VARIANTS, GPU_OUTPUTS) for name, texts in forms.items() for made in texts]
 WILD = ("nan", "-inf", "1e999", "1e-320", "9" * 400, "\n", "٣", "²", "1_000", "1.2.3", "-1", "{", "\0", "= ", ".")
 """What numbers are not."""
-MOST_PREFIXES = 300
+MOST_PREFIXES = 100
 """Of a long output: cuts at the ends and a sample of the others."""
 
 
@@ -27,14 +27,14 @@ def cuts(text: str, seed: int = 1) -> Iterator[int]:
         return
     ends = [place + 1 for place, letter in enumerate(text) if letter == "\n"]
     chosen = random.Random(seed)
-    near = [*range(40), *range(len(text) - 90, len(text)), *(end for end in ends[-12:] if end < len(text))]
-    yield from sorted({*near, *chosen.choices(ends[:-1], k=25), *chosen.choices(range(len(text)), k=25)})
+    near = [*range(0, 40, 5), *range(len(text) - 30, len(text)), *(end for end in ends[-6:] if end < len(text))]
+    yield from sorted({*near, *chosen.choices(ends[:-1], k=12), *chosen.choices(range(len(text)), k=6)})
 
 
 def only_newline_lost(name: str, text: str, end: int) -> bool:
     """Whether a closing line that shows by itself that it is whole lacks its newline alone."""
     closed = name in ("hpl", "stream", "ior", "lammps", "mdtest", "hpcc") and "NVIDIA-STREAM" not in text
-    closed |= name in ("nvbandwidth", "dcgm-diagnostic") and text.startswith("{")
+    closed |= name in ("nvbandwidth", "dcgm-diagnostic", "fio") and text.startswith("{")
     return closed and text[:end].rstrip() == text.rstrip()
 
 
@@ -52,11 +52,13 @@ def test_a_complete_output_is_recognised_and_passes_all_gates(name: str, made: C
 @pytest.mark.parametrize(("name", "made"), CASES)
 def test_every_proper_prefix_is_incomplete(name: str, made: Callable[[], str]) -> None:
     text = made()
-    for end in cuts(text):
+    for place, end in enumerate(cuts(text)):
         whole = only_newline_lost(name, text, end)
         assert parse_as(BENCHMARKS[name], text[:end]).complete is whole, text[max(end - 60, 0) : end]
         if whole:
             assert parse_auto(text[:end])[1].complete
+        elif place % 3:
+            continue  # what recognises a benchmark takes longer than what reads it
         elif name != "fio" or "\n" in text[:end]:  # the first line of fio's text begins with the name of a job
             assert not parse_auto(text[:end])[1].complete
 
@@ -84,10 +86,12 @@ def test_a_missing_row_in_the_middle_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("text", ["hello\n", "a,b,c\n1,2,3\n", "{}\n", "\x7fELF\0\0\0", "Machine (64GB)\n", "x" * 5000])
-@pytest.mark.parametrize("name", [*BENCHMARKS, "auto"])
-def test_a_text_of_something_else_is_refused(name: str, text: str) -> None:
+def test_a_text_of_something_else_is_refused(text: str) -> None:
+    for benchmark in BENCHMARKS.values():
+        with pytest.raises(UsageError):
+            parse_as(benchmark, text)
     with pytest.raises(UsageError):
-        parse_auto(text) if name == "auto" else parse_as(BENCHMARKS[name], text)
+        parse_auto(text)
 
 
 def test_the_refusal_names_the_benchmark_that_it_is_of() -> None:
@@ -101,15 +105,15 @@ def test_hpl_and_stream_within_hpcc_do_not_hide_it() -> None:
     assert detected(hpl()) is BENCHMARKS["hpl"]
 
 
-@pytest.mark.parametrize("number", WILD)
 @pytest.mark.parametrize(("name", "made"), CASES)
-def test_no_number_of_an_output_can_crash_its_parser(name: str, made: Callable[[], str], number: str) -> None:
-    """Each number in turn, of those that occur once in each form."""
+def test_no_number_of_an_output_can_crash_its_parser(name: str, made: Callable[[], str]) -> None:
+    """One number of each form in the text; each is replaced by a third of the wild ones, and all three by all."""
     text = made()
     forms = {re.sub(r"\d", "0", match[0]): match for match in re.finditer(r"\d+(?:\.\d+)?", text)}
-    for match in list(forms.values())[:40]:
-        changed = text[: match.start()] + number + text[match.end() :]
-        gates.judge(BENCHMARKS[name], BENCHMARKS[name].parse(changed))
+    for place, match in enumerate(list(forms.values())[:40]):
+        for number in WILD[place % 3 :: 3]:
+            changed = text[: match.start()] + number + text[match.end() :]
+            gates.judge(BENCHMARKS[name], BENCHMARKS[name].parse(changed))
 
 
 def test_numbers_of_any_length_are_read() -> None:
@@ -117,14 +121,12 @@ def test_numbers_of_any_length_are_read() -> None:
     assert BENCHMARKS["openfoam"].parse(text).results
 
 
-@pytest.mark.parametrize("share", [0.4, 0.6, 0.8])
 @pytest.mark.parametrize(("name", "made"), CASES)
-def test_a_second_run_that_was_cut_off_hides_behind_no_complete_one(
-    name: str, made: Callable[[], str], share: float
-) -> None:
+def test_a_second_run_that_was_cut_off_hides_behind_no_complete_one(name: str, made: Callable[[], str]) -> None:
     """Job scripts append one run to the other; the second one has begun once its head is there."""
     text = made()
     assert parse_as(BENCHMARKS[name], text + text).complete
     lines = text.splitlines(keepends=True)
-    begun = "".join(lines[: int(len(lines) * share)])
-    assert not parse_as(BENCHMARKS[name], text + begun).complete
+    for share in (0.4, 0.6, 0.8):
+        begun = "".join(lines[: int(len(lines) * share)])
+        assert not parse_as(BENCHMARKS[name], text + begun).complete

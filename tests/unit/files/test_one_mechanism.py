@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support import house
 from tests.support.paths import ROOT
 
 SOURCE = ROOT / "src" / "seatrial"
@@ -38,7 +39,7 @@ ELSEWHERE = {
 
 def written(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Line and name of each call that creates, changes or renames a file by its path."""
-    for node in ast.walk(tree):
+    for node in house.nodes(tree):
         if not isinstance(node, ast.Call):
             continue
         called = node.func
@@ -65,9 +66,7 @@ def test_nobody_else_writes() -> None:
         if module.startswith("lab/") or module in ELSEWHERE:
             continue
         found += [
-            f"{module}:{line} {name}"
-            for line, name in written(ast.parse(path.read_text()))
-            if f"{module} {name}" not in ELSEWHERE
+            f"{module}:{line} {name}" for line, name in written(house.tree(path)) if f"{module} {name}" not in ELSEWHERE
         ]
     assert found == [], "use seatrial.files.writing"
 

@@ -145,7 +145,7 @@ def test_a_table_of_nodes_without_times_is_no_series() -> None:
         read_series("file,host,rate\na.log,n1,5\nb.log,n2,6\nc.log,n3,7\n")
 
 
-@pytest.mark.parametrize("cell", ["180,2", "180.2 GB/s", "1,180.2", "1'180", "+7,5", "FAILED"])
+@pytest.mark.parametrize("cell", ["180.2 GB/s", "1,80.2", "1'18", "+7,5 x", "FAILED"])
 def test_a_column_that_is_nearly_one_of_numbers_is_named_with_its_cell(cell: str) -> None:
     columns = read_columns(f"name;bw\na;{cell}\nb;{cell}\nc;3\nd;4\ne;5\n")
     with pytest.raises(UsageError, match=re.escape(f"'bw' has {cell!r} in row 1, which is not a finite number")):

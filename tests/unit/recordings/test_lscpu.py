@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.frame.command_line import run
+from seatrial.importers.other_outputs import recognised
 from seatrial.node.frame import FactsFormatError
 from seatrial.recordings.command_text import facts_from_text, is_translated
 from tests.support.command_line import Seatrial
@@ -84,6 +85,8 @@ def test_one_type_and_two_outputs_in_one_file() -> None:
 LANGUAGES = {
     "German": "Architektur:  x86_64\nCPU Operationsmodus:  64-bit\nByte-Reihenfolge:  Little Endian\nCPU(s):  8\n",
     "French": "Architecture :   x86_64\nBoutisme :      Little Endian\nProcesseur(s) : 8\n",
+    "French, part of it": "Architecture :   x86_64\nProcesseur(s) : 8\n",
+    "French, no-break spaces": "Architecture\u00a0:   x86_64\nProcesseur(s)\u00a0: 8\n",
     "Spanish": "Arquitectura:  x86_64\nOrden de los bytes:  Little Endian\nCPU(s):  8\n",
     "Chinese": "架构：          x86_64\n字节序：        Little Endian\nCPU:           8\n",
     "Polish": "Architektura:  aarch64\nKolejność bajtów:  Little Endian\nCPU:  4\n",
@@ -113,3 +116,10 @@ def test_a_folder_with_one_of_them(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_english_and_other_texts_are_not_taken_for_translations() -> None:
     assert not is_translated("path: /usr/lib/x86_64\nByte Order: Little Endian\n")
     assert not is_translated("machine: x86_64\n")
+    assert not is_translated("Architecture: x86_64\nCPU(s): 8\n")
+
+
+@pytest.mark.parametrize("language", ["German", "French", "French, part of it", "Chinese"])
+def test_judge_calls_another_language_a_description_of_a_machine(language: str) -> None:
+    output = recognised(LANGUAGES[language])
+    assert output is not None and output.name == "a description of a machine (lscpu or dmidecode)"

@@ -28,6 +28,7 @@ from seatrial.recordings.recording import (
 from seatrial.recordings.tarballs import unpack_ttar
 from seatrial.recordings.trees import TreeWriter
 from tests.support.builders import Cluster, names, record, sail
+from tests.support.properties import examples
 
 CLUSTER = Cluster(nodes=names(3))
 SYSINFO = '{"n1": {"hostname": "n1", "cpu": {"CPU(s)": "4", "Model name": "Test", "NUMA node0 CPU(s)": "0-3"}}}'
@@ -303,7 +304,7 @@ edits = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(sorted(SAMPLES)), changes=edits, cut=st.floats(0, 1) | st.none())
 def test_mangled_recordings_give_facts_or_a_sentence(
     tmp_path: Path, name: str, changes: list[tuple[float, int, bytes]], cut: float | None

@@ -15,6 +15,7 @@ from seatrial.node.frame import FactsFormatError
 from seatrial.recordings.sysinfo import facts_from_sysinfo
 from tests.support.machine_forms import sysinfo
 from tests.support.machines import machine
+from tests.support.properties import examples
 
 INFINIBAND = "03:00.0 Infiniband controller [0207]: Mellanox Technologies MT27700 [ConnectX-4] [15b3:1013] (rev 01)"
 NODE: dict[str, Any] = {
@@ -136,7 +137,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(part=st.sampled_from(sorted(NODE)), inner=st.text(max_size=6), value=json_values)
 def test_any_values_at_all(part: str, inner: str, value: object) -> None:
     for node in ({**NODE, part: value}, {**NODE, part: {**dict.fromkeys([inner], value)}}):
@@ -144,7 +145,7 @@ def test_any_values_at_all(part: str, inner: str, value: object) -> None:
             assert read(node).complete
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(key=st.sampled_from(sorted(NODE["cpu"])), value=json_values | st.text())
 def test_any_words_of_lscpu(key: str, value: object) -> None:
     assert read({**NODE, "cpu": {**NODE["cpu"], key: value}}).complete

@@ -1,23 +1,30 @@
 """Values of many nodes are read, from tables, outputs or runs of the archive, and judged."""
 
 from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
 
 from seatrial.archive import run_sets
-from seatrial.benchmarks.catalogue import detected
+from seatrial.benchmarks.catalogue import detected, outputs_by_node
 from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.sources import Sources
 from seatrial.driver import facts_reading
 from seatrial.importers.fleets import FleetTable, aligned, one_stratum, read_fleet_table, read_outputs
 from seatrial.judgement.comparison import history
 from seatrial.judgement.fleet import judge, outputs, strata
+from seatrial.judgement.fleet.judge import FleetJudgement
+from seatrial.judgement.fleet.strata import StrataJudgement
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import SENSES, Sense
+from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.fleet.strata_view import strata_report
 from seatrial.render.fleet.view import fleet_report
 from seatrial.render.report import Report
 
+Judged = TypeVar("Judged", FleetJudgement, StrataJudgement)
 EFFECT = 0.02
 """Smallest loss of a node that matters, where the command line does not say."""
 
@@ -33,7 +40,9 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
         if file.is_dir():
             folder = sources.folder(file)
             tables[str(file)] = outputs.table_of_outputs(folder, column) or one_stratum(read_outputs(folder, column))
-        elif detected(text := sources.text(file)):
+        elif parts := outputs_by_node(text := sources.text(file)):
+            texts.update(parts)
+        elif detected(text):
             texts[file.name if file.name not in texts else str(file)] = text
         else:
             tables[str(file)] = read_fleet_table(text, column, wanted.by, wanted.part)
@@ -43,11 +52,18 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     effect = wanted.effect or EFFECT
     facts_of = _facts(wanted)
     if strata.is_divided(tables):
-        divided = strata.judge_strata(tables, sense, effect=effect)
+        divided = _with_failed(strata.judge_strata(tables, sense, effect=effect), tables)
         divided = strata.facts_of_strata(divided, facts_of) if facts_of else divided
         return strata_report(divided, tables)
-    judged = judge.judge_tables(tables, sense, effect=effect)
+    judged = _with_failed(judge.judge_tables(tables, sense, effect=effect), tables)
     return fleet_report(judge.with_facts(judged, facts_of) if facts_of else judged, tables)
+
+
+def _with_failed(judged: Judged, tables: Mapping[str, FleetTable]) -> Judged:
+    """The judgement with the runs that failed. They withhold PASS: what is left of a node need not be what it does."""
+    failed = tuple(node for table in tables.values() for node in table.failed)
+    verdict = Verdict.INCONCLUSIVE if failed and judged.verdict is Verdict.PASS else judged.verdict
+    return msgspec.structs.replace(judged, failed=failed, verdict=verdict)
 
 
 def _facts(wanted: JudgeOptions) -> Mapping[str, NodeFacts]:

@@ -28,9 +28,12 @@ from seatrial.importers.other_outputs import (
     refuse_listing,
     refuse_unread,
 )
-from seatrial.importers.pair_lines import RANK_COLUMNS, names_columns, parse_columns, parse_csv
+from seatrial.importers.pair_lines import RANK_COLUMNS, column_names, names_columns, parse_columns, parse_csv
+from seatrial.importers.pair_tables import is_pair_table
 from seatrial.importers.printed_text import plain
 from seatrial.importers.reframe import is_perflog
+from seatrial.importers.row_outcomes import is_outcome, split_outcomes
+from seatrial.importers.wide_columns import transposed
 from seatrial.model.benchmark import Label
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count
@@ -45,6 +48,8 @@ CONFIGURATIONS = frozenset({
     "fabric", "rail", "rails", "firmware",
 })  # fmt: skip
 """Columns of words that name configurations and never nodes."""
+UNPAIRED = ("node", "host", "hostname", "nodename")
+"""Behind a first column of ranks or ports they name where each is; a second end has the name of an end."""
 MEASURES = "seatrial judge reads tables of pairs, values of nodes, values over time and outputs of benchmarks."
 
 
@@ -152,9 +157,11 @@ def _is_pairs(beginning: bytes) -> bool:
     if any(FORMATS[name].fits(text) for name in ("nccl", "mpigraph", "linktest")):
         return True
     if FORMATS["osu"].fits(text):
-        return len({table.pair for table in size_tables(text, "the file") if table.pair}) > 1
+        return _has_several_pairs(text)
+    if is_pair_table(text):
+        return True
     heading = next((line for line in text.splitlines() if line.strip()), "")
-    named = names_columns(heading)
+    named = names_columns(heading) and column_names(heading)[1].lower() not in UNPAIRED
     try:
         if named:
             return parse_csv(iter([beginning])).pairs > 0
@@ -163,8 +170,18 @@ def _is_pairs(beginning: bytes) -> bool:
         return named and heading.lower().replace(",", " ").split()[0] not in NODE_NAMES
 
 
+def _has_several_pairs(text: str) -> bool:
+    """Whether tables of OSU are of several pairs. One whose check of the data failed is an output that names it."""
+    try:
+        return len({table.pair for table in size_tables(text, "the file") if table.pair}) > 1
+    except UsageError:
+        return False
+
+
 def _kinds_of_text(text: str) -> tuple[Kind, ...]:
     """The kinds that a text can be which is not a table of pairs. Raises UsageError where none is."""
+    if catalogue.outputs_by_node(text):
+        return (Kind.FLEET,)
     if catalogue.detected(text) is not None:
         return (Kind.OUTPUT,)
     refuse_listing(plain(text, moments=False))
@@ -177,9 +194,8 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
         kinds = _kinds_of_columns(text)
     except UsageError as error:
         if (other := recognised(text)) is not None and other.name != JSON_TEXT:
-            raise UsageError(
-                f"This looks like {other.name}, which seatrial judge does not read.", other.remedy
-            ) from error
+            unread = "" if other.remedy.startswith("seatrial judge") else ", which seatrial judge does not read"
+            raise UsageError(f"This looks like {other.name}{unread}.", other.remedy) from error
         if catalogue.begins(text):
             return (Kind.OUTPUT,)
         raise UsageError(f"seatrial judge does not know this: {error.what}", MEASURES) from error
@@ -203,17 +219,17 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
         lists = isinstance(value, dict) and bool(value) and all(isinstance(one, list) for one in value.values())
         if isinstance(value, dict) and lists and not _named([str(name) for name in value], NODE_NAMES):
             return Kind.FLEET, Kind.SERIES
-    columns = read_columns(text)
+    columns = split_outcomes(read_columns(text))
     if not any(column.numeric for column in columns):
         refuse_almost_numbers(columns)
         raise UsageError("no column of it has numbers.", MEASURES)
     names = [column.name for column in columns]
-    words = [column for column in columns if not column.numeric and not are_moments(column)]
+    words = [one for one in columns if not (one.numeric or are_moments(one) or is_outcome(one.name))]
     sized = any(column.name in TABLE_SIZES and column.numeric and len(set(column.cells)) > 1 for column in columns)
     clock = any(_is_clock(column) and not (sized and _is_condition(column)) for column in columns)
     if sized and not clock and not _named([name for name in names if name != "nodes"], NODE_NAMES):
         return (Kind.SCALING,)
-    if not words and not _named(names, NODE_NAMES):
+    if not words and not _named(names, NODE_NAMES) and not transposed(columns):
         return (Kind.SERIES,)
     if words and all(column.name.strip().lower() in CONFIGURATIONS for column in words) and not clock:
         return ()

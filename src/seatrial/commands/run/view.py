@@ -90,6 +90,12 @@ def phases_text(job: Job) -> str:
     return ", ".join(f"{phase.name} {units.share(phase.seconds / whole)}" for phase in largest) if whole else ""
 
 
+def programs_text(job: Job) -> str:
+    """`simpleFoam 90 s, snappyHexMesh 41 s`: the wall times of the longest programs; empty if there is only one."""
+    programs = sorted((phase for phase in job.phases if phase.program), key=lambda phase: -phase.seconds)
+    return ", ".join(f"{one.name} {units.duration(one.seconds)}" for one in programs[:4]) if len(programs) > 1 else ""
+
+
 def _bars(title: str, caption: str, phases: "list[JobPhase]") -> Bars:
     most = max(phase.seconds for phase in phases) or 1.0
     whole = sum(phase.seconds for phase in phases) or 1.0
@@ -265,7 +271,8 @@ def _sentence(run: RunInfo, result: RunResult) -> str:
         f": {', '.join(dict.fromkeys(finding.kind.value for finding in result.findings))}" if result.findings else ""
     )
     nothing = NOTHING if result.word == Verdict.MEASURED and not then else ""
-    return f"{result.benchmark.title.partition(' (')[0]} on {where}: {number}{of}{then}{nothing}{gates}"
+    first = f"{result.benchmark.title.partition(' (')[0]} on {where}: {number}{of}{then}{nothing}{gates}"
+    return "; ".join(filter(None, (first, programs_text(result.job))))
 
 
 def _then(run: RunInfo, result: RunResult) -> str:

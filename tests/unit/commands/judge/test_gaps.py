@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from seatrial.importers.fleets import aligned, read_fleet_table
 from seatrial.judgement.fleet.judge import expected_subjects, uneven_parts
+from tests.support.benchmark_outputs import stream
 from tests.support.command_line import Seatrial
 from tests.support.fleet_tables import Factor, healthy, long_table, nodes
 
@@ -214,3 +216,39 @@ def test_runs_of_the_archive_show_the_node_that_some_lack(tmp_path: Path, seatri
     assert first == "PASS  12 nodes alike; a loss of 2.8 % would show; n07 has 1 of 3 runs"
     data = seatrial(*words, runs[0], "--json").object["data"]
     assert (len(data["nodes"]), data["planned_runs"]) == (12, 1)
+
+
+@pytest.mark.parametrize("gpus", [0, 2])
+@pytest.mark.parametrize(("loss", "verdict"), [(0.0, "INCONCLUSIVE"), (0.3, "SLOW")])
+def test_a_run_that_failed_withholds_pass_and_names_its_node(
+    loss: float, verdict: str, gpus: int, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    scatter = random.Random(3)
+    rows = [
+        f"n{node},{run},{part and f'{part},'}{scatter.gauss(100, 0.2) * (1 - loss * (node == 7)):.3f},"
+        f"{'FAILED' if (node, run) == (5, 2) else 'PASSED'}"
+        for node in range(1, 21)
+        for run in range(1, 6)
+        for part in ([f"gpu{number}" for number in range(gpus)] or [""])
+    ]
+    file = tmp_path / "a.csv"
+    file.write_text("\n".join([f"node,run,{'gpu,' if gpus else ''}gflops,result", *rows, ""]))
+    printed = seatrial("judge", str(file), "--json", code=1 if loss else 2)
+    failed = ["n5"] * max(gpus, 1)
+    assert (printed.object["verdict"], printed.data["failed"]) == (verdict, failed)
+    out = seatrial("judge", str(file), code=None).out
+    assert (f"{'2 runs' if gpus else '1 run'} of n5 failed" in out) == (not loss)
+    file.write_text(file.read_text().replace("FAILED", "PASSED"))
+    assert seatrial("judge", str(file), "--json", code=1 if loss else 0).data["failed"] == []
+
+
+def test_an_output_that_does_not_pass_its_gates_withholds_pass_from_a_node_with_others(
+    tmp_path: Path, seatrial: Seatrial
+) -> None:
+    wrong = stream().replace("Solution Validates", "Failed Validation on array a[]")
+    for node in range(1, 13):
+        for run in range(1, 6):
+            text = wrong if (node, run) == (5, 2) else stream()
+            (tmp_path / f"n{node}-stream-run{run}.out").write_text(text)
+    printed = seatrial("judge", str(tmp_path), "--json", code=2)
+    assert (printed.object["verdict"], printed.data["failed"]) == ("INCONCLUSIVE", ["n5"])

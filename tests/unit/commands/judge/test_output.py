@@ -42,6 +42,19 @@ def test_an_invalid_one_names_the_gate_and_shows_the_line(tmp_path: Path, seatri
     assert "9.9e+01 ...... FAILED" in text
 
 
+@pytest.mark.parametrize("pair", ["", "# n1 n2\n"])
+@pytest.mark.parametrize(("word", "code"), [("Pass", ExitCode.PASS), ("Fail", ExitCode.FINDINGS)])
+def test_a_table_of_osu_whose_check_of_the_data_failed_is_corrupt(
+    word: str, code: ExitCode, pair: str, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    title, heading, *rows = osu().splitlines()
+    checked = [f"{row}  {word if number == 9 else 'Pass'}" for number, row in enumerate(rows)]
+    file = write(tmp_path, pair + "\n".join([title, f"{heading}  Validation", *checked, ""]))
+    printed = seatrial("judge", file, "--json", code=code).object
+    assert printed["verdict"] == ("INVALID" if code else "MEASURED")
+    assert [finding["kind"] for finding in printed["findings"]] == (["data-corrupt"] if code else [])
+
+
 def test_json_has_numbers_in_base_units_with_their_lines(tmp_path: Path, seatrial: Seatrial) -> None:
     printed = seatrial("judge", "--benchmark", "imb", write(tmp_path, imb("4.1", 2**20)), "--json").object
     report = printed["data"]

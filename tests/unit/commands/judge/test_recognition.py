@@ -1,13 +1,19 @@
 """`seatrial judge`: what it takes files for, what it asks, which options it refuses."""
 
+import csv
+import io
 import json
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from seatrial.commands.judge.kinds import WORDS, Kind
 from seatrial.commands.judge.recognition import kind_of
 from seatrial.commands.judge.sources import Sources
+from seatrial.importers.fleets import read_fleet_table
+from seatrial.importers.formats import read_matrix
 from seatrial.model.errors import UsageError
 from tests.support.benchmark_outputs import hpl, imb, osu, stream
 from tests.support.builders import Cluster, names, record
@@ -161,3 +167,35 @@ def test_files_of_configurations_are_no_nodes(tmp_path: Path, seatrial: Seatrial
     for words in ([str(tmp_path)], [str(file) for file in sorted(tmp_path.iterdir())]):
         assert "compare --side-by-side" in seatrial("judge", *words, code=64).err
     assert "QDR" not in seatrial("judge", "--as", "pairs", str(tmp_path), code=64).err
+
+
+SQUARE = "bandwidth_MB/s,a1,a2,a3\na1,,5,6\na2,5,,7\na3,6,7,\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "module", "reader", "read"),
+    [
+        (json.dumps([{"node": f"n{n}", "value": 1.5} for n in range(9)]), json, "loads", read_fleet_table),
+        (SQUARE, csv, "reader", lambda text: read_matrix(io.BytesIO(text.encode()))),
+    ],
+)
+def test_a_table_is_parsed_once_to_recognise_and_to_judge_it(
+    text: str,
+    module: ModuleType,
+    reader: str,
+    read: Callable[[str], object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[object] = []
+    parse = getattr(module, reader)
+
+    def counted(*args: object, **options: object) -> object:
+        calls.append(args)
+        return parse(*args, **options)
+
+    (tmp_path / "table").write_text(text)
+    monkeypatch.setattr(module, reader, counted)
+    taken(tmp_path / "table")
+    read(text)
+    assert len(calls) == 1

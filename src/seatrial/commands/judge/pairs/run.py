@@ -11,8 +11,7 @@ from seatrial.fabric import routed_fabric as routed
 from seatrial.fabric import routes as fabric_routes
 from seatrial.files.inputs import MAP_BYTES, ROUTES_BYTES, argument_text
 from seatrial.importers.formats import read_matrix, read_matrix_files
-from seatrial.locate.classes import topology_classes
-from seatrial.locate.table import locate_in_table, with_switch_names
+from seatrial.locate.table import locate_in_table, topology_classes, with_switch_names
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.units import BANDWIDTH, LATENCY

@@ -7,7 +7,7 @@ import msgspec
 
 from seatrial.commands.judge.pairs.drawing import WORDS, pair_maps, table_findings
 from seatrial.judgement.wording import WAYS
-from seatrial.locate.classes import Classes
+from seatrial.locate.table import Classes
 from seatrial.model.errors import ExitCode
 from seatrial.model.pair_faults import Instability, Located, Method, Observation, Population, Resolution, Unstable
 from seatrial.model.pair_table import PairTable

@@ -1,0 +1,113 @@
+"""Tables with a column for each run, day or part of a node, rewritten with one column of values."""
+
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+
+from seatrial.importers.column_roles import (
+    CONDITION_WORDS,
+    MOMENT,
+    NODE_NAMES,
+    PART_WORDS,
+    RUN_WORDS,
+    may_be_measured,
+    words_of,
+)
+from seatrial.importers.columns import TableColumn
+from seatrial.model.imported import sense_of
+
+DIVIDES = " _.:#-"
+NUMBERED = re.compile(r"(?P<stem>.{0,200}?)(?P<mark>[ _.:#-]{0,9})(?P<number>[0-9]{1,18})(?P<rest>)")
+NUMBERED_INSIDE = re.compile(
+    r"(?P<stem>.{0,99}?[a-zA-Z])(?P<mark>[ _.:#-]{0,9})(?P<number>[0-9]{1,4})(?P<rest>[^a-zA-Z0-9].{0,99})"
+)
+
+NODE_NAME = re.compile(r"(?=[^\d]*\d)[A-Za-z][\w.-]{0,99}")
+FEWEST_NODES, MOST_OTHERS = 3, 2
+OTHER_WORDS = frozenset({"column", "series", "sensor", "value"})
+DEVICE = re.compile(
+    r"(?P<stem>(?:.{0,99}[^a-zA-Z0-9])?)(?P<mark>)(?P<number>(?:mlx[45]_|hfi1_|bnxt_re|irdma|rdmap[0-9]{1,4}s|efa_|qib|"
+    r"cxi|hsn|ib|nvme[0-9]{1,3}n)[0-9]{1,3})(?P<rest>(?:[^a-zA-Z0-9].{0,99})?)"
+)
+"""Names that drivers of adapters and disks give, with the words before and behind them: mlx5_0, bw_hfi1_1_GBps."""
+
+
+def _numbered_name(name: str) -> "re.Match[str] | None":
+    """A name with the number of a run or part at its end, or behind the word for it: run1, gpu0_h2d_GBps, mlx5_0."""
+    if device := DEVICE.fullmatch(name):
+        return device
+    at_end = NUMBERED.fullmatch(name)
+    if at_end and words_of(at_end["stem"]) and words_of(at_end["stem"])[-1] in RUN_WORDS | PART_WORDS:
+        return at_end
+    inside = NUMBERED_INSIDE.fullmatch(name)
+    if inside and words_of(inside["stem"])[-1] in RUN_WORDS | PART_WORDS:
+        return inside
+    return at_end if at_end and words_of(at_end["stem"]) else None
+
+
+def transposed(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
+    """The long form of a table with a column for each node: n01, n02, n03; none of another table.
+
+    Their names differ in digits only, and neither name what is measured nor a run, part or condition.
+    """
+    members = [one for one in columns if one.numeric and _may_be_node(one.name)]
+    others = [one for one in columns if one not in members]
+    forms = {re.sub(r"\d+", "0", one.name) for one in members}
+    named = any(one.name.strip().lower() in NODE_NAMES for one in others)
+    if len(members) < FEWEST_NODES or len(forms) > 1 or len(others) > MOST_OTHERS or named:
+        return ()
+    rows = len(members[0].cells)
+    long = [TableColumn(name="node", cells=tuple(one.name for one in members for _ in range(rows)))]
+    long += [TableColumn(name=one.name, cells=one.cells * len(members)) for one in others]
+    return (*long, TableColumn(name="value", cells=tuple(itertools.chain.from_iterable(one.cells for one in members))))
+
+
+def _may_be_node(name: str) -> bool:
+    words = words_of(name)
+    return (
+        NODE_NAME.fullmatch(name) is not None
+        and DEVICE.fullmatch(name) is None
+        and sense_of(name) is None
+        and not (RUN_WORDS | PART_WORDS | CONDITION_WORDS | OTHER_WORDS).difference("np").intersection(words)
+    )
+
+
+def melted(columns: Sequence[TableColumn], node: TableColumn) -> tuple[tuple[TableColumn, ...], TableColumn] | None:
+    """The long form of a table with a column for each run or part: run1, run2, or gpu0, gpu1; None for other tables.
+
+    `h2d:0`, `h2d:1` are parts, too, as SuperBench writes them; with `d2h:0` beside them the names before the colon are
+    a condition.
+    """
+    stems: defaultdict[tuple[str, str], dict[str, TableColumn]] = defaultdict(dict)
+    keys: dict[tuple[str, str], str] = {}
+    for column in columns:
+        match = None if column is node or not column.numeric else _numbered_name(column.name)
+        if match is not None:
+            stem = (match["stem"] + ":" * (":" in match["mark"]), match["rest"])
+            stems[stem][match["number"]] = column
+            kind = "part" if stem[0].endswith(":") else ""
+            keys[stem] = "device" if match.re is DEVICE else kind or words_of(stem[0])[-1]
+    moments = {one.name: one for one in columns if one is not node and one.numeric and MOMENT.fullmatch(one.name)}
+    if not stems and len(moments) > 1:  # a column for each day
+        stems["date", ""], keys = moments, {("date", ""): "date"}
+    members = {column.name for group in stems.values() for column in group.values()}
+    others = [column for column in columns if column.name not in members]
+    several = len(stems) > 1
+    fit = len({*keys.values()}) == 1 and {*keys.values()} <= RUN_WORDS | PART_WORDS
+    rows = len(node.cells)
+    measured = (one is not node and may_be_measured(one, node) for one in others)
+    if not fit or min(map(len, stems.values())) < 2 or any(measured):
+        return None
+    groups = [(stem, number, column) for stem, group in stems.items() for number, column in group.items()]
+    long = {column.name: column.cells * len(groups) for column in others}
+    if several:
+        named = [" ".join((stem.rstrip(DIVIDES), *rest.strip(DIVIDES).split())).strip() for (stem, rest), *_ in groups]
+        long["metric"] = tuple(cell for name in named for cell in [name] * rows)
+    long[next(iter(keys.values()))] = tuple(cell for _, number, _ in groups for cell in [number] * rows)
+    words = next(iter(stems))[0 if "device" in keys.values() else 1 :]
+    value = "" if several else " ".join(word.strip(DIVIDES) for word in words if word)
+    value = value or "value"
+    long[value] = tuple(itertools.chain.from_iterable(column.cells for *_, column in groups))
+    made = tuple(TableColumn(name=name, cells=cells) for name, cells in long.items())
+    return made, next(column for column in made if column.name == node.name)

@@ -1,0 +1,127 @@
+"""Numbers as spreadsheets and people write them: a decimal comma, groups of thousands, a unit behind each number."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from seatrial.model.imported import Sense, sense_of
+from seatrial.model.unit_text import Unit, unit_of
+
+POINT = re.compile(r"[-+]?(?:[0-9]{1,3}(?:[,' ][0-9]{3})+|[0-9]+)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?")
+"""312,000.5: decimals behind a point, thousands in groups."""
+COMMA = re.compile(r"[-+]?(?:[0-9]{1,3}(?:[.' ][0-9]{3})+|[0-9]+)(?:,[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?")
+"""312.000,5: decimals behind a comma."""
+MARKED = re.compile(r"[0-9][,' ][0-9]")
+ADDRESS = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}")
+BEHIND = re.compile(
+    r"(?P<number>[-+]?[0-9][0-9.,' ]*?(?:[eE][-+]?[0-9]{1,3})?) ?(?P<unit>[A-Za-zµ%/][A-Za-zµ/%]{0,15})"
+)
+DURATION = re.compile(
+    r"(?:(?:(?P<d>[0-9]{1,4})-)?(?P<h>[0-9]{1,5}):)?(?P<m>[0-9]{1,2}):(?P<s>[0-9]{2}(?:\.[0-9]{1,9})?)"
+)
+"""A duration as schedulers and `time` print it: 1-02:03:04, 26:03:04, 0:12.34."""
+SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
+EVENTS = frozenset(
+    {"start", "started", "begin", "began", "end", "ended", "finish", "finished", "submit", "submitted", "date", "day",
+     "stamp", "clock", "of", "at", "local", "utc", "eligible", "boot", "last", "first"}
+)  # fmt: skip
+"""Words of columns that say when something was, and not how long it took."""
+MOMENT_NAMES = frozenset({"time", "times"})
+SHEETS_OF_COMMAS = ";"
+"""Spreadsheets divide cells by it where the comma is the decimal mark, so `12,171` is about twelve there."""
+Cells = tuple[str, ...]
+
+FEW = 3
+"""Different numbers with decimals that may still be labels: clock rates of processors."""
+
+
+def with_point(columns: Sequence[Cells], delimiter: str) -> list[Cells]:
+    """The cells of each column with a decimal point and without separators, where a whole column can be read so.
+
+    One decimal mark holds for the whole table. `1,234` in every cell may be either: behind `;` it is a decimal comma,
+    between commas (quoted) a group of thousands, and otherwise it stays as it is, which its reader refuses.
+    """
+    marked = [column for column in columns if any(MARKED.search(cell) for cell in column) and _numbers(column)]
+    if not marked:
+        return list(columns)
+    styles = [style for style in (COMMA, POINT) if all(_fits(column, style) for column in marked)]
+    if len(styles) == 2:
+        styles = {SHEETS_OF_COMMAS: [COMMA], ",": [POINT]}.get(delimiter, [])
+    if len(styles) != 1:
+        return list(columns)
+    (style,) = styles
+    return [_rewritten(column, style) if _fits(column, style) else column for column in columns]
+
+
+def without_unit(cells: Cells) -> tuple[Cells, str]:
+    """The numbers of a column of measurements whose cells all name units of one kind, in the unit that most of them
+    name, and that unit; a column of other cells as it is. Few cells that return in many rows are labels: `64 KiB`."""
+    split = [BEHIND.fullmatch(cell.strip()) for cell in cells]
+    written = [(match["number"], match["unit"]) for match in split if match is not None]
+    blank = sum(match is None and not _digits(cell) for cell, match in zip(cells, split, strict=True))
+    units = {word: unit for _, word in written if (unit := unit_of(word)) is not None}
+    if not written or len(written) + blank < len(cells) or len({unit.base for unit in units.values()}) != 1:
+        return cells, ""
+    if len(units) < len({word for _, word in written}) or not _measured([number for number, _ in written]):
+        return cells, ""
+    usual = Counter(word for _, word in written).most_common(1)[0][0]
+    return tuple("" if match is None else _scaled(match, units, usual) for match in split), usual
+
+
+def in_seconds(name: str, cells: Cells, *, chosen: bool = False) -> Cells:
+    """Durations such as 01:02:03 in seconds; cells as they are in a column of other cells, or of times of the day.
+
+    A column that is called `time` alone may have either, so it must be `chosen` as the column of values. 12:30 may be
+    hours or minutes: some cell must have three parts, or parts of a second.
+    """
+    words = set(re.findall(r"[a-z]+", name.lower()))
+    if not chosen and (name.strip().lower() in MOMENT_NAMES or words & EVENTS or sense_of(name) is not Sense.LOWER):
+        return cells
+    read = [DURATION.fullmatch(cell.strip()) for cell in cells]
+    if any(match is None and _digits(cell) for cell, match in zip(cells, read, strict=True)):
+        return cells
+    if not any(match and (match["h"] or "." in match["s"]) for match in read):
+        return cells
+    return tuple(
+        repr(sum(float(match[part] or 0) * factor for part, factor in SECONDS.items())) if match else cell
+        for cell, match in zip(cells, read, strict=True)
+    )
+
+
+def _measured(numbers: Sequence[str]) -> bool:
+    """Whether these are many different numbers, or some with decimals."""
+    return len({*numbers}) ** 2 > len(numbers) or (len({*numbers}) > FEW and any("." in number for number in numbers))
+
+
+def _scaled(match: "re.Match[str]", units: dict[str, Unit], usual: str) -> str:
+    number, unit = match["number"].strip(), match["unit"]
+    return number if unit == usual else repr(float(number) * units[unit].factor / units[usual].factor)
+
+
+def _digits(cell: str) -> bool:
+    return any(letter.isdecimal() for letter in cell)
+
+
+def _number_of(cell: str) -> str:
+    """The number in a cell, without a unit behind it."""
+    match = BEHIND.fullmatch(cell)
+    return match["number"].strip() if match and unit_of(match["unit"]) else cell
+
+
+def _numbers(column: Cells) -> bool:
+    return any(_fits(column, style) for style in (COMMA, POINT))
+
+
+def _fits(column: Cells, style: "re.Pattern[str]") -> bool:
+    written = [_number_of(cell) for cell in column if _digits(cell)]
+    return bool(written) and all(style.fullmatch(number) and not ADDRESS.fullmatch(number) for number in written)
+
+
+def _rewritten(column: Cells, style: "re.Pattern[str]") -> Cells:
+    groups, mark = (".' ", ",") if style is COMMA else (",' ", ".")
+    rewritten = []
+    for cell in column:
+        number = _number_of(cell)
+        bare = number.translate(str.maketrans("", "", groups)).replace(mark, ".")
+        rewritten.append(cell.replace(number, bare, 1) if _digits(cell) else cell)
+    return tuple(rewritten)

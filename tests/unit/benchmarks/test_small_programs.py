@@ -1,0 +1,93 @@
+"""NAS Parallel Benchmarks, RandomAccess and qperf: numbers in base units, and runs whose own check failed."""
+
+import pytest
+
+from seatrial.benchmarks.catalogue import parse_auto
+from seatrial.benchmarks.gates import judge
+from seatrial.model.benchmark import Output
+from seatrial.model.verdict import FindingKind
+from tests.support.application_outputs import gups, npb
+
+TWO_HOSTS = """\
+tcp_bw:
+    bw        =  1.2 GB/sec
+    msg_rate  =  18.3 K/sec
+    msg_size  =  64 KiB (65,536)
+rc_lat:
+    latency  =  1.7 us
+ud_bw:
+    send_bw  =  9.9 GB/sec
+    recv_bw  =  9.1 GB/sec
+rc_bi_bw:
+    bw  =  180 Gb/sec
+"""
+
+
+def judged(text: str, **limits: float) -> Output:
+    benchmark, output = parse_auto(text)
+    assert benchmark is not None
+    return judge(benchmark, output, limits)
+
+
+def kinds(text: str, **limits: float) -> set[FindingKind]:
+    return {breach.kind for breach in judged(text, **limits).breaches}
+
+
+def test_the_closing_table_of_npb() -> None:
+    output = judged(npb())
+    assert [(one.metric, one.value, one.labels) for one in output.results] == [
+        ("time_s", 2.8, {"kernel": "CG", "class": "C"}),
+        ("operations_per_s", 51234.5e6, {"kernel": "CG", "class": "C"}),
+    ]
+    assert (output.work("ranks"), output.work("problem"), output.breaches) == (16, "CG C", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (npb("UNSUCCESSFUL"), FindingKind.RESIDUAL_FAILED),
+        (npb("NOT PERFORMED"), FindingKind.RESIDUAL_MISSING),
+        (npb(rate=0.0), FindingKind.ZERO_RESULT),
+        (npb() + npb("UNSUCCESSFUL"), FindingKind.RESIDUAL_FAILED),
+        (gups(71_000_000, "failed"), FindingKind.RESIDUAL_FAILED),
+        (gups(71_000_000), FindingKind.RESIDUAL_FAILED),
+        ("rc_bw:\nfailed to connect: Connection refused\n", FindingKind.PROGRAM_FAILED),
+    ],
+)
+def test_a_run_whose_own_check_failed_does_not_pass(text: str, kind: FindingKind) -> None:
+    assert kinds(text) == {kind}
+
+
+def test_two_runs_of_npb_at_once_are_two_worlds() -> None:
+    head, table = npb().split(" Benchmark completed\n")
+    assert kinds(f"{head}{head} Benchmark completed\n{table} Benchmark completed\n{table}") == {
+        FindingKind.RANKS_DIFFER
+    }
+
+
+def test_few_wrong_words_of_random_access_are_permitted() -> None:
+    output = judged(gups(70_000))
+    assert ([one.value for one in output.results], output.breaches) == ([10.5, 0.409044503e9], ())
+    assert (output.work("ranks"), output.work("table_words")) == (8, 2**30)
+
+
+def test_the_tests_of_qperf_in_base_units() -> None:
+    output = judged(TWO_HOSTS)
+    assert [(one.metric, one.value, one.labels["test"]) for one in output.results] == [
+        ("bandwidth_bytes_per_s", 1.2e9, "tcp_bw"),
+        ("messages_per_s", 18300, "tcp_bw"),
+        ("latency_s", 1.7e-6, "rc_lat"),
+        ("bandwidth_bytes_per_s", 9.1e9, "ud_bw"),
+        ("bandwidth_bytes_per_s", 22.5e9, "rc_bidirectional_bw"),
+    ]
+    assert output.results[0].labels["bytes"] == 65536
+    assert (output.complete, output.breaches) == (True, ())
+
+
+def test_a_link_limits_one_direction_of_qperf_and_half_of_both() -> None:
+    assert kinds(TWO_HOSTS, bandwidth_bytes_per_s=12.5e9) == set()
+    assert kinds(TWO_HOSTS, bandwidth_bytes_per_s=10e9) == {FindingKind.ABOVE_LIMIT}
+
+
+def test_a_test_of_qperf_without_a_number_is_missing() -> None:
+    assert not judged(f"{TWO_HOSTS}rc_bw:\n").complete

@@ -1,0 +1,86 @@
+"""Tables of nodes as sites make them, and the outputs of many nodes in one file."""
+
+from pathlib import Path
+
+import pytest
+
+from seatrial.commands.judge.kinds import Kind
+from seatrial.commands.judge.recognition import kind_of
+from seatrial.commands.judge.sources import Sources
+from seatrial.importers.fleets import read_fleet_table
+from seatrial.model.errors import UsageError
+from tests.support.benchmark_outputs import stream
+
+NODES = ("c1", "c2", "c3", "c4", "c5", "c6")
+RATES = {node: 300.5 + number for number, node in enumerate(NODES)}
+
+
+def rows(form: str) -> str:
+    """A row for each of three runs of each node."""
+    return "".join(form.format(n=node, r=run, v=rate) + "\n" for node, rate in RATES.items() for run in (1, 2, 3))
+
+
+TABLES = {
+    "units below the names": "node;run;triad\n;;GB/s\n" + rows("{n};{r};{v}"),
+    "names over groups of columns": "Knoten;STREAM;;\n;Lauf 1;Lauf 2;Lauf 3\n"
+    + "".join(f"{node};{rate};{rate};{rate}\n" for node, rate in RATES.items()),
+    "summaries": "node,run,triad\n" + rows("{n},{r},{v}") + "Gesamt,,5400.5\nMittel,,302.5\nOverall,,300.5\n",
+    "a table of a terminal": "┌──────┬─────┬────────┐\n│ node │ run │ triad  │\n├──────┼─────┼────────┤\n"
+    + rows("│ {n}   │ {r}   │ {v}  │")
+    + "└──────┴─────┴────────┘\n",
+    "names in bold": "| node | run | triad |\n|:--|--:|--:|\n" + rows("| **{n}** | {r} | {v} |"),
+    "names with blanks": "Node      Triad rate   Run no.\n" + rows("{n}        {v}        {r}"),
+    "names and values": rows("node={n} run={r} triad={v}"),
+    "exponents with a comma": "node;run;triad\n" + rows("{n};{r};{v:.6E}").replace(".", ","),
+    "shares behind values": "node,run,triad\n" + rows("{n},{r},{v} (81.5 %)"),
+    "pdsh": rows("{n}: {v}"),
+    "clush": "".join(f"---------------\n{node}\n---------------\n" + 3 * f"{rate}\n" for node, rate in RATES.items()),
+    "a column for each node": f"run,{','.join(NODES)}\n"
+    + 3 * f"1,{','.join(map(str, RATES.values()))}\n".replace("1,", "{},", 1),
+}
+TABLES["a column for each node"] = TABLES["a column for each node"].format(1, 2, 3)
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_each_node_has_its_values(form: str, tmp_path: Path) -> None:
+    (tmp_path / "table").write_text(TABLES[form])
+    assert kind_of(Sources([tmp_path / "table"], print), tuple(Kind)) is Kind.FLEET
+    assert read_fleet_table(TABLES[form]).values == {node: [rate] * 3 for node, rate in RATES.items()}
+
+
+def test_nodes_of_one_model_are_compared_with_each_other() -> None:
+    text = "node,model,run,triad\n" + "".join(
+        f"{node},{'old' if number < 3 else 'new'},{run},{rate * (1 if number < 3 else 2)}\n"
+        for number, (node, rate) in enumerate(RATES.items())
+        for run in (1, 2, 3)
+    )
+    table = read_fleet_table(text)
+    assert table.roles.conditions == ("model",)
+    assert [set(stratum.values) for stratum in table.strata] == [set(NODES[:3]), set(NODES[3:])]
+    assert read_fleet_table(text.replace("model", "rack")).roles.properties == ("rack",)
+
+
+def test_a_cell_that_says_that_the_run_failed_is_a_failed_run() -> None:
+    table = read_fleet_table("node,run,triad\n" + rows("{n},{r},{v}").replace("c2,3,301.5", "c2,3,TIMEOUT"))
+    assert (table.failed, table.values["c2"]) == (("c2",), [301.5, 301.5])
+
+
+def test_a_column_of_words_that_are_no_failures_is_not_taken_apart() -> None:
+    with pytest.raises(UsageError, match="'perhaps' in row 6"):
+        read_fleet_table("node,run,triad\n" + rows("{n},{r},{v}").replace("c2,3,301.5", "c2,3,perhaps"))
+
+
+@pytest.mark.parametrize("prefix", [True, False])
+def test_the_outputs_of_many_nodes_in_one_file_are_compared(prefix: bool, tmp_path: Path) -> None:
+    """One output would have been judged, and the slow node of the others never been seen."""
+    text = stream()
+    file = tmp_path / "all.txt"
+    file.write_text(
+        "".join(
+            "".join(f"{node}: {line}\n" for line in text.splitlines())
+            if prefix
+            else f"---------------\n{node}\n---------------\n{text}"
+            for node in NODES
+        )
+    )
+    assert kind_of(Sources([file], print), tuple(Kind)) is Kind.FLEET

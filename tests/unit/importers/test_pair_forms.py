@@ -1,0 +1,143 @@
+"""Tables of pairs as people write them: both ends in one cell, lines of prose, nested JSON, units in a column."""
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seatrial.commands.judge.kinds import Kind
+from seatrial.commands.judge.recognition import kind_of
+from seatrial.commands.judge.sources import Sources
+from seatrial.importers.fleets import read_fleet_table
+from seatrial.importers.formats import read_matrix
+from seatrial.importers.pair_evidence import NotPairs
+from seatrial.importers.pair_tables import UnclearPairs, parse_pair_table
+from seatrial.model.errors import UsageError
+
+NAMES = ("c1", "c2", "c3", "c4", "c5")
+GBPS = {pair: 20 + number / 8 for number, pair in enumerate(itertools.permutations(NAMES, 2))}
+"""Ordered pair of nodes -> its rate in GB/s."""
+
+
+def lines(form: Callable[[str, str, float], str], heading: str = "") -> str:
+    return heading + "".join(form(a, b, rate) + "\n" for (a, b), rate in GBPS.items())
+
+
+def marked(mark: str) -> str:
+    return lines(lambda a, b, rate: f"{a}{mark}{b},{rate}", "pair,bandwidth_GB/s\n")
+
+
+def nested(factor: float = 1) -> dict[str, dict[str, float]]:
+    return {a: {b: GBPS[a, b] * factor for b in NAMES if b != a} for a in NAMES}
+
+
+FORMS = {
+    **{f"pair{mark}": marked(mark) for mark in ("-", "->", ":", "/", "_", " to ", " <-> ", " → ", "=>")},
+    "pair,": lines(lambda a, b, rate: f'"{a},{b}",{rate}', "link,bandwidth_GB/s\n"),
+    "prose": lines(lambda a, b, rate: f"{a} -> {b}: {rate} GB/s"),
+    "prose with two numbers": lines(
+        lambda a, b, rate: f"[7] {a} to {b}  bw={8 * rate} Gbit/s lat=1.5 us", "Results:\n"
+    ),
+    "nested": json.dumps({"bandwidth_GB/s": nested()}),
+    "nested, its unit beside": json.dumps({"metric": "bandwidth", "unit": "MB/s", "results": nested(1000)}),
+    "nested, metrics inside": json.dumps(
+        {a: {b: {"bandwidth_GB/s": rate, "latency_us": 1.5} for b, rate in row.items()} for a, row in nested().items()}
+    ),
+    "units": lines(lambda a, b, rate: f"{a},{b},{rate},GB/s", "source,target,bandwidth,unit\n"),
+    "units, mixed": lines(
+        lambda a, b, rate: f"{a},{b},{8 * rate},Gbit/s" if b == "c1" else f"{a},{b},{1000 * rate},MB/s",
+        "from,to,rate,unit\n",
+    ),
+    "units, two metrics": lines(
+        lambda a, b, rate: f"{a},{b},bw,{rate},GB/s\n{a},{b},lat,1.5,us", "source,target,metric,value,unit\n"
+    ),
+    "title": lines(lambda a, b, rate: f"{a},{b},{rate}", "Pairs in May, rack 7\n\nsource,target,bandwidth_GB/s\n"),
+    "title of a spreadsheet": lines(lambda a, b, rate: f"{a};{b};{rate}", "Pairs;;\nsource;target;bandwidth_GB/s\n"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_pair_has_its_rate(form: str, tmp_path: Path) -> None:
+    file = tmp_path / "file.txt"
+    file.write_text(FORMS[form])
+    assert kind_of(Sources([file], print), tuple(Kind)) is Kind.PAIRS
+    table = read_matrix(FORMS[form])
+    read = {
+        (table.nodes[a], table.nodes[b]): rate / 1e9
+        for a, b, rate in zip(table.source, table.target, table.bandwidth_bytes_per_s, strict=True)
+        if rate == rate  # noqa: PLR0124 - the other rows of a pair have its latency
+    }
+    assert read == pytest.approx(GBPS)
+
+
+def test_a_mark_within_names_is_found_by_the_names_that_return() -> None:
+    text = lines(lambda a, b, rate: f"gpu-{a}-ib-gpu-{b}-ib,{rate}", "pair,bandwidth_GB/s\n")
+    assert sorted(read_matrix(text).nodes) == [f"gpu-{name}-ib" for name in NAMES]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("pair,latency_us\na-b-c,1.5\na-b-d,1.6\n", "can be the pair a and b-c or a-b and c"),
+        (lines(lambda a, b, rate: f"{a} -> {b}: {rate}"), "a number without a unit"),
+        (json.dumps(nested()), "nothing says what the numbers are"),
+        (lines(lambda a, b, rate: f"{a},{b},{rate},apples", "source,target,bandwidth,unit\n"), "'apples' is the unit"),
+        (lines(lambda a, b, rate: f"{a},{b},{rate} %", "source,target,bandwidth\n"), "'bandwidth' has shares"),
+        (lines(lambda a, b, rate: f"{a} -> {b}: {'odd' if b == 'c1' else f'{rate} GB/s'}"), "counts"),
+    ],
+)
+def test_what_only_the_author_knows_is_asked(text: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        read_matrix(text)
+
+
+def test_a_pair_that_failed_in_a_line_of_prose_is_dead() -> None:
+    table = read_matrix(lines(lambda a, b, rate: f"{a} -> {b}: {'FAILED' if a == 'c4' else f'{rate} GB/s'}"))
+    dead = table.source[table.bandwidth_bytes_per_s == table.bandwidth_bytes_per_s.min()]
+    assert {table.nodes[place] for place in dead} == {"c4"}
+
+
+def test_a_pair_whose_cell_says_that_it_failed_is_dead() -> None:
+    rows = lines(lambda a, b, rate: f"{a},{b},{'TIMEOUT' if 'c2' in (a, b) else rate}", "from,to,bandwidth_GB/s\n")
+    table = read_matrix(rows)
+    dead = table.bandwidth_bytes_per_s == table.bandwidth_bytes_per_s.min()
+    assert (table.pairs, dead.sum()) == (20, 8)
+    assert {table.nodes[place] for place in table.source[dead] if table.nodes[place] != "c2"} == set(NAMES) - {"c2"}
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [("bytes", ("4096", "1048576")), ("test", ("read", "write")), ("rail", ("mlx5_0", "mlx5_1"))],
+)
+def test_what_was_measured_unlike_is_not_one_number_of_a_pair(column: str, cells: tuple[str, str]) -> None:
+    text = f"from,to,{column},bandwidth_GB/s\n" + "".join(
+        f"{a},{b},{cell},{rate}\n" for cell in cells for (a, b), rate in GBPS.items()
+    )
+    with pytest.raises(UsageError, match=f"'{column}' has several conditions for each pair: {', '.join(cells)}"):
+        read_matrix(text)
+
+
+def test_repetitions_of_a_pair_are_no_conditions() -> None:
+    rows = "".join(f"{a},{b},{run},{rate}\n" for run in (1, 2, 3) for (a, b), rate in GBPS.items())
+    assert len(read_matrix(f"from,to,iteration,bandwidth_GB/s\n{rows}").source) == 60
+
+
+@pytest.mark.parametrize("title", ["STREAM of May\n", "STREAM of May;;\n", "STREAM, rack 7\nby night;;\n"])
+def test_a_title_above_values_of_nodes(title: str) -> None:
+    rows = "".join(f"{node};{run};{300 + run},5\n" for node in NAMES for run in (1, 2, 3))
+    assert set(read_fleet_table(f"{title}node;run;triad_GB/s\n{rows}").values) == set(NAMES)
+
+
+def test_rows_of_unequal_length_are_no_titles() -> None:
+    with pytest.raises(UsageError, match="Row 2 has 3 cells"):
+        read_fleet_table("node,value\nc1,-,x\nc2,3.5,y\nc3,3.5,y\n")
+
+
+def test_a_cell_of_many_marks_has_no_pair() -> None:
+    """Each of its divisions would be as long as the cell: gigabytes of a cell of 100 KB."""
+    rows = "".join(f"{'a-' * 2000}{end},{rate}\n" for end, rate in zip("bcd", (5, 6, 7), strict=True))
+    with pytest.raises(NotPairs) as refused:
+        parse_pair_table(f"pair,bandwidth_MB/s\n{rows}")
+    assert not isinstance(refused.value, UnclearPairs)

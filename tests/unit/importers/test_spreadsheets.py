@@ -1,0 +1,62 @@
+"""What spreadsheets add to a table: a line for Excel, cells of failed formulas, rows that summarise others."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from seatrial.commands.judge.kinds import Kind
+from seatrial.commands.judge.recognition import kind_of
+from seatrial.commands.judge.sources import Sources
+from seatrial.importers.fleets import read_fleet_table
+from seatrial.importers.formats import read_matrix
+from seatrial.model.errors import UsageError
+
+NODES = ("a1", "a2", "a3", "a4")
+ROWS = "".join(f"{node},{run},{100 + run}.5\n" for node in NODES for run in (1, 2, 3))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_the_line_that_says_what_divides_cells(delimiter: str) -> None:
+    text = f"sep=,\nnode,run,triad_GB_s\n{ROWS}".replace(",", delimiter)
+    assert set(read_fleet_table(text).values) == set(NODES)
+
+
+@pytest.mark.parametrize("cell", ["#N/A", "#DIV/0!", "#VALUE!"])
+def test_a_formula_without_a_value_is_a_missing_value(cell: str) -> None:
+    table = read_fleet_table(f"node,run,triad_GB_s\n{ROWS.replace('a2,2,102.5', f'a2,2,{cell}')}")
+    assert table.without_value == ("a2",)
+
+
+@pytest.mark.parametrize("name", ["Average", "mean", "MIN", "max:", "Total", "Std Dev", "Mittelwert"])
+def test_a_row_that_summarises_others_is_no_node(name: str) -> None:
+    table = read_fleet_table(f"node,run,triad_GB_s\n{ROWS}{name},,101.5\n")
+    assert set(table.values) == set(NODES)
+    assert table.left_out == (f"{name} (a summary)",)
+
+
+def test_a_table_of_such_names_alone_is_left_as_it_is() -> None:
+    rows = "".join(f"{node},{run},{100 + run}.5\n" for node in ("min", "max") for run in (1, 2, 3))
+    assert set(read_fleet_table(f"node,run,triad_GB_s\n{rows}").values) == {"min", "max"}
+
+
+def test_merged_cells_are_refused_with_the_first_row_without_a_name() -> None:
+    with pytest.raises(UsageError, match="Row 2 has no name in column 'node'"):
+        read_fleet_table("node,run,triad_GB_s\na1,1,100.5\n,2,101.5\na2,1,100.5\n,2,101.5\n")
+
+
+@pytest.mark.parametrize("form", ["square", "lines"])
+def test_tables_of_pairs_from_a_spreadsheet(form: str, tmp_path: Path) -> None:
+    names = ("a1", "a2", "a3", "a4", "a5")
+    rates = {a + b: f"{9000 + 7 * place},5" for place, (a, b) in enumerate(itertools.product(names, names))}
+    if form == "square":
+        rows = [f"{a};" + ";".join("-" if a == b else rates[a + b] for b in names) + ";9000,5" for a in names]
+        text = ";".join(("bandwidth (MB/s)", *names, "mean")) + "\n" + "\n".join(rows) + "\nmean" + ";9000,5" * 6 + "\n"
+    else:
+        text = "source;target;bandwidth_MB_s\n" + "".join(
+            f"{a};{b};{rates[a + b]}\n" for a in names for b in names if a != b
+        )
+    (tmp_path / "t.csv").write_text(f"sep=;\n{text}")
+    assert kind_of(Sources([tmp_path / "t.csv"], print), tuple(Kind)) is Kind.PAIRS
+    table = read_matrix(f"sep=;\n{text}")
+    assert (sorted(table.nodes), table.pairs) == (list(names), 20)
