@@ -34,7 +34,7 @@ file_argument = argument(
     "file",
     type=PATH,
     default=None,
-    help="Output of ibnetdiscover, of ibnetdiscover -p, of iblinkinfo, or of opareport -o links.",
+    help="Output of ibnetdiscover (also -p), iblinkinfo (also -l), opareport -o links; db_csv or log of ibdiagnet.",
     metavar="[FILE]",
 )
 live_option = option("--live", is_flag=True, help="Query the live fabric with ibnetdiscover.")

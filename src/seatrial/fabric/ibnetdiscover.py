@@ -1,11 +1,13 @@
-"""Parses the output of `ibnetdiscover`, `ibnetdiscover -p` and `iblinkinfo` into a map of adapters."""
+"""Parses the output of `ibnetdiscover`, `ibnetdiscover -p`, `iblinkinfo` and `iblinkinfo -l` into a map of adapters."""
 
 import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
-from seatrial.fabric.map_lines import MapLines, kind_of, without_last
+from seatrial.fabric.ibdiagnet import is_ibdiagnet, parse_ibdiagnet
+from seatrial.fabric.link_problem import rate_text
+from seatrial.fabric.map_lines import MapLines, Rate, kind_of, without_last
 from seatrial.fabric.opareport import is_opareport, parse_opareport
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import DeviceKind, End, FabricDevice, FabricMap
@@ -22,16 +24,20 @@ PORT_LINE = re.compile(
 )
 LINK_HEAD = re.compile(r"^(?P<kind>CA|Switch|Router):\s+(?:0x(?P<guid>[0-9a-fA-F]{1,16})\s+)?(?P<name>.{0,200}):\s*$")
 PORT = re.compile(
-    r"^\s*(?:0x(?P<guid>[0-9a-fA-F]{1,16})\s+)?(?P<lid>\d{1,9})\s+(?P<port>\d{1,4})\[[^\]]{0,9}\]\s+==\(\s*+"
+    r"^\s*(?:0x(?P<guid>[0-9a-fA-F]{1,16})\s+)?(?:\"(?P<name>[^\"]{0,200})\"\s+)?(?P<lid>\d{1,9})\s+(?P<port>\d{1,4})\[[^\]]{0,9}\]\s+==\(\s*+"
     r"(?:(?P<width>\d{1,3})X\s+(?P<lane>\d{1,4}(?:\.\d{1,9})?) Gbps)?\s*(?P<state>\w{1,20})/\s*\w{1,40}\)==>\s+"
-    r'(?:(?P<far_lid>\d{1,9})\s+(?P<far_port>\d{1,4}))?\[[^\]]{0,9}\]\s+"(?P<far_name>[^"]{0,200})"'
+    r'(?:0x[0-9a-fA-F]{1,16}\s+)?(?:(?P<far_lid>\d{1,9})\s+(?P<far_port>\d{1,4}))?\[[^\]]{0,9}\]\s+"(?P<far_name>[^"]{0,200})"'
+    r"(?P<remarks>.{0,120})"
 )
+WIDER = re.compile(r"\bCould be\s+(\d{1,3})X")
+FASTER = re.compile(r"\bCould be\s+(?:(\d{1,4}(?:\.\d{1,9})?) Gbps|(FDR10))")
 SPEEDS = {
     "2.5": "SDR", "5.0": "DDR", "10.0": "QDR", "10.3125": "FDR10", "14.0625": "FDR", "25.78125": "EDR",
     "53.125": "HDR", "106.25": "NDR", "212.5": "XDR",
 }  # fmt: skip
 """Gb/s of a lane as the tool prints it -> name of the speed."""
 SOURCE = "iblinkinfo"
+ADAPTER_PORTS = 2
 
 
 def parse_fabric(text: str) -> FabricMap:
@@ -45,10 +51,13 @@ def parse_fabric(text: str) -> FabricMap:
         return parse_iblinkinfo(text)
     if is_opareport(lines):
         return parse_opareport(text)
+    if is_ibdiagnet(text):
+        return parse_ibdiagnet(text)
     first = next((line for line in lines if line.strip()), "")
     raise UsageError(
         f"This is not a map of a fabric: the first line is {first[:80]!r}.",
-        "Give the output of ibnetdiscover, of ibnetdiscover -p, of iblinkinfo, or of opareport -o links.",
+        "Give the output of ibnetdiscover (also -p), iblinkinfo (also -l) or opareport -o links, or the db_csv or "
+        "log of ibdiagnet.",
     )
 
 
@@ -179,23 +188,31 @@ def unique_names(devices: Collection[FabricDevice]) -> Mapping[str, str]:
 
 
 def is_iblinkinfo(lines: list[str]) -> bool:
-    """Whether a head is followed by a line of a port."""
-    return any(LINK_HEAD.match(head) and PORT.match(port) for head, port in itertools.pairwise(lines))
+    """Whether a head is followed by a line of a port, or a line has both (-l)."""
+    pairs = ((head, PORT.match(port)) for head, port in itertools.pairwise(["", *lines]))
+    return any(port and (port["name"] is not None or LINK_HEAD.match(head)) for head, port in pairs)
 
 
 def parse_iblinkinfo(text: str) -> FabricMap:
-    """Ends of cables are named by LID and port; a LID without lines of its own is an adapter or switch left out."""
+    """Ends of cables are named by LID and port; a LID without lines of its own is an adapter or switch left out.
+
+    With -l each line has the GUID and name of its device, and does not say whether that is a switch.
+    """
     read = MapLines()
     lines, last = without_last(text)
     ports: list[tuple[End, re.Match[str]]] = []
     by_lid: dict[int, str] = {}
     head: re.Match[str] | None = None
     device = ""
-    for line in lines:
+    matches = [PORT.match(line) for line in lines]
+    switches = _switch_lids([port for port in matches if port])
+    for line, port in zip(lines, matches, strict=True):
         if match := LINK_HEAD.match(line):
             head, device = match, ""
-        elif (port := PORT.match(line)) and head:
-            if not device:
+        elif port and (head or port["name"] is not None):
+            if port["name"] is not None:
+                device = _own_line(read, port, is_switch=int(port["lid"]) in switches)
+            elif head and not device:
                 device = _section(read, head, port)
             by_lid.setdefault(int(port["lid"]), device)
             ports.append((End(device=device, port=int(port["port"])), port))
@@ -204,6 +221,26 @@ def parse_iblinkinfo(text: str) -> FabricMap:
     for end, port in ports:
         _take(read, end, port, by_lid)
     return read.fabric(SOURCE, cut_off=bool(last))
+
+
+def _switch_lids(ports: "Iterable[re.Match[str]]") -> set[int]:
+    """The LIDs of switches: all ports of a switch have one, and each port of an adapter, of which are two at most."""
+    used: defaultdict[int, set[int]] = defaultdict(set)
+    for port in ports:
+        used[int(port["lid"])].add(int(port["port"]))
+        if port["far_lid"]:
+            used[int(port["far_lid"])].add(int(port["far_port"]))
+    return {lid for lid, numbers in used.items() if len(numbers) > 1 or max(numbers) > ADAPTER_PORTS}
+
+
+def _own_line(read: MapLines, port: "re.Match[str]", *, is_switch: bool) -> str:
+    """A line of `iblinkinfo -l`."""
+    key = f"{'S' if is_switch else 'H'}-{port['guid'].lower().zfill(16)}"
+    name = port["name"].strip()
+    read.own_line(
+        FabricDevice(key=key, kind=kind_of(key, name), name=name, lid=int(port["lid"]) if is_switch else None)
+    )
+    return key
 
 
 def _section(read: MapLines, head: "re.Match[str]", port: "re.Match[str]") -> str:
@@ -222,8 +259,20 @@ def _take(read: MapLines, end: End, port: "re.Match[str]", by_lid: dict[int, str
             read.down.append(end)
         return
     if read.devices[end.device].kind is not DeviceKind.SWITCH:
-        read.address(end, int(port["lid"]), (port["guid"] or "").lower().zfill(16))
+        guid = port["guid"] if port["guid"] and port["name"] is None else ""  # with -l it is that of the device
+        read.address(end, int(port["lid"]), guid.lower().zfill(16) if guid else "")
     far_lid = int(port["far_lid"])
     far = by_lid.get(far_lid, f"H-lid{far_lid:013d}")
     rate = (int(port["width"]), SPEEDS.get(port["lane"], "")) if port["width"] else (None, "")
-    read.cable(end, End(device=far, port=int(port["far_port"])), rate, port["far_name"])
+    supported = _supported(rate, port["remarks"])
+    read.cable(end, End(device=far, port=int(port["far_port"])), rate, port["far_name"], supported)
+
+
+def _supported(rate: Rate, remarks: str) -> str:
+    """The rate that both ends support, if it is above the given one: `( Could be 4X Could be 53.125 Gbps)`."""
+    width, speed = rate
+    if wider := WIDER.search(remarks):
+        width = int(wider[1])
+    if faster := FASTER.search(remarks):
+        speed = faster[2] or SPEEDS.get(faster[1], f"{faster[1]} Gb/s a lane")
+    return rate_text(width, speed) if wider or faster else ""

@@ -33,6 +33,9 @@ def rate_faults(fabric: FabricMap, tier: Mapping[str, int]) -> Iterator[LinkFaul
             ends = rate_text(link.width, link.speed), rate_text(link.other_width, link.other_speed)
             statement = f"The ends of {text} disagree: {ends[0]} at the first, {ends[1]} at the second."
             yield _fault(link, FindingKind.LINK_ENDS_DISAGREE, statement)
+        elif link.supported:
+            statement = f"{text} runs at {rate_text(width, speed)}, and both ends support {link.supported}."
+            yield _fault(link, FindingKind.LINK_BELOW_SUPPORT, statement, link.supported)
         elif against := judged.faster(link):
             statement = f"{text} runs at {rate_text(width, speed)}, where {against[1]}."
             yield _fault(link, FindingKind.LINK_BELOW_PEERS, statement, against[0])

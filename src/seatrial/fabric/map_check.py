@@ -42,18 +42,20 @@ SWITCH_REMEDY = "Check the switch first: its firmware, its port settings, its po
 SAYS = {
     FindingKind.LINK_NARROW: "are active at {rates} only",
     FindingKind.LINK_RATE_UNKNOWN: "have an unknown rate",
+    FindingKind.LINK_BELOW_SUPPORT: "run at {rates}, and both ends of each support {expected}",
     FindingKind.LINK_ENDS_DISAGREE: "are reported differently by their two ends",
     FindingKind.LINK_BELOW_PEERS: "run at {rates}, where peers run at {expected}",
 }
 
 
 def check_map(fabric: FabricMap) -> tuple[Finding, ...]:
-    """All problems of a map: the map itself first, then cables, then missing ones."""
+    """All problems of a map: those that the tool reports first, then the map itself, cables, and missing ones."""
     tier = tiers(fabric)
     lone = list(one_sided(fabric))
     contradicted = {fault.link for fault in lone}
     faults = [*lone, *(fault for fault in rate_faults(fabric, tier) if fault.link not in contradicted)]
     return (
+        *fabric.reported,
         *integrity_problems(fabric),
         *_not_searched(too_many(tier)),
         *link_problems(fabric, faults),

@@ -14,6 +14,7 @@ from seatrial.model.fabric import (
     FabricLink,
     FabricMap,
 )
+from seatrial.model.verdict import Finding
 
 AGGREGATION = "Aggregation Node"
 Rate = tuple[int | None, str]
@@ -36,6 +37,7 @@ class MapLines:
         self.unknown: list[str] = []
         self.addresses: dict[End, Address] = {}
         self._cables: dict[tuple[End, End], Rate] = {}
+        self._supported: dict[tuple[End, End], str] = {}
         self._sections: dict[str, None] = {}
         self._names: defaultdict[str, dict[str, None]] = defaultdict(dict)
         """Key -> descriptions in its sections and at the other ends of its cables, in the order of the lines."""
@@ -60,9 +62,11 @@ class MapLines:
             self.devices[device.key] = device
         self._switch_lid(device)
 
-    def cable(self, near_end: End, far_end: End, rate: Rate, far_name: str = "") -> None:
-        """A cable as the device at `near_end` lists it."""
+    def cable(self, near_end: End, far_end: End, rate: Rate, far_name: str = "", supported: str = "") -> None:
+        """A cable as the device at `near_end` lists it. `supported`: a higher rate of which both ends are capable."""
         self._cables[near_end, far_end] = rate
+        if supported:
+            self._supported[min(near_end, far_end), max(near_end, far_end)] = supported
         if far_name:
             self._names[far_end.device].setdefault(far_name)
 
@@ -84,7 +88,7 @@ class MapLines:
         else:
             self._lids[lid][holder] = None
 
-    def fabric(self, source: str, *, cut_off: bool) -> FabricMap:
+    def fabric(self, source: str, *, cut_off: bool, reported: tuple[Finding, ...] = ()) -> FabricMap:
         """All of it as a map. Devices without lines of their own are those that others' cables lead to."""
         for _, far_end in self._cables:
             if far_end.device not in self.devices:
@@ -105,6 +109,7 @@ class MapLines:
             ),
             sections=tuple(self._sections),
             cut_off=cut_off,
+            reported=reported,
             doubles=tuple(sorted({*self._double_guids(), *self._double_lids()})),
             without_lid=tuple(sorted({self._holder_text(one) for one in self._without_lid if self._is_end(one)})),
         )
@@ -123,6 +128,7 @@ class MapLines:
                 other_speed=other_speed,
                 listed_by_one=(one, other) in self._cables,
                 listed_by_other=(other, one) in self._cables,
+                supported=self._supported.get((one, other), ""),
             )
 
     def _double_guids(self) -> Iterable[Double]:

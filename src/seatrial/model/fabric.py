@@ -1,12 +1,14 @@
 """The leaf switch of each node and what a pair crosses; the map of a fabric: devices, and every cable between ports."""
 
 import enum
+import itertools
 from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
 
 import msgspec
 
 from seatrial.model.subject import Direction
+from seatrial.model.verdict import Finding
 
 
 class DeviceKind(enum.StrEnum):
@@ -60,6 +62,8 @@ class FabricLink(msgspec.Struct, frozen=True, kw_only=True):
     listed_by_one: bool = True
     """Whether the tool listed the cable among the ports of the first end's device."""
     listed_by_other: bool = True
+    supported: str = ""
+    """Rate that both ends support according to the tool ("4x HDR"), if the link trained below it."""
 
     @property
     def name(self) -> str:
@@ -116,6 +120,8 @@ class FabricMap(msgspec.Struct, frozen=True, kw_only=True):
     doubles: tuple[Double, ...] = ()
     without_lid: tuple[str, ...] = ()
     """Switches, and ports of adapters that have a cable, that have no LID; by their descriptions."""
+    reported: tuple[Finding, ...] = ()
+    """Problems that the tool itself found."""
 
     @property
     def by_key(self) -> dict[str, FabricDevice]:
@@ -132,12 +138,22 @@ class Component(msgspec.Struct, frozen=True, kw_only=True, order=True):
     direction: Direction
 
 
-class Wiring(Protocol):
-    """The wiring of a fabric, as far as it is known."""
+class Paths(Protocol):
+    """What pairs of nodes cross, as far as it is known."""
 
     @property
     def leaf_of(self) -> Mapping[str, str]:
         """Leaf switch of each node, where known."""
+
+    def path(self, source: str, target: str) -> Iterator[Component]:
+        """What data from one node to another crosses."""
+
+    def across(self, part: Component, most: int, seed: int) -> list[tuple[str, str]]:
+        """At most `most` pairs that cross the part; empty where its name already shows the nodes."""
+
+
+class Wiring(Paths, Protocol):
+    """The wiring of a fabric, as far as it is known."""
 
     @property
     def source(self) -> str:
@@ -151,14 +167,8 @@ class Wiring(Protocol):
     def bundles(self) -> Mapping[int, list[int]]:
         """Bundles that count as parts, by direction of a cable. While these are the same, all paths are."""
 
-    def path(self, source: str, target: str) -> Iterator[Component]:
-        """What data from one node to another crosses."""
-
     def measured(self, pairs: Collection[tuple[str, str]]) -> "Wiring":
         """The fabric with its parts reduced to those that measurements of these pairs can distinguish."""
-
-    def across(self, part: Component, most: int, seed: int) -> list[tuple[str, str]]:
-        """At most `most` pairs that cross the part; empty where its name already shows the nodes."""
 
 
 class Fabric(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,3 +206,35 @@ class Fabric(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NO_FABRIC = Fabric(leaf_of={}, source="no topology known")
+
+
+class RoundTrips:
+    """The paths of round trips, which go there and back: cables of both ways, nodes and uplinks without directions."""
+
+    def __init__(self, fabric: Wiring) -> None:
+        """`fabric`: the paths of each direction."""
+        self.fabric = fabric
+
+    @property
+    def leaf_of(self) -> Mapping[str, str]:
+        """Leaf switch of each node, where known."""
+        return self.fabric.leaf_of
+
+    def path(self, source: str, target: str) -> Iterator[Component]:
+        """What a round trip between two nodes crosses, each part once.
+
+        Of a cable one direction may be at fault, or both, which more round trips cross.
+        """
+        both = (*self.fabric.path(source, target), *self.fabric.path(target, source))
+        parts = ((part, _whole(part)) if part.kind == "link" else (_whole(part),) for part in both)
+        return iter(dict.fromkeys(itertools.chain.from_iterable(parts)))
+
+    def across(self, part: Component, most: int, seed: int) -> list[tuple[str, str]]:
+        """At most `most` pairs that cross the part, in either direction if it has none."""
+        ways = [msgspec.structs.replace(part, direction=way) for way in Direction]
+        ways = ways if part.direction is Direction.BOTH else [part]
+        return [pair for way in ways for pair in self.fabric.across(way, most, seed)][:most]
+
+
+def _whole(part: Component) -> Component:
+    return Component(kind=part.kind, name=part.name, direction=Direction.BOTH)

@@ -8,6 +8,13 @@ from seatrial.model.hca import Hca
 from seatrial.model.system import KernelFacts, SoftwareFacts, SystemFacts
 
 
+class GpuVendor(enum.StrEnum):
+    """Whose program lists a GPU."""
+
+    NVIDIA = "NVIDIA"
+    AMD = "AMD"
+
+
 class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     """One GPU. None and empty texts: the program does not report it. Serial numbers and UUIDs are left out."""
 
@@ -15,6 +22,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     """domain:bus:device.function, 0000:01:00.0, as the kernel writes it."""
     index: int | None = None
     """Number among the GPUs of the node, as nvidia-smi or rocm-smi counts them."""
+    vendor: GpuVendor = GpuVendor.NVIDIA
     name: str = ""
     driver: str = ""
     firmware: str = ""
@@ -34,6 +42,8 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     """Whether rows or pages of its memory wait for a reset to be replaced by spare ones."""
     repair_failed: bool | None = None
     """Whether spare rows are used up."""
+    sram_worn: bool | None = None
+    """Whether the uncorrected errors of its SRAM, over its whole life, exceed the vendor's threshold."""
     reset_required: bool | None = None
     lost: bool | None = None
     """Whether the driver lists it and cannot reach it: GPU is lost, Unknown Error."""
@@ -53,10 +63,12 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     use: float | None = None
     """Share of the last second in which a program ran on it, 0 to 1."""
     slowdowns: tuple[str, ...] = ()
-    """Reasons for a lower clock that are active now, in nvidia-smi's words: hw_thermal_slowdown, sw_power_cap, ..."""
+    """Reasons for a lower clock that are active now, in words of nvidia-smi or amd-smi: hw_thermal_slowdown, ..."""
     temperature_celsius: float | None = None
     fabric_state: str = ""
     """State of its registration with the NVLink fabric: Completed, In Progress, Not Started."""
+    fabric_faults: tuple[str, ...] = ()
+    """What the NVLink fabric reports to be wrong with its part: `bandwidth degraded`, `route unhealthy`, ..."""
     node_fabric: bool | None = None
     """Whether its NVLinks reach the GPUs of other nodes: the fabric has the number of a cluster, which is not 0."""
     nvlinks: tuple[float, ...] = ()

@@ -40,13 +40,17 @@ class Spectrum(msgspec.Struct, frozen=True, kw_only=True):
     """Pairs of ranks: ordered ones for bandwidth, without direction for latency."""
     median: float
     together: float | None = None
-    """Bandwidth of all ranks of a pair of nodes together, the median over pairs of nodes; None for latency."""
+    """Bytes per second of all ranks of a pair of nodes while all send, the median over pairs of nodes; None for
+    latency, and where they never did."""
     ranks_per_port: int | None = None
     """Most ranks of a node that share a port; None: the ports are not known."""
     modes: tuple[SpectrumMode, ...]
     """The modes by their median, rising; one where the values lie together."""
     quantiles: tuple[float, ...]
     """The values, rising; of many pairs evenly spaced ones."""
+    out_of_line: tuple[str, ...] = ()
+    """Nodes whose pairs are worse than others with several ranks per node, measured once; one rank is judged by itself.
+    """
 
 
 def variant_of(ranks: int) -> str:
@@ -223,6 +227,8 @@ class Doubt(enum.StrEnum):
     """The nodes have two paces, and no reference shows which is right."""
     NODES_OUT_OF_LINE = "nodes-out-of-line"
     """A trial showed nodes that are worse than their peers, and they were not tried often enough to decide."""
+    RANKS_OUT_OF_LINE = "ranks-out-of-line"
+    """Nodes were worse than their peers with several ranks per node, which is measured only once."""
     UPLINKS_UNDECIDED = "uplinks-undecided"
     STARTS_CRASHED = "starts-crashed"
     """MPI crashed in many starts while ranks waited for a processor, as it does on healthy nodes, too."""
@@ -319,6 +325,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         doubts = {
             Doubt.SPEED_GROUPS: groups,
             Doubt.NODES_OUT_OF_LINE: trials.out_of_line if trials else (),
+            Doubt.RANKS_OUT_OF_LINE: dict.fromkeys(name for one in self.spectra for name in one.out_of_line),
             Doubt.UPLINKS_UNDECIDED: self.loaded.undecided if self.loaded else (),
             Doubt.STARTS_CRASHED: self.crashed_starts,
             Doubt.DATA_UNCHECKED: [self.unchecked_program] if self.unchecked_program else (),

@@ -174,6 +174,11 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     warmup: Count
     iterations: Count
 
+    @property
+    def window_bytes(self) -> int:
+        """Bytes of all messages in flight: what one iteration of a stream carries."""
+        return self.message_bytes * self.window
+
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
     """Pairs measured at the same time, each (source, target) by node name."""

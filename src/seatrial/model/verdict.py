@@ -216,9 +216,11 @@ class FindingKind(enum.StrEnum):
     LINK_NARROW = "link-narrow", FACT, "trained to too few lanes", "fabric"
     LINK_RATE_UNKNOWN = "link-rate-unknown", FACT, "rate is not known", "fabric"
     LINK_BELOW_PEERS = "link-below-peers", FACT, "trained below comparable cables", "fabric"
+    LINK_BELOW_SUPPORT = "link-below-support", FACT, "trained below what both ends support", "fabric"
     LINK_ENDS_DISAGREE = "link-ends-disagree", FACT, "ends disagree", "fabric"
     CABLES_MISSING = "cables-missing", FACT, "cables are missing", "fabric"
     LINK_ERRORS_RISING = "link-errors-rising", FACT, "errors rise", "fabric"
+    FABRIC_ERROR = "fabric-error", FACT, "ibdiagnet reports an error", "fabric"
     TABLE_MISSING = "table-missing", FACT, "forwarding table is missing", "fabric"
     DESTINATION_UNREACHABLE = "destination-unreachable", FACT, "destinations are unreachable", "fabric"
     ROUTE_IN_A_CIRCLE = "route-in-a-circle", FACT, "routes lead in a circle", "fabric"
@@ -344,9 +346,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return self.verdict is not Verdict.INVALID or self.kind in (FindingKind.DATA_CORRUPT, FindingKind.WRONG_RESULT)
 
     @property
-    def rank(self) -> tuple[bool, int]:
-        """Findings sort by it: faults that were measured (lost nodes, too) before facts, then the most severe first."""
-        return self.verdict is Verdict.MISCONFIGURED, -self.verdict.gravity
+    def rank(self) -> tuple[bool, bool, int]:
+        """Findings sort by it: faults that were measured (lost nodes, too), facts, and last what is not decided or a
+        note; of each the most severe first."""
+        return not self.at_fault, self.verdict is Verdict.MISCONFIGURED, -self.verdict.gravity
 
     @property
     def at_fault(self) -> bool:

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from seatrial.model.facts import Gpu
+from seatrial.model.facts import Gpu, GpuVendor
 
 AMD_COMMANDS = ("amd-smi static --json", "amd-smi metric --json", "rocm-smi -a --json")
 AMD_ADDRESS = re.compile(r"[0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
 CARD = re.compile(r"card(\d{1,3})")
 LINK = re.compile(r"\((\d{1,3}\.\d)GT/s x(\d{1,2})\)")
+VIOLATION = re.compile(r"(\w{1,60}_violation)_status")
 AMD_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
 GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
 """GT/s of a lane -> PCIe generation."""
@@ -85,6 +86,7 @@ def _amd_gpu(static: Mapping[str, Any], metric: Mapping[str, Any]) -> Gpu | None
     limit = _at(static, "limit", "ppt0") or _at(static, "limit")
     return Gpu(
         address=address,
+        vendor=GpuVendor.AMD,
         index=_amd_whole(static.get("gpu")),
         name=_word(_at(static, "asic", "market_name")),
         driver=_word(_at(static, "driver", "version")),
@@ -101,8 +103,18 @@ def _amd_gpu(static: Mapping[str, Any], metric: Mapping[str, Any]) -> Gpu | None
             _at(limit, "max_power") or _at(limit, "max_power_limit") or _at(limit, "max_socket_power")
         ),
         use=None if use is None else use / 100,
+        slowdowns=tuple(_violations(metric)),
         temperature_celsius=_amd_number(_at(metric, "temperature", "hotspot")),
     )
+
+
+def _violations(metric: Mapping[str, Any]) -> Iterator[str]:
+    """Limits that lower the clock now, of MI300 and later ones: socket_thermal_violation, prochot_violation, ..."""
+    throttle = metric.get("throttle")
+    for name, status in throttle.items() if isinstance(throttle, Mapping) else ():
+        match = VIOLATION.fullmatch(str(name))
+        if match and str(status).strip().upper() == "ACTIVE":
+            yield match[1]
 
 
 def _rocm_gpus(content: Any) -> Iterator[Gpu]:  # noqa: ANN401 - JSON from outside
@@ -119,6 +131,7 @@ def _rocm_gpus(content: Any) -> Iterator[Gpu]:  # noqa: ANN401 - JSON from outsi
         use = _amd_number(card.get("GPU use (%)"))
         yield Gpu(
             address=address,
+            vendor=GpuVendor.AMD,
             index=int(match[1]),
             name=next(
                 filter(None, (_word(card.get(key)) for key in ("Card series", "Card Series", "Device Name"))), ""

@@ -35,6 +35,10 @@ POWER = ("gpu_power_readings", "power_readings")
 """Elements with the power limits, in schemas of nvidia-smi from 12 on and in earlier ones."""
 RECOVERIES = {"none": False, "reset": True, "reboot": True, "drain and reset": True}
 """gpu_recovery_action, with which later drivers replace reset_required. To drain P2P alone needs no reset."""
+FABRIC_HEALTH = {
+    "bandwidth": ("degraded",), "route_unhealthy": ("true", "yes"), "access_timeout_recovery": ("true", "yes"),
+}  # fmt: skip
+"""Element of the fabric's health -> its words for a fault. A recovery of routes in progress ends by itself."""
 REASON = re.compile(r"clocks_(?:event|throttle)_reason_(\w{1,60})")
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 GPU_LINE = re.compile(r"^GPU (\d{1,4}): ")
@@ -157,6 +161,7 @@ def _gpu(element: ET.Element, address: str, index: int, driver: str) -> Gpu:
         uncorrected_errors=_sum(element, volatile, UNCORRECTED),
         repair_pending=_any_flag(element, PENDING),
         repair_failed=_flag(element, "remapped_rows/remapped_row_failure"),
+        sram_worn=_flag(element, "ecc_errors/aggregate/sram_threshold_exceeded"),
         reset_required=_reset_required(element),
         lost=_lost(element),
         link_generation=_whole(element, "pci/pci_gpu_link_info/pcie_gen/current_link_gen"),
@@ -172,6 +177,7 @@ def _gpu(element: ET.Element, address: str, index: int, driver: str) -> Gpu:
         slowdowns=tuple(_reasons(element)),
         temperature_celsius=_number(element, "temperature/gpu_temp"),
         fabric_state=_text(element, "fabric/state"),
+        fabric_faults=tuple(_fabric_faults(element)),
         node_fabric=_node_fabric(element),
     )
 
@@ -205,6 +211,16 @@ def _flag(element: ET.Element, path: str) -> bool | None:
 def _reset_required(element: ET.Element) -> bool | None:
     flag = _flag(element, "gpu_reset_status/reset_required")
     return flag if flag is not None else RECOVERIES.get(_text(element, "gpu_recovery_action").lower())
+
+
+def _fabric_faults(element: ET.Element) -> Iterator[str]:
+    """What is wrong with its part of the NVLink fabric: a registration that ended without success, and its health."""
+    status = _text(element, "fabric/status")
+    if status and status.lower() != "success" and _text(element, "fabric/state").lower() == "completed":
+        yield f"registration ended with {status}"
+    for name, bad in FABRIC_HEALTH.items():
+        if (word := _text(element, f"fabric/health/{name}").lower()) in bad:
+            yield f"{name.replace('_', ' ')}{' degraded' if word == 'degraded' else ''}"
 
 
 def _node_fabric(element: ET.Element) -> bool | None:

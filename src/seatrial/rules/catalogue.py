@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding
 from seatrial.rules.base import Readings, Rule, findings_of, one_place_per_host
-from seatrial.rules.gpus import GPU_NOTES, GPUS
+from seatrial.rules.gpus import GPUS
 from seatrial.rules.hardware import HARDWARE, HARDWARE_NOTES, KERNEL_LOG, PCIE_ERRORS
 from seatrial.rules.kernel import KERNEL
 from seatrial.rules.memory import MEMORY, MEMORY_ERRORS
 from seatrial.rules.mounts import MOUNTS
 from seatrial.rules.network import NETWORK, NETWORK_NOTES, RISING_COUNTERS
-from seatrial.rules.pcie import PCIE
+from seatrial.rules.pcie import GPU_NOTES, PCIE
 from seatrial.rules.processors import PROCESSOR_NOTES, PROCESSORS, THROTTLED
 from seatrial.rules.ranks import RANKS
 from seatrial.rules.software import SOFTWARE, SOFTWARE_NOTES

@@ -1,16 +1,17 @@
 """Rules about GPUs: faults that they report, missing ones, links, slowdowns, settings, software, and their adapters."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import combinations, takewhile
+from typing import NamedTuple
+
+import msgspec
 
 from seatrial.limits.gpus import COMPUTING
-from seatrial.model.facts import Gpu, NodeFacts, PciDevice, PciKind
+from seatrial.model.facts import Gpu, GpuVendor, NodeFacts, PciDevice, PciKind
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, some
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
-from seatrial.rules.pcie import degraded_links
+from seatrial.rules.pcie import degraded_links, switched_adapters
 from seatrial.rules.peers import compare_values, fewer_items, items_differ, known
 
 HARDWARE_SLOWDOWNS = {
@@ -18,27 +19,63 @@ HARDWARE_SLOWDOWNS = {
     "hw_thermal_slowdown": "the hardware lowers its clock for its temperature",
     "hw_power_brake_slowdown": "the power supply asks for less (power brake)",
     "sw_thermal_slowdown": "the driver lowers its clock for its temperature",
+    "prochot_violation": "a signal from outside lowers its clock (PROCHOT)",
+    "socket_thermal_violation": "the hardware lowers its clock for its temperature",
+    "vr_thermal_violation": "the hardware lowers its clock for the temperature of its voltage regulators",
+    "hbm_thermal_violation": "the hardware lowers its clock for the temperature of its memory",
 }
 """Active reasons that are faults; power caps and idle clocks are not."""
-SWITCHED = ("PIX", "PXB")
-"""Paths of `nvidia-smi topo` that leave no PCIe switch: through one, or through several."""
-NVIDIA, AMD = 0x10DE, 0x1002
-ACS_OVERRIDE = "pcie_acs_override="
-"""Kernels with this patch and option divide IOMMU groups whatever the switches do."""
-TRANSLATING = re.compile(r"(?:^|\s)(?:intel_iommu=on|amd_iommu=force\w{0,20}|iommu=force)(?=\s|,|$)")
+PCI_VENDORS = {GpuVendor.NVIDIA: 0x10DE, GpuVendor.AMD: 0x1002}
+
+
+class VendorTools(NamedTuple):
+    """What an administrator types for the GPUs of one vendor."""
+
+    reset: str
+    diagnostic: str
+    lost: str
+    """What the kernel's log says of a GPU that went away."""
+    state: str
+    setting: str
+
+
+TOOLS = {
+    GpuVendor.NVIDIA: VendorTools(
+        reset="nvidia-smi -r",
+        diagnostic="dcgmi diag -r 4",
+        lost="Xid 79 (fallen off the bus)",
+        state="nvidia-smi -q -d TEMPERATURE,POWER,PERFORMANCE",
+        setting="nvidia-smi -pl (power), -ac or -lgc (clocks), -e (ECC), -mig",
+    ),
+    GpuVendor.AMD: VendorTools(
+        reset="amd-smi reset -G",
+        diagnostic="rvs, or AGFHC",
+        lost="amdgpu (GPU reset failed, device lost from bus)",
+        state="amd-smi metric",
+        setting="amd-smi set (--power-cap, --perf-level, --compute-partition, --memory-partition)",
+    ),
+}
 MOST_NAMED = 4
+SETTER = "and find what sets it at the start of the node or of jobs."
+SLOWED = "at fans, air flow and dust, and at the cables and the redundancy of the power supplies."
 
 
 def faults(node: str, facts: NodeFacts) -> Iterator[Violation]:
-    """What GPUs report of themselves: memory errors, rows to be replaced, a reset that is needed."""
+    """What GPUs report of themselves: memory errors, rows to be replaced, their fabric, a reset that is needed."""
     for gpu in facts.gpus:
+        tools = TOOLS[gpu.vendor]
         for broken, what, remedy in (
             (gpu.uncorrected_errors, f"{count(gpu.uncorrected_errors or 0, 'uncorrected memory error')}",
-             "Drain the node and reset the GPU (nvidia-smi -r, or restart); if the errors return, replace it."),
+             f"Drain the node and reset the GPU ({tools.reset}, or restart); if the errors return, replace it."),
             (gpu.repair_failed, "no spare rows are left to replace broken memory", "Replace the GPU."),
+            (gpu.sram_worn, "uncorrected errors of its SRAM exceed the vendor's threshold",
+             f"Drain the node, run the vendor's field diagnostic ({tools.diagnostic}) and have the GPU replaced."),
+            (gpu.fabric_faults, f"its NVLink fabric reports: {', '.join(gpu.fabric_faults)}",
+             "Read the log of the fabric manager (nvidia-fabricmanager, or that of the NVLink switches), then drain "
+             "the node and reset its GPUs."),
             (gpu.repair_pending, "memory waits for a reset to be replaced by spare rows",
-             "Drain the node and reset the GPU (nvidia-smi -r), or restart the node."),
-            (gpu.lost, "the driver does not reach it", "Search the kernel's log for Xid 79 (fallen off the bus), drain "
+             f"Drain the node and reset the GPU ({tools.reset}), or restart the node."),
+            (gpu.lost, "the driver does not reach it", f"Search the kernel's log for {tools.lost}, drain "
              "and restart the node; if it returns, try the GPU in another slot (`seatrial swap start`)."),
             (gpu.reset_required, "it needs a reset", "Drain the node and reset the GPU, or restart the node."),
         ):  # fmt: skip
@@ -73,9 +110,9 @@ def missing(readings: Readings) -> Iterator[Violation]:
 
 def _is_gpu(device: PciDevice, gpus: tuple[Gpu, ...]) -> bool:
     """Whether a device is a GPU of the vendor whose program lists GPUs here."""
-    vendor = AMD if any("Instinct" in gpu.name or "Radeon" in gpu.name for gpu in gpus) else NVIDIA
+    vendors = {PCI_VENDORS[gpu.vendor] for gpu in gpus} or {PCI_VENDORS[GpuVendor.NVIDIA]}
     compute = device.class_code is not None and device.class_code >> 8 in COMPUTING
-    return device.kind is PciKind.GPU and device.vendor == vendor and compute and not device.virtual_function
+    return device.kind is PciKind.GPU and device.vendor in vendors and compute and not device.virtual_function
 
 
 def _counts(facts: NodeFacts) -> Counter[str]:
@@ -123,7 +160,13 @@ def slowdowns(node: str, facts: NodeFacts) -> Iterator[Violation]:
             if reason in HARDWARE_SLOWDOWNS:
                 degrees = "" if gpu.temperature_celsius is None else f", at {gpu.temperature_celsius:.0f} °C"
                 clause = f"{gpu.label}: {HARDWARE_SLOWDOWNS[reason]} ({reason}{degrees})"
-                yield Violation(node=node, clause=clause, key=(gpu.label, reason), details=degrees)
+                yield Violation(
+                    node=node,
+                    clause=clause,
+                    key=(gpu.label, reason),
+                    details=degrees,
+                    remedy=f"Look at its temperature and power ({TOOLS[gpu.vendor].state}), {SLOWED}",
+                )
 
 
 def without_persistence(node: str, facts: NodeFacts) -> Iterator[Violation]:
@@ -151,6 +194,15 @@ def unlike_settings(readings: Readings) -> Iterator[Violation]:
                         yield Violation(node=node, clause=clause, key=("within", violation.node, what))
 
 
+def _settings_by_vendor(readings: Readings) -> Iterator[Violation]:
+    """Settings that differ, each with the program of the vendor that sets them."""
+    for violation in unlike_settings(readings):
+        concerned = [facts for node, facts in readings.facts.items() if violation.node in (None, node)]
+        vendors = dict.fromkeys(gpu.vendor for facts in concerned for gpu in facts.gpus)
+        programs = "; ".join(TOOLS[vendor].setting for vendor in vendors)
+        yield msgspec.structs.replace(violation, remedy=f"Set it as on the others: {programs}; {SETTER}")
+
+
 def _of_gpu(gpu: Gpu) -> tuple[tuple[str, str | None], ...]:
     """Settings of one GPU with their names."""
     clock, most = gpu.clock_application_hz, gpu.clock_max_hz
@@ -175,84 +227,11 @@ def _software(facts: NodeFacts) -> dict[str, str | None]:
     return versions
 
 
-def switched_adapters(facts: NodeFacts) -> dict[str, tuple[str, ...]]:
-    """GPU -> the adapters that are below the same PCIe switch or root port, by sysfs and by the driver's program.
-
-    Empty where the node has no GPU or no adapter.
-    """
-    paths = {device.address: {hop.address for hop in device.path[:-1]} for device in facts.pci}
-    hcas = {hca.name for hca in facts.hcas}
-    below: dict[str, tuple[str, ...]] = {}
-    for gpu in facts.gpus:
-        above = paths.get(gpu.address, set())
-        near = {hca.name for hca in facts.hcas if above & paths.get(hca.pci_address, set())}
-        near |= {name for name, kind in gpu.paths.items() if name in hcas and kind in SWITCHED}
-        below[gpu.label] = tuple(sorted(near))
-    return below if hcas else {}
-
-
 def _paths(facts: NodeFacts) -> dict[str, str | None]:
     return {
         f"the adapters below one switch with {label}": ", ".join(near) or "none"
         for label, near in switched_adapters(facts).items()
     }
-
-
-def apart_from_adapters(node: str, facts: NodeFacts) -> Iterator[Violation]:
-    """GPUs without an adapter below their switch: what they send crosses the processor's root complex."""
-    apart = [label for label, near in switched_adapters(facts).items() if not near]
-    if apart:
-        clause = f"{some(apart, MOST_NAMED)} and the adapters are not below one PCIe switch"
-        yield Violation(node=node, clause=clause, key="apart", details=tuple(apart))
-
-
-def redirecting_switches(node: str, facts: NodeFacts) -> Iterator[Violation]:
-    """GPUs that the kernel keeps apart from GPUs and adapters below the same PCIe switch.
-
-    Devices below one switch are in one IOMMU group unless all ports between them redirect what they send each other to
-    the root complex (Access Control Services; Linux, drivers/pci/pci.c, pci_acs_enabled). Groups are made at boot.
-    """
-    gpus = {gpu.address for gpu in facts.gpus}
-    apart = [
-        f"{own} and {other}"
-        for (one, own), (two, other) in combinations(_exchanging(facts), 2)
-        if gpus & {one.address, two.address}
-        and None not in (one.iommu_group, two.iommu_group)
-        and one.iommu_group != two.iommu_group
-        and _below_one_switch(one, two)
-    ]
-    if apart and ACS_OVERRIDE not in facts.settings.command_line:
-        clause = f"below one PCIe switch and in different IOMMU groups: {some(apart, MOST_NAMED)}"
-        yield Violation(node=node, clause=clause, key=tuple(apart))
-
-
-def _exchanging(facts: NodeFacts) -> list[tuple[PciDevice, str]]:
-    """GPUs and adapters on the bus, with their names, in the order of their addresses."""
-    names = {hca.pci_address: hca.name for hca in facts.hcas} | {gpu.address: gpu.label for gpu in facts.gpus}
-    return [(device, names[device.address]) for device in facts.pci if device.address in names]
-
-
-def _below_one_switch(one: PciDevice, two: PciDevice) -> bool:
-    """Whether two paths share a root port and the upstream port of a switch, and part then."""
-    shared = zip(one.path[:-1], two.path[:-1], strict=False)
-    return sum(1 for _ in takewhile(lambda hops: hops[0].address == hops[1].address, shared)) > 1
-
-
-def translating_iommu(node: str, facts: NodeFacts) -> Iterator[Violation]:
-    """An IOMMU that translates what GPUs and adapters write to each other, and so sends it through the root complex.
-
-    The types of their IOMMU groups decide, and the kernel's command line where no type is known.
-    """
-    types = {name: device.iommu_type for device, name in _exchanging(facts) if device.iommu_type}
-    line = facts.settings.command_line
-    match = TRANSLATING.search(line)
-    if translated := [name for name, kind in types.items() if kind.startswith("DMA")]:
-        kinds = ", ".join(sorted({types[name] for name in translated}))
-        clause = f"the IOMMU translates the addresses of {some(translated, MOST_NAMED)} (type {kinds})"
-        yield Violation(node=node, clause=clause, key=tuple(translated))
-    elif facts.gpus and match and not types and "iommu=pt" not in line.split():
-        clause = f"the kernel was started with {match[0].strip()} and without iommu=pt"
-        yield Violation(node=node, clause=clause, key=match[0])
 
 
 def has_gpus(facts: NodeFacts) -> bool:
@@ -265,8 +244,7 @@ GPU_SLOWED = Rule(
     order=141,
     look=on_each_node(slowdowns),
     knows=has_gpus,
-    remedy="Look at its temperature and power (nvidia-smi -q -d TEMPERATURE,POWER,PERFORMANCE), at fans, air flow "
-    "and dust, and at the cables and the redundancy of the power supplies.",
+    remedy=f"Look at its temperature and power, {SLOWED}",
 )
 
 GPUS = (
@@ -321,10 +299,9 @@ GPUS = (
     Rule(
         kind=FindingKind.GPU_SETTINGS_DIFFER,
         order=307,
-        look=unlike_settings,
+        look=_settings_by_vendor,
         knows=has_gpus,
-        remedy="Set it as on the others: nvidia-smi -pl (power), -ac or -lgc (clocks), -e (ECC), -mig; and find what "
-        "sets it at the start of the node or of jobs.",
+        remedy=f"Set it as on the others; {SETTER}",
     ),
     Rule(
         kind=FindingKind.GPU_SOFTWARE_DIFFERS,
@@ -333,33 +310,5 @@ GPUS = (
         knows=has_gpus,
         remedy="Install the same driver on all nodes and restart; let the vendor bring VBIOS and firmware to one "
         "version.",
-    ),
-)
-
-GPU_NOTES = (
-    Rule(
-        kind=FindingKind.GPU_ADAPTER_APART,
-        order=925,
-        look=on_each_node(apart_from_adapters),
-        knows=lambda facts: bool(switched_adapters(facts)),
-        remedy="Nothing where the board has no such switch. Else compare the slots with the board's manual: "
-        "`nvidia-smi topo -m` shows PIX or PXB for a GPU and an adapter below one switch.",
-    ),
-    Rule(
-        kind=FindingKind.ACS_REDIRECTS,
-        order=929,
-        look=on_each_node(redirecting_switches),
-        knows=lambda facts: any(device.iommu_group is not None for device in facts.pci),
-        remedy="Unless virtual machines share the node, switch ACS off on the ports of these switches: in the BIOS, by "
-        "pci=disable_acs_redir= on the kernel's command line, or by setpci at each boot. The groups stay as they were "
-        "at boot: lspci -vv as root (ACSCtl: ReqRedir+) shows what holds now.",
-    ),
-    Rule(
-        kind=FindingKind.IOMMU_TRANSLATES,
-        order=930,
-        look=on_each_node(translating_iommu),
-        knows=has_gpus,
-        remedy="Start the kernel with iommu=pt unless virtual machines need translation: else what GPUs and adapters "
-        "send each other goes through the root complex.",
     ),
 )

@@ -1,7 +1,9 @@
-"""Rules about PCIe: degraded links, missing devices, slots slower than their port, small packets."""
+"""Rules about PCIe: degraded links, missing devices, slots slower than their port, small packets, GPUs and adapters."""
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterator
+from itertools import combinations, takewhile
 
 from seatrial.drift.peer_groups import usual
 from seatrial.limits.pcie import LinkState, PciLink, current, ends_agree, link_pairs, raw_bytes_per_s, trainable
@@ -9,6 +11,7 @@ from seatrial.model.facts import NodeFacts, PciDevice, PciKind
 from seatrial.model.hca import PortState
 from seatrial.model.units import link_rate
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import some
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
 from seatrial.rules.peers import fewer_items, items_differ, peers_with_same
 
@@ -18,6 +21,14 @@ COUNTED = {PciKind.GPU: "GPUs", PciKind.NVME: "NVMe drives"}
 SAME_RATE = 0.98
 """PCIe 2.0 x8 and 4X QDR both carry 32 Gb/s, PCIe 3.0 x4 carries 31.5: neither is a card in a wrong slot. The next
 combination on the market, 40 Gb/s Ethernet on PCIe 3.0 x4, has 0.79 of what it needs."""
+
+
+SWITCHED = ("PIX", "PXB")
+"""Paths of `nvidia-smi topo` that leave no PCIe switch: through one, or through several."""
+ACS_OVERRIDE = "pcie_acs_override="
+"""Kernels with this patch and option divide IOMMU groups whatever the switches do."""
+TRANSLATING = re.compile(r"(?:^|\s)(?:intel_iommu=on|amd_iommu=force\w{0,20}|iommu=force)(?=\s|,|$)")
+MOST_NAMED = 4
 
 
 def degraded_links(node: str, facts: NodeFacts) -> Iterator[Violation]:
@@ -205,6 +216,79 @@ def same_places(facts: NodeFacts) -> Hashable:
     return len(facts.hcas), facts.sockets, facts.numa_nodes
 
 
+def switched_adapters(facts: NodeFacts) -> dict[str, tuple[str, ...]]:
+    """GPU -> the adapters that are below the same PCIe switch or root port, by sysfs and by the driver's program.
+
+    Empty where the node has no GPU or no adapter.
+    """
+    paths = {device.address: {hop.address for hop in device.path[:-1]} for device in facts.pci}
+    hcas = {hca.name for hca in facts.hcas}
+    below: dict[str, tuple[str, ...]] = {}
+    for gpu in facts.gpus:
+        above = paths.get(gpu.address, set())
+        near = {hca.name for hca in facts.hcas if above & paths.get(hca.pci_address, set())}
+        near |= {name for name, kind in gpu.paths.items() if name in hcas and kind in SWITCHED}
+        below[gpu.label] = tuple(sorted(near))
+    return below if hcas else {}
+
+
+def apart_from_adapters(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """GPUs without an adapter below their switch: what they send crosses the processor's root complex."""
+    apart = [label for label, near in switched_adapters(facts).items() if not near]
+    if apart:
+        clause = f"{some(apart, MOST_NAMED)} and the adapters are not below one PCIe switch"
+        yield Violation(node=node, clause=clause, key="apart", details=tuple(apart))
+
+
+def redirecting_switches(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """GPUs that the kernel keeps apart from GPUs and adapters below the same PCIe switch.
+
+    Devices below one switch are in one IOMMU group unless all ports between them redirect what they send each other to
+    the root complex (Access Control Services; Linux, drivers/pci/pci.c, pci_acs_enabled). Groups are made at boot.
+    """
+    gpus = {gpu.address for gpu in facts.gpus}
+    apart = [
+        f"{own} and {other}"
+        for (one, own), (two, other) in combinations(_exchanging(facts), 2)
+        if gpus & {one.address, two.address}
+        and None not in (one.iommu_group, two.iommu_group)
+        and one.iommu_group != two.iommu_group
+        and _below_one_switch(one, two)
+    ]
+    if apart and ACS_OVERRIDE not in facts.settings.command_line:
+        clause = f"below one PCIe switch and in different IOMMU groups: {some(apart, MOST_NAMED)}"
+        yield Violation(node=node, clause=clause, key=tuple(apart))
+
+
+def _exchanging(facts: NodeFacts) -> list[tuple[PciDevice, str]]:
+    """GPUs and adapters on the bus, with their names, in the order of their addresses."""
+    names = {hca.pci_address: hca.name for hca in facts.hcas} | {gpu.address: gpu.label for gpu in facts.gpus}
+    return [(device, names[device.address]) for device in facts.pci if device.address in names]
+
+
+def _below_one_switch(one: PciDevice, two: PciDevice) -> bool:
+    """Whether two paths share a root port and the upstream port of a switch, and part then."""
+    shared = zip(one.path[:-1], two.path[:-1], strict=False)
+    return sum(1 for _ in takewhile(lambda hops: hops[0].address == hops[1].address, shared)) > 1
+
+
+def translating_iommu(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """An IOMMU that translates what GPUs and adapters write to each other, and so sends it through the root complex.
+
+    The types of their IOMMU groups decide, and the kernel's command line where no type is known.
+    """
+    types = {name: device.iommu_type for device, name in _exchanging(facts) if device.iommu_type}
+    line = facts.settings.command_line
+    match = TRANSLATING.search(line)
+    if translated := [name for name, kind in types.items() if kind.startswith("DMA")]:
+        kinds = ", ".join(sorted({types[name] for name in translated}))
+        clause = f"the IOMMU translates the addresses of {some(translated, MOST_NAMED)} (type {kinds})"
+        yield Violation(node=node, clause=clause, key=tuple(translated))
+    elif facts.gpus and match and not types and "iommu=pt" not in line.split():
+        clause = f"the kernel was started with {match[0].strip()} and without iommu=pt"
+        yield Violation(node=node, clause=clause, key=match[0])
+
+
 PCIE = (
     Rule(
         kind=FindingKind.PCIE_LINK_DEGRADED,
@@ -252,5 +336,33 @@ PCIE = (
         look=small_payloads,
         remedy="Let the kernel set it alike on the whole path (boot with pci=pcie_bus_perf or pcie_bus_safe), or set "
         "MaxPayload in the BIOS as on the other nodes. At 128 bytes a sixth of the link is headers, at 256 a twelfth.",
+    ),
+)
+
+GPU_NOTES = (
+    Rule(
+        kind=FindingKind.GPU_ADAPTER_APART,
+        order=925,
+        look=on_each_node(apart_from_adapters),
+        knows=lambda facts: bool(switched_adapters(facts)),
+        remedy="Nothing where the board has no such switch. Else compare the slots with the board's manual: "
+        "`lspci -tv` shows a GPU and an adapter that are below one switch, `nvidia-smi topo -m` PIX or PXB for them.",
+    ),
+    Rule(
+        kind=FindingKind.ACS_REDIRECTS,
+        order=929,
+        look=on_each_node(redirecting_switches),
+        knows=lambda facts: any(device.iommu_group is not None for device in facts.pci),
+        remedy="Unless virtual machines share the node, switch ACS off on the ports of these switches: in the BIOS, by "
+        "pci=disable_acs_redir= on the kernel's command line, or by setpci at each boot. The groups stay as they were "
+        "at boot: lspci -vv as root (ACSCtl: ReqRedir+) shows what holds now.",
+    ),
+    Rule(
+        kind=FindingKind.IOMMU_TRANSLATES,
+        order=930,
+        look=on_each_node(translating_iommu),
+        knows=lambda facts: bool(facts.gpus),
+        remedy="Start the kernel with iommu=pt unless virtual machines need translation: else what GPUs and adapters "
+        "send each other goes through the root complex.",
     ),
 )

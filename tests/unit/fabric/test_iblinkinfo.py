@@ -2,9 +2,12 @@
 
 import pytest
 
+from seatrial.commands.fabric.view import problems_report
 from seatrial.fabric.ibnetdiscover import SOURCE, parse_fabric
+from seatrial.fabric.map_check import check_map
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import DeviceKind
+from seatrial.model.verdict import FindingKind
 
 TEXT = """CA: n1 mlx5_0:
       0x0c42a103006c2f5a      4    1[  ] ==( 4X       53.125 Gbps Active/  LinkUp)==>       1   17[  ] "leaf1" ( )
@@ -41,3 +44,37 @@ def test_lines_of_something_else_are_unknown() -> None:
     assert parse_fabric(TEXT + "ibwarn: [7] mad_rpc: timed out\n").unknown == ("ibwarn: [7] mad_rpc: timed out",)
     with pytest.raises(UsageError, match="not a map of a fabric"):
         parse_fabric("CA: n1 mlx5_0:\nhello\n")
+
+
+@pytest.mark.parametrize("ending", ["", TEXT[TEXT.index("           1   20[") :].replace("25.78125", "53.125")])
+@pytest.mark.parametrize(
+    ("rate", "remark", "supported"),
+    [
+        ("2X       53.125 Gbps", "Could be 4X", "4x HDR"),
+        ("4X     25.78125 Gbps", "Could be 53.125 Gbps", "4x HDR"),
+        ("2X     25.78125 Gbps", "Could be 4X Could be 53.125 Gbps", "2x EDR"),
+        ("4X         10.0 Gbps", "Could be FDR10", "4x FDR10"),
+    ],
+)
+def test_a_link_that_could_be_faster_is_a_fault_without_peers_and_in_part_of_a_map(
+    rate: str, remark: str, supported: str, ending: str
+) -> None:
+    line = f'==( {rate} Active/  LinkUp)==>       %s"%s" ( {remark})\n'
+    text = (
+        "CA: n1 mlx5_0:\n"
+        + f"      0x0c42a103006c2f5a      4    1[  ] {line % ('1   17[  ] ', 'leaf1')}"
+        + "Switch: 0x0c42a10300a0b2c4 leaf1:\n"
+        + f"           1   17[  ] {line % ('4    1[  ] ', 'n1 mlx5_0')}"
+        + ending
+    )
+    fabric = parse_fabric(text)
+    (problem,) = (problem for problem in check_map(fabric) if problem.kind is not FindingKind.MAP_INCOMPLETE)
+    narrow = supported == "2x EDR"  # fewer lanes than any cable of EDR has
+    assert problem.kind is (FindingKind.LINK_NARROW if narrow else FindingKind.LINK_BELOW_SUPPORT)
+    assert supported in problem.statement
+    assert problems_report(fabric, check_map(fabric)).exit_code == 1
+
+
+def test_a_remark_without_a_rate_is_no_fault() -> None:
+    fabric = parse_fabric(TEXT.replace("2X", "4X").replace("( Could be 4X)", "( )").replace("25.78125", "53.125"))
+    assert [problem.kind for problem in check_map(fabric)] == [FindingKind.MAP_INCOMPLETE]

@@ -302,3 +302,14 @@ def test_a_simulated_fabric_is_asked_live(simulated: "subprocess.Popen[str]", tm
     assert (unmanaged["kind"], problem["kind"]) == ("no-lid", "link-narrow")  # no subnet manager runs beside ibsim
     assert problem["subject"] in ("link:S1[7] - S2[7]", "link:S2[7] - S1[7]")
     assert simulated.poll() is None
+
+
+def test_a_line_that_is_not_understood_withholds_the_pass(tmp_path: Path, seatrial: Seatrial) -> None:
+    """It may be about a cable; mad_rpc in the middle of a map says that a part of the fabric did not answer."""
+    (tmp_path / "map").write_text(fabric({}))
+    assert seatrial("fabric", "check", str(tmp_path / "map"), code=0).out.startswith("PASS  ")
+    warning = "ibwarn: [4711] mad_rpc: _do_madrpc failed; dport (DR path slid 0; dlid 0; 0,1,35)\n"
+    (tmp_path / "map").write_text(fabric({}) + warning)
+    ran = seatrial("fabric", "check", str(tmp_path / "map"), code=2)
+    assert ran.out.startswith("INCONCLUSIVE  1 line was not understood\nthe first: 'ibwarn: [4711] mad_rpc: ")
+    assert "11 cables, each as fast as its peers, none missing" in ran.out

@@ -239,3 +239,44 @@ def test_a_fabric_with_the_number_of_a_cluster_reaches_other_nodes(cluster: str,
     text = text_of("a100-sxm4-v12.xml").replace("</fabric>", f"<clusterUuid>{cluster}</clusterUuid></fabric>")
     (gpu,) = nvidia_gpus(text)
     assert gpu.node_fabric is joined
+
+
+@pytest.mark.parametrize(("word", "worn"), [("Yes", True), ("No", False), ("N/A", None)])
+def test_the_threshold_of_errors_of_sram_is_read(word: str, worn: bool | None) -> None:
+    aggregate = f"<aggregate><sram_threshold_exceeded>{word}</sram_threshold_exceeded></aggregate>"
+    (gpu,) = nvidia_gpus(smi(f"<ecc_errors>{aggregate}</ecc_errors>"))
+    assert gpu.sram_worn is worn
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "bandwidth", "unhealthy", "faults"),
+    [
+        ("N/A", "N/A", "N/A", "N/A", ()),
+        ("Completed", "Success", "Full", "False", ()),
+        ("In Progress", "N/A", "N/A", "N/A", ()),
+        ("Completed", "Success", "Degraded", "False", ("bandwidth degraded",)),
+        ("Completed", "Success", "Full", "True", ("route unhealthy",)),
+        ("Completed", "Invalid State", "N/A", "N/A", ("registration ended with Invalid State",)),
+    ],
+)
+def test_what_the_fabric_of_nvlinks_reports(
+    state: str, status: str, bandwidth: str, unhealthy: str, faults: tuple[str, ...]
+) -> None:
+    health = f"<bandwidth>{bandwidth}</bandwidth><route_unhealthy>{unhealthy}</route_unhealthy>"
+    (gpu,) = nvidia_gpus(
+        smi(f"<fabric><state>{state}</state><status>{status}</status><health>{health}</health></fabric>")
+    )
+    assert gpu.fabric_faults == faults
+
+
+def test_violations_of_amd_that_are_active_are_slowdowns() -> None:
+    throttle = {
+        "accumulation_counter": 12, "prochot_violation_status": "NOT ACTIVE", "ppt_violation_status": "ACTIVE",
+        "socket_thermal_violation_status": "ACTIVE", "vr_thermal_violation_status": "N/A",
+        "socket_thermal_violation_activity": {"value": 0, "unit": "%"},
+    }  # fmt: skip
+    static, metric = {"gpu": 0, "bus": {"bdf": "0000:05:00.0"}}, {"gpu": 0, "throttle": throttle}
+    (gpu,) = amd_gpus(json.dumps([static]), json.dumps([metric]), "")
+    assert gpu.slowdowns == ("ppt_violation", "socket_thermal_violation")
+    (gpu,) = amd_gpus(json.dumps([static]), json.dumps([{**metric, "throttle": "N/A"}]), "")
+    assert gpu.slowdowns == ()

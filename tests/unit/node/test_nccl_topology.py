@@ -8,7 +8,7 @@ from seatrial.model.facts import PciKind
 from seatrial.node.frame import FactsFormatError
 from seatrial.node.hwloc_machine import facts_from_xml
 from seatrial.node.nccl_topology import facts_from_nccl
-from seatrial.rules.gpus import switched_adapters
+from seatrial.rules.pcie import switched_adapters
 from tests.support.command_line import Seatrial
 from tests.support.paths import DATA
 

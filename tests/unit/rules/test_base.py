@@ -14,6 +14,7 @@ from seatrial.rules.catalogue import RULES, fact_findings
 from tests.support.fact_places import SCALARS, values
 from tests.support.facts_examples import all_alike, cluster, odd, processor, server
 from tests.support.facts_examples import settings as kernel_settings
+from tests.support.properties import examples
 
 POWERSAVE = processor(governors={"powersave": 16})
 
@@ -137,7 +138,7 @@ nodes: st.SearchStrategy[NodeFacts] = values(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.lists(nodes, max_size=4), st.lists(nodes, max_size=4), st.lists(words, max_size=3))
 def test_no_rule_is_upset_by_what_it_does_not_know(
     before: list[NodeFacts], after: list[NodeFacts], features: list[str]
@@ -151,7 +152,7 @@ def test_no_rule_is_upset_by_what_it_does_not_know(
         assert finding.remedy
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(nodes, st.integers(2, 5))
 def test_nodes_that_are_alike_never_differ(one: NodeFacts, count: int) -> None:
     facts = {f"n{number}": msgspec.structs.replace(one, hostname=f"n{number}") for number in range(count)}

@@ -1,13 +1,16 @@
 """Rules about GPUs that need more than one case: what the bus has, Xid numbers, notes on switches and the IOMMU."""
 
+from typing import Any
+
+import msgspec
 import pytest
 
-from seatrial.model.facts import PciKind
+from seatrial.model.facts import GpuVendor, PciKind
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.node.sensors import LOG_KINDS
 from seatrial.rules.catalogue import fact_findings, fact_notes
-from seatrial.rules.gpus import switched_adapters
 from seatrial.rules.hardware import XID_CLASSES, xid_remedy
+from seatrial.rules.pcie import switched_adapters
 from tests.support.facts_examples import CARD, all_alike, device, hop, settings
 from tests.support.gpu_machines import BELOW_ONE_SWITCH, LOST, THROUGH, TRANSLATING, gpu, gpus, of_n2
 from tests.support.paths import DATA
@@ -33,10 +36,43 @@ def test_each_fault_has_its_own_remedy() -> None:
     assert "Replace the GPU." in finding.remedy
 
 
+def test_worn_sram_and_a_degraded_fabric_are_faults() -> None:
+    readings = of_n2(gpus=gpus(1, sram_worn=True, fabric_faults=("bandwidth degraded",)))
+    (finding,) = (each for each in fact_findings(readings) if each.kind is FindingKind.GPU_FAULT)
+    assert finding.subject.name == "n2"
+    assert "GPU 1: uncorrected errors of its SRAM exceed the vendor's threshold" in finding.statement
+    assert "its NVLink fabric reports: bandwidth degraded" in finding.statement
+
+
+def test_limits_that_lower_the_clock_of_a_gpu_of_amd_are_faults_and_a_power_cap_is_none() -> None:
+    for reason, faulty in (("socket_thermal_violation", True), ("prochot_violation", True), ("ppt_violation", False)):
+        findings = fact_findings(of_n2(gpus=gpus(1, slowdowns=(reason,))))
+        assert any(each.kind is FindingKind.GPU_SLOWED for each in findings) == faulty
+
+
 def test_a_gpu_that_the_driver_does_not_reach_is_a_fault() -> None:
     (finding,) = (each for each in fact_findings(of_n2(gpus=gpus(1, lost=True))) if each.kind is FindingKind.GPU_FAULT)
     assert "GPU 1: the driver does not reach it" in finding.statement
     assert "Xid 79" in finding.remedy
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "nvidia", "amd"),
+    [
+        ({"uncorrected_errors": 2}, FindingKind.GPU_FAULT, "nvidia-smi -r", "amd-smi reset"),
+        ({"lost": True}, FindingKind.GPU_FAULT, "Xid 79", "amdgpu"),
+        ({"power_limit_w": 500.0}, FindingKind.GPU_SETTINGS_DIFFER, "nvidia-smi -pl", "amd-smi set"),
+        ({"slowdowns": ("hw_thermal_slowdown",)}, FindingKind.GPU_SLOWED, "nvidia-smi -q", "amd-smi metric"),
+    ],
+)
+def test_a_remedy_names_the_program_of_the_vendor(
+    fault: dict[str, Any], kind: FindingKind, nvidia: str, amd: str
+) -> None:
+    for vendor, own, other in ((GpuVendor.NVIDIA, nvidia, amd), (GpuVendor.AMD, amd, nvidia)):
+        readings = of_n2(gpus=tuple(msgspec.structs.replace(one, vendor=vendor) for one in gpus(1, **fault)))
+        alone = type(readings)(facts={"n2": readings.facts["n2"]})
+        (finding,) = (each for each in fact_findings(alone) if each.kind is kind)
+        assert (own in finding.remedy, other in finding.remedy) == (True, False)
 
 
 def test_a_translating_iommu_and_missing_switches_are_notes() -> None:

@@ -3,14 +3,13 @@
 import msgspec
 
 from seatrial.commands.check.judge import judge
-from seatrial.judgement.wording import link_remedy, named
-from seatrial.locate.explanation import PartSuspect
+from seatrial.judgement.wording import named, part_remedy
 from seatrial.model.errors import ExitCode
 from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.facts import NodeFacts, ProcessorFacts
 from seatrial.model.judgement import Judgement
 from seatrial.model.run import NodeState, RecordedRun
-from seatrial.model.subject import CLUSTER, Direction, Subject, node
+from seatrial.model.subject import CLUSTER, Subject, node
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import Cluster, names, sail, slow_part
 from tests.support.reports import check_text
@@ -108,6 +107,4 @@ def test_places_of_one_machine_share_a_finding() -> None:
 def test_the_cluster_has_a_name_and_a_remedy() -> None:
     assert Subject.parse(CLUSTER.text) == CLUSTER
     assert named(CLUSTER) == "the whole cluster"
-    assert "all nodes share" in link_remedy(
-        PartSuspect(subject=CLUSTER, direction=Direction.BOTH, ambiguous_with=(), pairs=()), None
-    )
+    assert "all nodes share" in part_remedy(CLUSTER)

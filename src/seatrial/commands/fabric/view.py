@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from seatrial.fabric.bisection import Bisection, bisection
+from seatrial.fabric.ibdiagnet import LOG as IBDIAGNET_LOG
 from seatrial.fabric.link_problem import device_name, link_text, name_of
 from seatrial.fabric.opareport import SOURCE as OMNI_PATH
 from seatrial.fabric.table_check import LeafUplinks, TableReport
@@ -87,6 +88,7 @@ def map_report(fabric: FabricMap, tables: TableReport | None = None) -> Report:
 
 def problems_report(fabric: FabricMap, problems: Sequence[Finding], tables: TableReport | None = None) -> Report:
     """The report of `seatrial fabric check`: each problem with its remedy, and use by routes."""
+    problems = sorted(problems, key=lambda finding: finding.rank)
     word, sentence = _verdict(fabric, problems)
     return Report(
         word=word.value,
@@ -139,13 +141,17 @@ def _verdict(fabric: FabricMap, problems: Sequence[Finding]) -> tuple[Verdict, s
     faults = [problem for problem in problems if problem.at_fault]
     if faults:
         return Verdict.MISCONFIGURED, sentence_of(faults)
+    if not fabric.links and fabric.source == IBDIAGNET_LOG:
+        return Verdict.NOT_RUN, "The log of ibdiagnet has no errors, and no cables: give its file ibdiagnet2.db_csv."
     if not fabric.links:
         return Verdict.NOT_RUN, "The map has no cables: nothing was checked."
     if problems:
         return Verdict.INCONCLUSIVE, f"The map is incomplete; nothing is wrong with its {size}."
-    rates = "each as fast as its peers" if any(link.width for link in fabric.links) else "their rates not reported"
-    unread = f" {count(len(fabric.unknown), 'line')} of the map not understood." if fabric.unknown else ""
-    return Verdict.PASS, f"{size}, {rates}, none missing.{unread}"
+    unread = f"{_unread(fabric.unknown)}; " if fabric.unknown else ""
+    if without := sum(link.width is None for link in fabric.links):
+        return Verdict.INCONCLUSIVE, f"{unread}{without} of {size} without a rate; none missing, and no other fault."
+    verdict = Verdict.INCONCLUSIVE if unread else Verdict.PASS  # such a line may report a cable or a fault
+    return verdict, f"{unread}{size}, each as fast as its peers, none missing."
 
 
 def _map_lines(fabric: FabricMap, tables: TableReport | None) -> Iterator[str]:
@@ -172,8 +178,12 @@ def _map_lines(fabric: FabricMap, tables: TableReport | None) -> Iterator[str]:
     yield from _switch_lines(fabric)
     yield from _routes(tables)
     if fabric.unknown:
-        lines = f"{count(len(fabric.unknown), 'line')} {verb(len(fabric.unknown), 'was', 'were')} not understood"
-        yield f"{lines}, the first: {clean(fabric.unknown[0][:80])!r}"
+        yield _unread(fabric.unknown)
+
+
+def _unread(lines: Sequence[str]) -> str:
+    few = f"{count(len(lines), 'line')} {verb(len(lines), 'was', 'were')} not understood"
+    return f"{few}, the first: {clean(lines[0][:80])!r}"
 
 
 def _switch_lines(fabric: FabricMap) -> Iterator[str]:

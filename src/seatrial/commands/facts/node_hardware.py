@@ -51,10 +51,10 @@ def processors(facts: NodeFacts) -> Iterator[Row]:
         counted(set_up.governors),
         f"driver {set_up.frequency_driver}" if set_up.frequency_driver else "",
         counted(set_up.energy_preferences),
-        _span("allowed", (*set_up.minimum_hz, *set_up.maximum_hz)),
-        _span("hardware's most", set_up.hardware_maximum_hz),
+        span("allowed", (*set_up.minimum_hz, *set_up.maximum_hz)),
+        span("hardware's most", set_up.hardware_maximum_hz),
         _base(set_up),
-        _span("at this instant", set_up.present_hz),
+        span("at this instant", set_up.present_hz),
         "" if set_up.turbo is None else f"turbo {_on(set_up.turbo)}",
         f"throttled {set_up.throttle_events} times since boot" if set_up.throttle_events else "",
     ]
@@ -134,7 +134,8 @@ def _at(dimm: Dimm) -> str:
     return f"at {memory_speed(speed)}{slower}"
 
 
-def _span(what: str, frequencies: Sequence[float]) -> str:
+def span(what: str, frequencies: Sequence[float]) -> str:
+    """`clocks now 2.4 GHz to 3.01 GHz`: the lowest and the highest of frequencies in hertz; empty if there are none."""
     if not frequencies:
         return ""
     least, most = hertz(min(frequencies)), hertz(max(frequencies))

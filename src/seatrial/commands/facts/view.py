@@ -24,6 +24,8 @@ Row = tuple[str, str]
 Rows = tuple[Row, ...]
 MOST_NAMES = 6
 """Devices, interfaces or mounts of a line."""
+CARRYING = ("pml", "mtl", "btl", "device")
+"""Frameworks of an MPI whose components carry messages."""
 DEVICES = ((PciKind.GPU, "GPUs"), (PciKind.NVME, "NVMe"))
 
 
@@ -156,7 +158,7 @@ def facts_report(facts: Mapping[str, NodeFacts], *, full: bool = False, exit_cod
     kinds = alike({node: summary(known) for node, known in facts.items()})
     return Report(
         word=MEASURED if exit_code is ExitCode.PASS else INCOMPLETE,
-        sentence=_sentence(facts, kinds),
+        sentence=_sentence(facts, kinds, full=full),
         exit_code=exit_code,
         payload=lambda: FactsFields(nodes={node: facts[node] for node in natural_sorted(facts)}),
         terminal=lambda _: _terminal(facts, kinds, full=full),
@@ -164,7 +166,7 @@ def facts_report(facts: Mapping[str, NodeFacts], *, full: bool = False, exit_cod
     )
 
 
-def _sentence(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...]) -> str:
+def _sentence(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...], *, full: bool) -> str:
     if not facts:
         return "no node's facts were read"
     broken = natural_sorted(node for node, known in facts.items() if not known.complete)
@@ -175,7 +177,8 @@ def _sentence(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...]) -> str:
     else:
         what = f"facts of {count(len(facts), 'node')} of {count(len(kinds), 'kind')}"
     if len(kinds) == 1 and not broken:
-        what += _what_it_is(next(iter(facts.values())))
+        alike_node = next(iter(facts.values()))
+        what = "; ".join((what + _what_it_is(alike_node), *(_in_full(alike_node) if full else ())))
     what += f"; those of {few(broken, MOST_LETTERS)} broke off before their end" if broken else ""
     return f"{what}; --drift judges"
 
@@ -190,6 +193,17 @@ def _what_it_is(facts: NodeFacts) -> str:
         f"{modes} mode" if modes else "",
     )
     return f": {', '.join(filter(None, parts))}" if any(parts) else ""
+
+
+def _in_full(facts: NodeFacts) -> Iterator[str]:
+    """What people look for in everything that was read: the clocks of this instant, and the MPI's transports."""
+    if clocks := node_hardware.span("clocks now", facts.processor.present_hz):
+        yield clocks
+    for library in facts.software.libraries:
+        if isinstance(library, Library) and (
+            parts := [f"{kind} {' '.join(library.components[kind])}" for kind in CARRYING if kind in library.components]
+        ):
+            yield f"{library.name} {library.version}: {', '.join(parts)}"
 
 
 def _terminal(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...], *, full: bool) -> Iterator[Block]:

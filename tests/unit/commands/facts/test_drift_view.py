@@ -14,6 +14,7 @@ from seatrial.render.text import as_text
 from tests.support.fact_places import values
 from tests.support.golden import check_page
 from tests.support.json_objects import frame, parsed
+from tests.support.properties import examples
 from tests.support.reports import Facts, as_json_text, drift_of
 from tests.unit.drift.test_comparison import cluster, node
 
@@ -110,7 +111,7 @@ def test_the_json_of_changes_and_of_groups_that_were_not_given() -> None:
     assert value["against"] == []
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(st.lists(values(NodeFacts), max_size=4), values(NodeFacts))
 def test_any_differences_are_found_and_shown(several: list[NodeFacts], login: NodeFacts) -> None:
     facts = {f"n{number}": each for number, each in enumerate(several)}

@@ -38,6 +38,7 @@ from tests.support.golden import check_page
 from tests.support.gpu_machines import gpus
 from tests.support.json_objects import parsed
 from tests.support.paths import DATA
+from tests.support.properties import examples
 from tests.support.reports import facts_json, facts_text
 
 RECORDED = DATA / "facts"
@@ -80,6 +81,16 @@ def big_node() -> NodeFacts:
 def test_one_of_everything() -> None:
     check_page("facts", facts_text({"n1": big_node()}))
     check_page("facts-summary", summary_text({"n1": big_node()}))
+
+
+def test_the_first_lines_of_everything_have_clocks_and_what_carries_messages() -> None:
+    mpi = Library(
+        name="Open MPI", version="4.1.4", components={"btl": ("self", "tcp"), "mtl": ("ofi",), "coll": ("x",)}
+    )
+    node = server(processor=processor(present_hz=(2.4e9, 3.0e9)), software=SoftwareFacts(libraries=(mpi,)))
+    first = facts_report({"n1": node}, full=True).sentence
+    assert "; clocks now 2.4 GHz to 3 GHz; Open MPI 4.1.4: mtl ofi, btl self tcp; " in first
+    assert "clocks now" not in facts_report({"n1": node}).sentence
 
 
 def test_nodes_stand_in_natural_order_and_a_broken_stream_is_said() -> None:
@@ -133,7 +144,7 @@ def test_the_json_has_every_field_in_base_units() -> None:
     assert parsed(facts_json({"n1": odd}))["nodes"]["n1"]["processor"]["base_hz"] is None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(values(NodeFacts))
 def test_any_facts_are_shown(facts: NodeFacts) -> None:
     assert facts_text({"n1": facts}, width=80)
