@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import seatrial
 from seatrial.failures.cause import causes, reasons
 from seatrial.limits.microarchitectures import recognise, table
+from tests.support import house
 
 METHODS = ("match", "fullmatch", "search", "findall", "finditer", "sub", "subn", "split")
 ANCHORED = "seatrial.drift."
@@ -78,7 +79,7 @@ def modules() -> Iterator[ModuleType]:
 def applied() -> tuple[Applied, ...]:
     """All patterns of the tree. Raises LookupError for a pattern that cannot be seen from outside a call."""
     found: dict[Applied, None] = {}
-    trees = {module: ast.parse(Path(module.__file__ or "").read_text()) for module in modules() if module.__file__}
+    trees = {module: _calls(Path(module.__file__)) for module in modules() if module.__file__}
     from_others = _methods(trees.values(), ast.Attribute)
     for module, tree in trees.items():
         found.update(dict.fromkeys(_written_out(module, tree)))
@@ -104,20 +105,25 @@ def _of_causes() -> Iterator[Applied]:
                     yield Applied(f"{FAILURES}{path.name}", pattern, 0, method)
 
 
-def _methods(trees: Iterable[ast.AST], kind: type[ast.Name | ast.Attribute]) -> dict[str, tuple[str, ...]]:
+def _calls(path: Path) -> list[ast.AST]:
+    """All of a module that may apply a pattern."""
+    return [node for node in house.nodes(house.tree(path)) if isinstance(node, ast.Attribute | ast.Call)]
+
+
+def _methods(trees: Iterable[list[ast.AST]], kind: type[ast.Name | ast.Attribute]) -> dict[str, tuple[str, ...]]:
     """Names of patterns, alone or behind the name of a module -> the methods that are called on them."""
     methods: dict[str, set[str]] = {}
     for tree in trees:
-        for node in ast.walk(tree):
+        for node in tree:
             if isinstance(node, ast.Attribute) and node.attr in METHODS and isinstance(node.value, kind):
                 name = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
                 methods.setdefault(name, set()).add(node.attr)
     return {name: tuple(sorted(used)) for name, used in methods.items()}
 
 
-def _written_out(module: ModuleType, tree: ast.AST) -> Iterator[Applied]:
+def _written_out(module: ModuleType, tree: list[ast.AST]) -> Iterator[Applied]:
     """Patterns in the arguments of `re.search` and the like, and of a reading's methods."""
-    for node in ast.walk(tree):
+    for node in tree:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Reading":
             for word in (each.value for each in node.keywords if each.arg == "closing"):
                 yield from _texts(module, word, 0, "fullmatch")

@@ -1,5 +1,6 @@
 """Texts on which a regular expression may take more than linear time, made from the expression itself."""
 
+import math
 import re
 import signal
 import time
@@ -24,7 +25,6 @@ LARGE = 100
 """Those from which on several in a row, whose product counts, take long."""
 SHORT_TEXT, MOST_S = 1500, 0.1
 """Characters on which an expression with bounds must not take longer."""
-LONGEST_PIECE = 16
 LONGEST_S = 0.3
 MOST_GROWTH = 8.0
 """Of the time for `LONGER` times as many characters, where 4 is linear and 16 is quadratic."""
@@ -41,7 +41,8 @@ def attacks(pattern: str, flags: int, least: int = UNBOUNDED) -> list[tuple[str,
     """Beginnings and pieces to repeat behind them."""
     tree = parser.parse(pattern, flags)
     leaves = list(_leaves(tree))
-    alike = {tuple(_matches_item(*leaf, letter) for leaf in leaves): letter for letter in [*_literals(tree), *BASIC]}
+    letters_of_all = dict.fromkeys([*_literals(tree), *BASIC])
+    alike = {tuple(_matches_item(*leaf, letter) for leaf in leaves): letter for letter in letters_of_all}
     basic = list(alike.values())
     found = {("", letter): None for letter in basic}
     for before, body in _repeats(tree, "", least):
@@ -205,10 +206,11 @@ def slow_text(pattern: str, flags: int, method: str) -> tuple[str, str, str] | N
         return _heavy_text(pattern, flags, apply)
     for before, piece in attacks(pattern, flags):
         for tail in TAILS:
-            times = SIZE if len(piece) < LONGEST_PIECE else SIZE * LONGEST_PIECE // len(piece)
-            text, longer = (before + piece * many + tail for many in (times, LONGER * times))
+            times = round(SIZE / math.sqrt(len(piece)))  # whose square, times the piece, is the same for all pieces
+            text = before + piece * times + tail
             if processor_s(apply, text) < SHORT_S or processor_s(apply, text, 2) < SHORT_S:
                 continue
+            longer = before + piece * (LONGER * times) + tail
             if _grows(apply, text, longer, tries=1) and _grows(apply, text, longer, tries=3):
                 return before, piece, tail
     return None
@@ -218,7 +220,9 @@ def _heavy_text(pattern: str, flags: int, apply: Callable[[str], object]) -> tup
     """The same where the product of bounds makes a short text take long."""
     bounds = any(_repeats(parser.parse(pattern, flags), "", LARGE))
     for before, piece in attacks(pattern, flags, LARGE) if bounds else ():
-        text = before + piece * (SHORT_TEXT // len(piece)) + TAILS[0]
+        third, text = (before + piece * (size // len(piece)) + TAILS[0] for size in (SHORT_TEXT // 3, SHORT_TEXT))
+        if processor_s(apply, third) < MOST_S / 15:
+            continue  # three times the size takes at most 27 times as long, and less where bounds are smaller
         if processor_s(apply, text) > MOST_S and processor_s(apply, text, 3) > MOST_S:
             return before, piece, TAILS[0]
     return None

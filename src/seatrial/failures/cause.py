@@ -21,7 +21,7 @@ Kind = TypeVar("Kind")
 NODES = "the nodes"
 SINGLE = re.compile(r"[^ ,[]+")
 """One node, and neither several nor a set."""
-VERBS = {"has": "have", "does": "do", "admits": "admit"}
+VERBS = {"has": "have", "does": "do", "admits": "admit", "allows": "allow"}
 MOST_NODES = 8
 LONGEST_QUOTE = 240
 QUOTE_END = 80
@@ -42,6 +42,8 @@ LONGEST_LINE = 6000
 MOST_CHARACTERS = 200_000
 """Characters that are read; of longer texts both ends: the first error, and its consequences."""
 RULE = re.compile(r"^[-=*]{20,}$")
+EDGE = re.compile(r"^-{74,76}$")
+"""The line above and below what Open MPI and PRRTE have to say."""
 WARNS = re.compile(r"^\s*(?:\[[\w.-]+:\d+\]\s*)?WARNING: ")
 TELLS = re.compile(r"btl_tcp_if_|failed to TCP connect")
 """Boxes that begin as a warning, and after which Open MPI does not start."""
@@ -54,7 +56,9 @@ HARMLESS = re.compile(
     r"|^(?:srun|salloc|sbatch): (?:Step created for|Granted job allocation|Pending job allocation"
     r"|Nodes \S{1,4000} are ready)"
     r"|^slurmstepd\S{0,255}: error: (?:Unable to create TMPDIR|Setting TMPDIR|couldn't chdir to)"
-    r"|^slurmstepd\S{0,255}: error: task/cgroup: unable to add task\[pid=\d{1,9}\] to memory cg"
+    r"|^slurmstepd\S{0,255}: error: task/cgroup: (?:unable to add task\[pid=\d{1,9}\] to memory cg"
+    r"|hwloc_get_obj_below|task\[\d{1,9}\] unable to set taskset)"
+    r"|NCCL WARN Failed to open lib|^\[\S{1,300}\] \*\*\* (?:MPI_ERRORS_ARE_FATAL|reported by process)"
     r"|more process(?:es)? ha(?:s|ve) sent help message|_base_help_aggregate"
     r"|PMIX ERROR: (?:PMIX_)?ERROR in file \S{1,400}gds_ds\d{1,9}_lock"
     r"|I_MPI_PMI_LIBRARY will be ignored|Error in initializing MVAPICH2 ptmalloc|NONEXIST-KEY|_pmi2_kvs_get failed"
@@ -80,6 +84,8 @@ class Speaker(Enum):
     """mpirun, mpiexec and their daemons."""
     SITE = "site"
     """A site's own rules within Slurm (job_submit, cli_filter)."""
+    STEP = "step"
+    """slurmstepd and its plugins on a node."""
     SLURM = "slurm"
 
     @property
@@ -324,6 +330,18 @@ def without_warnings(text: str) -> str:
     kept = [line for number, piece in enumerate(pieces) if number not in inner or not _warns(piece) for line in piece]
     overcome = STEP_WAITS if STEP_CREATED in text else HARMLESS
     return "\n".join(line for line in kept if not HARMLESS.search(line) and not overcome.search(line))
+
+
+def boxes(text: str) -> list[str]:
+    """What Open MPI and PRRTE say in boxes of plain text, each in one line; without those that only warn."""
+    pieces: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        if EDGE.match(line):
+            pieces.append([])
+        else:
+            pieces[-1].append(line)
+    inner = (piece for piece in pieces[1:-1] if piece and piece[0][:1].isalpha())
+    return [" ".join(" ".join(box).split()) for box in inner if not _warns(box)]
 
 
 def _warns(box: list[str]) -> bool:

@@ -1,13 +1,15 @@
 """Why a job failed, from its output file: a known cause, a rank that died, or the complaint of a program."""
 
+import itertools
 import re
 import signal
+from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.failures.cause import Speaker, plain, shortened, statements, strongest, without_warnings
+from seatrial.failures.cause import Speaker, Statement, boxes, plain, shortened, statements, strongest, without_warnings
 from seatrial.failures.rank_deaths import Ranks, read_loss
-from seatrial.failures.start_failure import COMPLAINS, MOST_LINES, causes_of, spoken
+from seatrial.failures.start_failure import COMPLAINS, MOST_LINES, causes_of, spoken, stronger_line
 from seatrial.model.loss import Loss, LossCause, RankDeath
 
 LAUNCHERS = r"slurmstepd(?:-[\w.-]+)?|srun|sbatch|mpirun|mpiexec|prterun|slurm_script"
@@ -16,22 +18,34 @@ PROGRAMS = re.compile(
     r"|Traceback \(most recent call last\):|forrtl: (?:severe|error).*|Fortran runtime error: .*"
     r"|terminate called after throwing.*|INTEL MKL (?:FATAL )?ERROR: .*|MPT ERROR: .*|(?:/\S+|bash|sh): line \d+: .*"
     r"|[^\n:]{1,200}: (?:command not found|Permission denied|No such file or directory)"
-    r"|[^\n]{1,400}: Assertion [`'][^\n]{1,400}' failed\.?[^\n]{0,80})$"
+    r"|[^\n]{1,400}: Assertion [`'][^\n]{1,400}' failed\.?[^\n]{0,80}|(?:FATAL|ERROR) {0,3}: {2,4}\S.*"
+    r"|[^\n]{0,200}\b(?:cuda|hip)Error[A-Z]\w+[^\n]{0,400}|(?:CUDA|HIP|Cuda) (?:runtime )?error\b[^\n]{1,400})$"
 )
 """Lines with which launchers, shells and run-time libraries complain. A program's own word `error` says nothing."""
 LAUNCHED = re.compile(
     rf"\s*(?:{LAUNCHERS}|\[(?:mpiexec|proxy:[\d:]+)@)\b|Primary job |a non-zero exit code|the job to be|= |\*\*\* "
 )
 """Lines in which a launcher reports how ranks ended, which the sentence about it already says."""
+ENDED = re.compile(
+    r"\b(?:0|no) (?:failed|failures?|errors?)\b|noticed that process rank|Primary job"
+    r"|non-zero (?:exit|status)|exiting improperly|MPI_ABORT was invoked"
+)
+"""What the boxes of a launcher say after a rank has ended, and a program that counts no failure."""
+LAUNCH = re.compile(r"launch (?:for \S{1,40} )?failed")
+STACK = "error stack:"
+CALL = re.compile(r"\w[\w ]{0,80}\(\d{1,6}\)[. ]{0,80}: {0,9}(?P<words>.{0,4000})")
 LATEST = 40
 """Lines at the end of an output among which the last words of a program are looked for."""
 SIGNALS = {int(number): number.name for number in signal.Signals}
 OF_SLURM = (Speaker.SLURM, Speaker.NODE)
 """Whoever ends a job for its time or memory says so, too."""
 TRACEBACK = "Traceback "
+WHAT = re.compile(r"\n +(what\(\): [^\n]{1,400})")
+"""The message of an exception of C++, below its name."""
 NO_CAUSE = "Read the lines above it in the output; `seatrial doctor` tries whether a launch works there at all."
 LOGIN = "Load its module in the job script, whose first line is #!/bin/bash -l where modules come with a login shell."
 CRASHED = "Look at the program: a core file, a debugger, or its last lines of output."
+KILLED = "The program did not end itself: most often the kernel did for memory (dmesg; sacct -o MaxRSS), or Slurm."
 MEMORY = "Ask for more memory (--mem), start fewer ranks on a node, or choose a smaller case."
 TIME = "Give the job more time (--time), or make it smaller."
 CANCELLED = "Somebody or something cancelled it: scancel, a dependency, or preemption. sacct -j JOB says by whom."
@@ -50,26 +64,46 @@ def explain_output(text: str) -> JobFailure | None:
     """The most specific cause that the text states; None where nothing in it complains."""
     seen = plain(text)
     telling = plain(without_warnings(seen))
-    best = strongest(statements(causes_of(telling), telling))
+    stated = statements(causes_of(telling), telling)
+    best = strongest(stated)
     loss = read_loss(seen, Ranks())
     ended = _ended(loss)
+    if loss.cause is LossCause.CANCELLED and best is not None and LAUNCH.search(best.quote):
+        ended = None  # srun itself took the step back
     restated = ended is not None and loss.cause is not LossCause.CANCELLED and best and best.cause.speaker in OF_SLURM
     if best is not None and not best.cause.unspecific and not restated:
         return JobFailure(meaning=best.meaning, remedy=best.cause.remedy, quote=best.quote)
     first = next((death for death in loss.deaths if death.first), None)
-    crashed = JobFailure(meaning=f"{_death(first)}.", remedy=CRASHED, quote=_last_words(telling)) if first else None
+    remedy = KILLED if first and first.signal == signal.SIGKILL else CRASHED
+    crashed = JobFailure(meaning=f"{_death(first)}.", remedy=remedy, quote=_last_words(telling)) if first else None
     if ended or (first is not None and first.signal is not None):
         return ended or crashed
     if best is not None and best.cause.unspecific and crashed is None:
-        return JobFailure(meaning=best.meaning, remedy=best.cause.remedy, quote=best.quote)
-    return _complaint(telling) or crashed or _unknown(telling)
+        return _unspecific(best, stronger_line(telling, stated, best))
+    return _complaint(telling) or crashed or _unknown(telling, boxes(seen))
 
 
-def _unknown(text: str) -> JobFailure | None:
-    """The complaint of an MPI, its libraries or an adapter for which no cause is known."""
-    lines = spoken(text.splitlines())
-    words = shortened(lines[0]) if lines else ""
+def _unspecific(best: Statement, line: str) -> JobFailure:
+    """The cause, after the complaint that came before it and may be why."""
+    before = f"it says: {line} / after that " if line else ""
+    return JobFailure(meaning=f"{before}{best.meaning}", remedy=best.cause.remedy, quote=line or best.quote)
+
+
+def _unknown(text: str, boxed: Sequence[str]) -> JobFailure | None:
+    """The complaint of an MPI, its libraries, an adapter, or a launcher in its boxes, for which no cause is known."""
+    lines = spoken(text.splitlines()) or [box for box in boxed if COMPLAINS.search(box) and not ENDED.search(box)]
+    words = shortened(_last_of_stack(text, lines[0])) if lines else ""
     return JobFailure(meaning=f"it says: {words}.", remedy=NO_CAUSE, quote=words) if lines else None
+
+
+def _last_of_stack(text: str, line: str) -> str:
+    """The last line of the stack that MPICH prints below `line`, which says what went wrong; else that line."""
+    if not line.rstrip().endswith(STACK):
+        return line
+    below = text[text.index(line) + len(line) :].lstrip("\n").split("\n")
+    calls = (CALL.match(one) for one in below)
+    stack = [call for call in itertools.takewhile(bool, calls) if call and call["words"]]
+    return stack[-1].string if stack else line
 
 
 def _last_words(text: str) -> str:
@@ -100,6 +134,8 @@ def _complaint(text: str) -> JobFailure | None:
     if complaint is None:
         return None
     line = complaint.group()
+    if (what := WHAT.match(text, complaint.end())) is not None:
+        line = f"{line} {what[1]}"
     if line.startswith(TRACEBACK):
         rest = [words for words in text[complaint.end() :].splitlines() if words.strip() and words[0] != " "]
         line = rest[0] if rest else line

@@ -40,7 +40,8 @@ ENTERED = "seatrial: entered"
 """Our shell scripts print it to standard error after login scripts: what comes before is not about the start."""
 COMPLAINS = re.compile(
     r"\b(?:err|error|fatal|fail|fails|failed|failure|abort|aborted|cannot|can't|couldn't|could not|unable|invalid"
-    r"|denied|refused|timed out|time-?out|not found|not supported|no such|unreachable|exceeded|lost)\b|[a-z]_ERR_",
+    r"|denied|refused|timed out|time-?out|not found|not supported|no such|unreachable|exceeded|lost"
+    r"|mismatch|mismatched|unrecognized)\b|[a-z]_ERR_",
     re.IGNORECASE,
 )
 LINES_OF = (
@@ -52,8 +53,12 @@ LINES_OF = (
     (Speaker.PMI, re.compile(r"PMIX? ERROR|\bPMI[2xX]?_|mpi/pmix")),
     (
         Speaker.MPI,
-        re.compile(r"(?:MPICH|MPT|INTERNAL) ERROR|Fatal error in |MPI_ERR|\b(?:pml|btl|mtl|osc|coll)_\w+\.c:"),
+        re.compile(
+            r"(?:MPICH|MPT|INTERNAL) ERROR|Fatal error in |MPI_ERR|\b(?:pml|btl|mtl|osc|coll)_\w+\.c:"
+            r"|^Assertion failed in file "
+        ),
     ),
+    (Speaker.STEP, re.compile(r"^slurmstepd\S{0,255}: (?:error|fatal): (?!\*\*\* )")),
 )
 """How lines of a speaker look, if no cause is known for them; in the order of `Speaker`."""
 SSH_REMEDY = "`ssh -o BatchMode=yes HOST true` must work for each host without a question."
@@ -106,7 +111,7 @@ def explain(text: str, nodes: Sequence[str] = ()) -> StartFailure:
         whole = strongest(statements(table, text))
         best = whole if best is None or (whole is not None and not whole.cause.unspecific) else best
     if best is not None:
-        line = _stronger_line(telling, stated, best) if best.cause.unspecific else ""
+        line = stronger_line(telling, stated, best)
         return _of(best, f"{line} / after that " if line else "")
     for output, chat in ((telling, False), (text, True)):
         quoted = _quoted(output, chat=chat)
@@ -150,14 +155,21 @@ def _of(statement: Statement, before: str = "") -> StartFailure:
     )
 
 
-def _stronger_line(text: str, stated: Sequence[Statement], best: Statement) -> str:
-    """The first complaint of a speaker before `best` for which no cause is known; empty where there is none."""
+def stronger_line(text: str, stated: Sequence[Statement], best: Statement) -> str:
+    """The first complaint of a speaker before `best` for which no cause is known; empty where there is none.
+
+    What is specific needs no other line.
+    """
+    if not best.cause.unspecific:
+        return ""
     stated_lines = {number for statement in stated for number in range(statement.first, statement.last + 1)}
-    for number, line in enumerate(text.split("\n")):
+    lines = text.split("\n")
+    least = best.cause.speaker.rank + (_speaker(lines[best.first]) is None)  # a box is about what its library printed
+    for number, line in enumerate(lines):
         speaker = _speaker(line)
         if speaker is None or number in stated_lines or HARMLESS.search(line):
             continue
-        if speaker.rank < best.cause.speaker.rank and COMPLAINS.search(line):
+        if speaker.rank < least and COMPLAINS.search(line):
             return shortened(line)
     return ""
 

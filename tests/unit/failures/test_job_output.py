@@ -106,9 +106,7 @@ def test_numbers_without_end_are_no_numbers(text: str) -> None:
     "line",
     [
         "srun: error: n[0-65535,0-65535]: tasks 0-999999999: Killed\n",
-        "srun: error: n[0-255][0-255]: task 0: Killed\n",
         "srun: error: n[0-255][0-255]: tasks 0-9: Killed\nslurmstepd-n1: error: Detected 1 oom_kill event\n",
-        "srun: error: Node failure on n[0-255][0-255]\n",
     ],
 )
 def test_sets_of_nodes_and_ranks_have_a_limit_together(line: str) -> None:
@@ -152,3 +150,94 @@ def test_the_time_that_ucx_prints_itself_does_not_hide_the_node() -> None:
     failure = explain_output(f"[1756790188.787634] [gpu15:85054:0]  ib_device.c:1 UCX  ERROR {words}\n")
     assert failure is not None
     assert "mlx5_0 of gpu15" in failure.meaning
+
+
+BOX = "-" * 74
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        (f"{BOX}\nYour job failed to map. Either no mapper\nwas available\n\n  Mapping policy: PPR:24:NUMA\n{BOX}\n",
+         "it says: Your job failed to map. Either no mapper was available Mapping policy: PPR:24:NUMA."),
+        ("Abort(1) (rank 7 in comm 0): Fatal error in PMPI_Recv: Other MPI error, error stack:\nPMPI_Recv(7).: \n"
+         "MPIDI_OFI_recv_event(126): Message truncated\nlater(1): words\n\n",
+         "it says: later(1): words."),
+        ("n11.4213PSM2 Could not allocate memory for hfi context (err=7)\nOpen MPI failed an OFI Libfabric library "
+         "call (fi_endpoint).\n  Local host: n11\n",
+         "it says: n11.4213PSM2 Could not allocate memory for hfi context (err=7) / after that libfabric's fi_endpoint "
+         "failed on n11."),
+        ("CUDA error #719 (cudaErrorLaunchFailure): unspecified launch failure\n",
+         "it says: CUDA error #719 (cudaErrorLaunchFailure): unspecified launch failure."),
+        ("Assertion failed in file ../../src/mpid/ch4/shm/intel_transport.c at line 387: 0\n",
+         "it says: Assertion failed in file ../../src/mpid/ch4/shm/intel_transport.c at line 387: 0."),
+    ],
+)  # fmt: skip
+def test_the_line_that_says_why_is_quoted(text: str, meaning: str) -> None:
+    failure = explain_output(text)
+    assert failure is not None
+    assert failure.meaning == meaning
+
+
+@pytest.mark.parametrize(
+    "box", [" Solver statistics: 0 failed steps", "The run had 0 errors", "WARNING: Open MPI failed to find a file"]
+)
+def test_a_box_that_reports_no_failure_is_none(box: str) -> None:
+    assert explain_output(f"{BOX}\n{box}\n{BOX}\ndone\n") is None
+
+
+def test_a_step_that_waited_until_the_time_limit_never_began() -> None:
+    failure = explain_output(
+        "srun: Job 44123 step creation temporarily disabled, retrying (Requested nodes are busy)\n"
+        "slurmstepd: error: *** JOB 44123 ON n01 CANCELLED AT 2026-05-02T12:00:00 DUE TO TIME LIMIT ***\n"
+    )
+    assert failure is not None
+    assert failure.meaning.startswith("another step of the same job holds what this one needs")
+
+
+def test_what_ends_a_program_from_outside_is_no_fault_of_the_program() -> None:
+    failure = explain_output(
+        "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   RANK 3 PID 12345 RUNNING AT cn07\n"
+        "=   KILLED BY SIGNAL: 9 (Killed)\n"
+    )
+    assert failure is not None
+    assert failure.meaning == "rank 3 on cn07 was ended by signal 9 (SIGKILL)."
+    assert "dmesg" in failure.remedy
+
+
+def test_a_launch_that_failed_is_no_cancellation() -> None:
+    text = f"srun: error: Task launch for StepId=8.0 failed on node n17: Job prolog failed\n{ABORTED}"
+    failure = explain_output(text)
+    assert failure is not None
+    assert "n17 could not begin the job (Job prolog failed)" in failure.meaning
+
+
+def test_what_an_exception_of_cpp_says_is_quoted() -> None:
+    text = "terminate called after throwing an instance of 'ccl::v1::exception'\n  what():  oneCCL: no device\n\n"
+    failure = explain_output(text)
+    assert failure is not None
+    assert failure.meaning.endswith("'ccl::v1::exception' what(): oneCCL: no device.")
+
+
+def test_the_end_of_an_mpi_program_is_no_complaint_before_it() -> None:
+    text = (
+        '  ompi_mpi_init: ompi_mpi_instance_init failed\n  --> Returned "Unreachable" (-12)\n'
+        "[g5:00000] *** An error occurred in MPI_Init\n"
+        "[g5:00000] *** reported by process [3073835009,281470681743361]\n"
+        "[g5:00000] *** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,\n"
+    )
+    failure = explain_output(f"It looks like MPI_INIT failed for some reason;\n\n{text}")
+    assert failure is not None
+    assert failure.meaning.startswith("Open MPI's MPI_Init failed")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "slurmstepd-n1: error: task/cgroup: hwloc_get_obj_below_by_type() failing, task/affinity plugin needed",
+        "slurmstepd-n1: error: task/cgroup: task[0] unable to set taskset '0x0'",
+        "n1:11:11 [0] misc/ibvwrap.cc:63 NCCL WARN Failed to open libibverbs.so[.1]",
+    ],
+)
+def test_a_line_of_good_runs_is_no_failure(line: str) -> None:
+    assert explain_output(f"{line}\nhello from n1\n") is None

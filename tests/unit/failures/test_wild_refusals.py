@@ -170,13 +170,13 @@ def test_a_partition_that_denies_accounts_says_so() -> None:
     assert ["QOS low (DenyQos)" in one.statement for one in remarks].count(True) == 1
 
 
-MANY = 1_000_000
+MANY = 300_000
 
 
 @pytest.mark.parametrize(
     "piece", ["\n", " \n", "-" * 30 + "\nWARNING: x\n", "0: a\n", "\x1b]" + "a" * 190, "\r", "a", "1: ", "error: /"]
 )
-def test_a_megabyte_of_anything_is_explained(piece: str) -> None:
+def test_a_large_text_of_anything_is_explained(piece: str) -> None:
     before = time.process_time()
     assert explain(piece * (MANY // len(piece))).meaning
     assert why_not_entered(piece * (MANY // len(piece))) is None

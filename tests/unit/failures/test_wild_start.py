@@ -16,7 +16,7 @@ STARTS = [
 LABELLED = ("0: ", "1: ", "3: ", "[1,1]<")
 
 
-@pytest.mark.parametrize(("text", "meaning", "remedy"), STARTS)
+@pytest.mark.parametrize(("text", "meaning", "remedy"), STARTS, ids=range(len(STARTS)))
 def test_what_other_machines_print_is_named_with_its_fix(text: str, meaning: str, remedy: str) -> None:
     failure = explain(text)
     found, advice = failure.meaning, failure.remedy
@@ -25,14 +25,14 @@ def test_what_other_machines_print_is_named_with_its_fix(text: str, meaning: str
     assert not {"\\", "{", "\n"} & set(found)
 
 
-@pytest.mark.parametrize(("text", "meaning", "remedy"), [one for one in STARTS if not one[0].startswith(LABELLED)])
 @pytest.mark.parametrize("dress", ["{}\r", "0: {}", " 7: {}\r", "[1,0]<stderr>:{}", "[prterun-n1-7@1,0]<stderr>: {}",
                                    "\x1b[1;31m{}\x1b[0m"])  # fmt: skip
-def test_labels_colours_and_ends_of_lines_change_nothing(text: str, meaning: str, remedy: str, dress: str) -> None:
-    failure = explain("\n".join(dress.format(line) for line in text.split("\n")))
-    found, advice = failure.meaning, failure.remedy
-    assert meaning in found
-    assert remedy in advice
+def test_labels_colours_and_ends_of_lines_change_nothing(dress: str) -> None:
+    plain = [start for start in STARTS if not start[0].startswith(LABELLED)]
+    assert len(plain) > 250
+    for text, meaning, remedy in plain:
+        failure = explain("\n".join(dress.format(line) for line in text.split("\n")))
+        assert (meaning in failure.meaning, remedy in failure.remedy) == (True, True), text
 
 
 @pytest.mark.parametrize("width", [40, 74, 80, 1000])

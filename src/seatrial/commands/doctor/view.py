@@ -70,12 +70,13 @@ def verdict_of(found: Examination) -> str:
 
 
 def headline(found: Examination) -> str:
-    """The first obstacle, and how many more there are."""
+    """The first obstacle, and how many more there are; else what came up, and what wakes the nodes that sleep."""
     first = first_of(found)
     if first is None:
         noted = [one for one in found.remarks if one.verdict is Verdict.NOTE and one.kind in OUT_OF_SERVICE]
         without = f" Without nodes that are out of service: {count(len(noted), 'note')} below." if noted else ""
-        return f"{found.remarks[-1].statement}{without}" if found.remarks else "Nothing was tried."
+        asleep = [f" {one.statement}" for one in found.remarks if one.kind is FindingKind.NODE_SUSPENDED]
+        return f"{found.remarks[-1].statement}{without}{''.join(asleep)}" if found.remarks else "Nothing was tried."
     more = len(found.blocked) - 1
     others = f" ({more} more below)" if more > 0 else ""
     return f"{first.statement}{others}"
