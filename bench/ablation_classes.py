@@ -56,10 +56,12 @@ def classes() -> Iterator[TrialClass]:
                 routed=routed,
                 conditions=SimulatedConditions(jobs=jobs),
             )
+    yield TrialClass(name="84, healthy", topology="fat-tree:84")
     yield from faulty_fabrics()
     yield from fast_trunks()
     yield from complete_designs()
     yield from changing_faults()
+    yield from late_parts()
 
 
 def faulty_fabrics() -> Iterator[TrialClass]:
@@ -145,6 +147,10 @@ def changing_faults() -> Iterator[TrialClass]:
             yield TrialClass(
                 name=f"{nodes}, one kernel, {name}", topology=topology, faults=faults, conditions=one_kernel
             )
+    for noise in (0.0008, 0.003):
+        costless = SimulatedConditions(starved=Starved.ALL, idle_waits=0.6, noise=noise)
+        name = f"10, all busy, most waits cost nothing, noise {noise:g}"
+        yield TrialClass(name=name, topology="fat-tree:10,per-leaf=10", conditions=costless)
     for nodes, topology in ((5, "fat-tree:5,per-leaf=5"), (12, "fat-tree:12")):
         for lost in (0.005, 0.01, 0.03):
             yield TrialClass(name=f"{nodes}, {lost:g} lost", topology=topology, faults=(f"node:0.97,lost={lost}",))
@@ -160,6 +166,42 @@ def changing_faults() -> Iterator[TrialClass]:
         for period in (0.2, 0.8):
             swings = f"node:0.5,period={period}"
             yield TrialClass(name=f"{nodes}, period {period:g} s", topology=topology, faults=(swings,))
+
+
+def late_parts() -> Iterator[TrialClass]:
+    """Parts over which small messages take longer: slow processors, cables and leaves, pairs over more switches."""
+    for nodes, topology in ((5, "fat-tree:5,per-leaf=5"), (16, "fat-tree:16"), (48, "fat-tree:48,per-leaf=8")):
+        for name, faults in (
+            ("node, 1 µs", ("node:1:both,late=1e-6",)),
+            ("node, 0.4 µs", ("node:1:both,late=4e-7",)),
+            ("nodes in and out", ("node:1:in,late=1e-6", "node:1:out,late=2e-6")),
+            ("pair, 5 µs", ("pair:1,late=5e-6",)),
+            ("pair, 1 µs", ("pair:1,late=1e-6",)),
+            ("node since 0.2 s", ("node:1:both,late=1e-6,since=0.2",)),
+            ("node comes and goes", ("node:1:both,late=1e-6,period=0.4",)),
+        ):
+            yield TrialClass(name=f"late, {nodes}, {name}", topology=topology, faults=faults)
+        busy = SimulatedConditions(starved=Starved.ALL, one_kernel=nodes == 5)
+        late = ("node:1:both,late=3e-6",)
+        yield TrialClass(name=f"late, {nodes}, node, all busy", topology=topology, faults=late, conditions=busy)
+        if nodes < 48:
+            for name, faults in (
+                ("node, 0.2 µs", ("node:1:both,late=2e-7",)),
+                ("pair, 5 µs", ("pair:1,late=5e-6",)),
+                ("uplink, 0.2 µs", ("uplink:1,late=2e-7",)) if nodes > 5 else ("two", ("node:1:both,late=4e-7",) * 2),
+            ):
+                yield TrialClass(
+                    name=f"late, {nodes}, complete, {name}",
+                    topology=topology,
+                    faults=faults,
+                    design=DesignChoice.COMPLETE,
+                )
+        if nodes > 5:
+            yield TrialClass(name=f"late, {nodes}, uplink", topology=topology, faults=("uplink:1,late=1e-6",))
+            for routed in (False, True):
+                known = "routes" if routed else "leaves"
+                cable = ("link:1:both,late=1e-6",)
+                yield TrialClass(name=f"late, {nodes}, cable, {known}", topology=topology, faults=cable, routed=routed)
 
 
 def without_member(fabric: FabricMap, draw: random.Random, but: Collection[str] = ()) -> tuple[FabricMap, str]:

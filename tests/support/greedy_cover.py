@@ -24,7 +24,8 @@ def greedy(
         found.append(Blamed(frozenset([part]), frozenset(able[part])))
         left -= able.pop(part)
     while able:
-        scores = {part: (sum(bad[one] for one in pairs & left), -good.count(part)) for part, pairs in able.items()}
+        merit = {part: -good.count(part) if acquit else 0 for part in able}
+        scores = {part: (sum(bad[one] for one in pairs & left), merit[part]) for part, pairs in able.items()}
         top = max(scores.values())
         if top[0] <= 0:
             break

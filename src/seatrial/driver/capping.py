@@ -193,7 +193,7 @@ def _accuses(one: Measurement, cause: CapCause | None) -> bool:
 
 
 def _s_per_byte(one: Measurement, window_s: float) -> float:
-    return window_s / max(one.shape.message_bytes * one.shape.window, 1)
+    return window_s / max(one.shape.window_bytes, 1)
 
 
 def _stalls(one: Measurement) -> int:

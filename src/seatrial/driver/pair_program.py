@@ -71,7 +71,7 @@ class _Seen(NamedTuple):
     def measurement(self, wanted: Round, pair: Pair) -> Measurement:
         """The figure as the time in which a window of the round's shape crosses the pair, with waits in proportion."""
         shape = wanted.shape
-        window_s = shape.message_bytes * shape.window / self.bytes_per_s
+        window_s = shape.window_bytes / self.bytes_per_s
         return Measurement(
             phase=wanted.phase,
             repetition=wanted.repetition,

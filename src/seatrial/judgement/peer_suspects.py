@@ -56,12 +56,6 @@ def by_count(nodes: Set[str], slow: Set[str], everyone: Set[str]) -> float:
     return count_tail(len(having & slow), len(slow), len(having), len(everyone))
 
 
-def least_by_count(nodes: Set[str], slow: Set[str], everyone: Set[str]) -> float:
-    """The least probability that `by_count` can have for these numbers of nodes, wherever the slow ones are."""
-    having = len(nodes & everyone)
-    return count_tail(min(having, len(slow)), len(slow), having, len(everyone))
-
-
 def adjusted_known(p_values: Sequence[float | None]) -> list[float | None]:
     """The known ones, adjusted for their number (`rank_sum.adjusted`); the others stay unknown."""
     shares = adjusted(np.array([np.nan if each is None else each for each in p_values]))
@@ -177,8 +171,9 @@ def _suspect(nodes: tuple[str, ...], held: Sequence[PeerFact], slow: Set[str], e
 
 
 def _testable(suspect: PeerSuspect, slow: Set[str], everyone: Set[str]) -> bool:
-    enough = min(len(slow), len(suspect.nodes)) >= FEWEST_SLOW
-    return enough and least_by_count(set(suspect.nodes), slow, everyone) <= ERROR_RATE
+    """Whether `by_count` can be below the error rate for these numbers of nodes, wherever the slow ones are."""
+    enough, having = min(len(slow), len(suspect.nodes)) >= FEWEST_SLOW, len(everyone & {*suspect.nodes})
+    return enough and count_tail(min(having, len(slow)), len(slow), having, len(everyone)) <= ERROR_RATE
 
 
 def _order(suspect: PeerSuspect) -> tuple[bool, bool, float, int, str]:

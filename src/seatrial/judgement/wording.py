@@ -95,13 +95,8 @@ def latency_statement(suspect: PartSuspect, measured: Estimate, peers: float) ->
     return sentence(f"{who(suspect)} takes {duration(measured.value)} one way: {times} its peers' {duration(peers)}.")
 
 
-def link_remedy(suspect: PartSuspect, limit: Limit | None) -> str:
-    """What to do about a slow or unstable part; `limit` shows what kind of port it is."""
-    return part_remedy(suspect.subject, limit)
-
-
 def part_remedy(subject: Subject, limit: Limit | None = None) -> str:
-    """What to do about a part that is named."""
+    """What to do about a slow or unstable part that is named; `limit` shows what kind of port it is."""
     if subject.kind is SubjectKind.NODE:
         terms = " ".join(term.name for term in limit.terms) if limit else ""
         asked = next((tools for kind, tools in PORT_TOOLS.items() if kind in terms), "ethtool")

@@ -49,7 +49,10 @@ def additive_fit(y: Reals, reference: Flags, floor: float, start: AdditiveFit | 
     with np.errstate(invalid="ignore"):
         level, out, into = (start.level, start.out, start.into) if start else _polished(y, reference)
         level, out, into = _centred(level, np.nan_to_num(out), np.nan_to_num(into), reference)
-        freedom = _freedom(y, reference)
+        places = np.flatnonzero(reference)
+        cells = int(np.count_nonzero(np.isfinite(y[np.ix_(places, places)])))
+        # Residuals are stretched, since the effects were fitted to them.
+        freedom = float(np.sqrt(cells / max(cells - 2 * len(places) + 1, 1))) if cells else 1.0
         scale = max(_first_scale(y, level, out, into, reference) * freedom, floor)
         sweeps = 40 if len(y) <= 256 else 8
         for _ in range(sweeps):
@@ -161,13 +164,6 @@ def location(values: Reals) -> float:
         weight = np.maximum(1 - ((values - centre) / width) ** 2, 0) ** 2
         centre = float(weight @ values / weight.sum())
     return centre
-
-
-def _freedom(y: Reals, reference: Flags) -> float:
-    """What residuals must be stretched by, since the effects were fitted to them."""
-    places = np.flatnonzero(reference)
-    cells = int(np.count_nonzero(np.isfinite(y[np.ix_(places, places)])))
-    return float(np.sqrt(cells / max(cells - 2 * len(places) + 1, 1))) if cells else 1.0
 
 
 def _first_scale(y: Reals, level: float, out: Reals, into: Reals, reference: Flags) -> float:

@@ -1,7 +1,7 @@
 """The evidence on each pair: one value for each run, separately for survey and retest."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -209,7 +209,7 @@ def stalls_of(measurement: Measurement, times_s: Sequence[float]) -> tuple[int, 
 
 
 def _rate(measurement: Measurement, window_s: float) -> float:
-    return measurement.shape.message_bytes * measurement.shape.window / max(window_s, SHORTEST_S)
+    return measurement.shape.window_bytes / max(window_s, SHORTEST_S)
 
 
 class _PairRun(msgspec.Struct, frozen=True, gc=False):
@@ -242,6 +242,8 @@ class PairEvidence:
     def __init__(self) -> None:
         self.by_pair: dict[Pair, MeasuredPair] = {}
         """Every ordered pair of which anything was measured, sorted by name."""
+        self.without_waits = False
+        """Whether nobody knows of some runs how long their ranks waited for a processor."""
         self._taken = 0
         self._bandwidth: defaultdict[Pair, Runs] = defaultdict(dict)
         self._latency: defaultdict[Pair, Runs] = defaultdict(dict)
@@ -269,6 +271,7 @@ class PairEvidence:
                 _add(self._bandwidth[pair], measurement, number)
                 changed.add(pair)
             sources.add((measurement.shape.kernel, measurement.phase))
+            self.without_waits |= not measurement.waited_s
         self._taken = len(measurements)
         before = len(self.by_pair)
         shared: dict[Pair, dict[Phase, RunSeries]] = {}
@@ -320,6 +323,11 @@ class _RetestNumbers:
             return 0
         self._runs = one.repetition + 1
         return self._before + one.repetition
+
+
+def in_one_direction(pairs: Iterable[Pair]) -> list[Pair]:
+    """Each pair in the order of its names: a round trip holds for both directions, and crosses the same parts."""
+    return [pair for pair in pairs if pair == _in_order(pair)]
 
 
 def _in_order(pair: Pair) -> Pair:

@@ -2,12 +2,13 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import msgspec
 import numpy as np
 
 from seatrial.locate.evidence import Pair
-from seatrial.model.fabric import Component, Wiring
+from seatrial.model.fabric import Component, Paths
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, Subject, SubjectKind, link, node, pair, spine, uplink
 
@@ -34,13 +35,28 @@ class Blamed(msgspec.Struct, frozen=True):
 
     @property
     def is_own(self) -> bool:
-        """Whether it is a node's own link, which no other job uses while the node is ours."""
-        return any(part.kind == SubjectKind.NODE for part in self.components)
+        """Whether it is a node's own link for certain, which no other job uses while the node is ours."""
+        return {part.kind for part in self.components} == {SubjectKind.NODE}
 
     @property
     def is_wide(self) -> bool:
         """Whether it is a bundle of cables that many pairs accuse: other jobs' traffic does not fill all of them."""
         return len(self.pairs) >= MANY_PAIRS and any(part.kind in BUNDLES for part in self.components)
+
+
+class Ways(msgspec.Struct, frozen=True, kw_only=True):
+    """What each row crosses: `row[x]` crosses `part[x]`, rows ascending. `parts`: how many parts there are."""
+
+    row: Indices
+    part: Indices
+    parts: int
+
+
+class Blame(msgspec.Struct, frozen=True, kw_only=True):
+    """`parts` that these rows cannot distinguish (one, where they can); `rows` that they explain, ascending."""
+
+    parts: tuple[int, ...]
+    rows: Indices
 
 
 class Crossings:
@@ -49,7 +65,7 @@ class Crossings:
     Nothing is counted before somebody asks: where nothing is suspected, nobody does.
     """
 
-    def __init__(self, fabric: Wiring, pairs: Iterable[Pair] = ()) -> None:
+    def __init__(self, fabric: Paths, pairs: Iterable[Pair] = ()) -> None:
         self.fabric = fabric
         self.pairs = set(pairs)
         self._counts: Counter[Component] | None = None
@@ -70,7 +86,7 @@ class Crossings:
         copy.change(joined, left)
         return copy
 
-    def rewire(self, fabric: Wiring, *, recount: bool) -> None:
+    def rewire(self, fabric: Paths, *, recount: bool) -> None:
         """Follow the pairs through another view of the fabric; `recount`: its paths are others."""
         self.fabric = fabric
         if recount:
@@ -102,7 +118,7 @@ class Crossings:
 
 
 def locate(
-    bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool = True
+    bad: Mapping[Pair, float], good: Collection[Pair], fabric: Paths, *, acquit: bool = True
 ) -> list[PartSuspect]:
     """The fewest parts that explain every bad pair, those that explain most first. See `blame`."""
     return suspects_of(blame(bad, Crossings(fabric, good), acquit=acquit))
@@ -118,7 +134,7 @@ def blame(
     (`acquit`; the COMP rule of group testing: Chan et al., Allerton 2011). A part that is the only one left on a bad
     pair is at fault for certain; the bad pairs that this does not explain are covered greedily (the DD and SCOMP rules:
     Aldridge, Baldassini and Johnson, IEEE Trans. Inf. Theory 60, 2014), and parts that lie on the same bad pairs are
-    named together. Packets are lost by chance, so there a good pair clears no part and only weighs against. A bad pair
+    named together. Packets are lost by chance, so there a good pair clears no part. A bad pair
     with only cleared parts is a suspect of its own. `cleared`: parts that are known not to be at fault.
     """
     groups = _cover(bad, good, acquit=acquit, cleared=cleared)
@@ -139,6 +155,11 @@ def suspects_of(groups: Collection[Blamed]) -> list[PartSuspect]:
 def blamed_parts(bad: Mapping[Pair, float], good: Crossings) -> list[frozenset[Component]]:
     """What `blame` names, by direction; the parts of one set lie on the same bad pairs."""
     return [blamed.components for blamed in _cover(bad, good, acquit=True)]
+
+
+def both_ways(groups: Sequence[Blamed]) -> list[Blamed]:
+    """Groups of round trips, whose numbers hold for both directions of a pair, with their pairs in both."""
+    return [Blamed(group.components, group.pairs | {pair[::-1] for pair in group.pairs}) for group in groups]
 
 
 def with_parts(groups: Sequence[Blamed], added: Sequence[Blamed]) -> list[Blamed]:
@@ -178,24 +199,55 @@ def _cover(
     if not entries:
         return []
     row, part = np.array(entries).T
-    groups = cover(
+    bad_pairs, certain = np.bincount(part), np.unique(part[np.bincount(row)[row] == 1]).tolist()
+    groups: Iterable[Blame] = cover(
         Ways(row=row, part=part, parts=len(parts)),
         len(pairs),
         weight=np.array([bad[one] for one in pairs]),
-        merit=-np.array([good.count(one) for one in parts]),
-        first=_convicted(row, part) if acquit else (),
+        merit=-np.array([good.count(one) for one in parts]) if acquit else None,
+        first=sorted(certain, key=lambda one: (-int(bad_pairs[one]), one)) if acquit else (),
     )
+    groups = groups if acquit else _by_own_rows([*groups], row, part)
     return [
         Blamed(frozenset(parts[one] for one in group.parts), frozenset(pairs[one] for one in group.rows.tolist()))
         for group in groups
     ]
 
 
-def _convicted(row: Indices, part: Indices) -> list[int]:
-    """Parts that are the only one left on some bad pair, those on most bad pairs first."""
-    bad_pairs = np.bincount(part)
-    certain = np.unique(part[np.bincount(row)[row] == 1])
-    return sorted(certain.tolist(), key=lambda one: (-int(bad_pairs[one]), one))
+def _by_own_rows(groups: Sequence[Blame], row: Indices, part: Indices) -> list[Blame]:
+    """The groups that explain a row which no other one explains, each with all parts that explain those rows as well;
+    groups with such a part in common are one.
+
+    What explains most is chosen first, and may be a switch behind which two nodes lose packets, each of them by itself.
+    """
+    rows_of: defaultdict[int, set[int]] = defaultdict(set)
+    parts_on: defaultdict[int, set[int]] = defaultdict(set)
+    for place, number in zip(row.tolist(), part.tolist(), strict=True):
+        rows_of[number].add(place)
+        parts_on[place].add(number)
+    every = {place for group in groups for place in group.rows.tolist()}
+    reach = [every.intersection(*(rows_of[number] for number in group.parts)) for group in groups]
+    times = Counter(chain.from_iterable(reach))
+    kept = []
+    for group, rows in zip(groups, reach, strict=True):
+        if any(times[place] == 1 for place in rows):
+            kept.append((group, rows))
+        else:
+            times.subtract(rows)
+    left = every.difference(*(group.rows.tolist() for group, _ in kept))
+    named: list[tuple[set[int], set[int]]] = []
+    index: dict[int, int] = {}
+    for group, rows in kept:
+        parts = set.intersection(*(parts_on[place] for place in rows if times[place] == 1))
+        number = min((index[shared] for shared in parts & index.keys()), default=len(named))
+        if number == len(named):
+            named.append((parts, set()))
+        for gone in named[number][0] - parts:
+            del index[gone]
+        named[number][0].intersection_update(parts)
+        named[number][1].update(rows & left, rows.intersection(group.rows.tolist()))
+        index |= dict.fromkeys(named[number][0], number)
+    return [Blame(parts=tuple(sorted(parts)), rows=np.array(sorted(rows))) for parts, rows in named]
 
 
 def _suspect(group: list[Blamed]) -> PartSuspect:
@@ -215,21 +267,6 @@ def nodes_of(suspect: PartSuspect) -> set[str]:
     """Nodes that the suspect is or may be."""
     both = (suspect.subject, *suspect.ambiguous_with)
     return {subject.name for subject in both if subject.kind is SubjectKind.NODE}
-
-
-class Ways(msgspec.Struct, frozen=True, kw_only=True):
-    """What each row crosses: `row[x]` crosses `part[x]`, rows ascending. `parts`: how many parts there are."""
-
-    row: Indices
-    part: Indices
-    parts: int
-
-
-class Blame(msgspec.Struct, frozen=True, kw_only=True):
-    """`parts` that these rows cannot distinguish (one, where they can); `rows` that they explain, ascending."""
-
-    parts: tuple[int, ...]
-    rows: Indices
 
 
 def cover(

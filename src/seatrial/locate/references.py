@@ -23,7 +23,7 @@ from seatrial.locate.thresholds import (
     SUSPICION,
     practical_effects,
 )
-from seatrial.model.fabric import Wiring
+from seatrial.model.fabric import Paths, Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
@@ -205,7 +205,7 @@ class References(msgspec.Struct, frozen=True, kw_only=True):
         return crosses(self.fabric, pair)
 
 
-def crosses(fabric: Wiring, pair: Pair) -> bool:
+def crosses(fabric: Paths, pair: Pair) -> bool:
     """Whether the two nodes are known to hang on different leaves."""
     source_leaf, target_leaf = fabric.leaf_of.get(pair[0]), fabric.leaf_of.get(pair[1])
     return source_leaf is not None and target_leaf is not None and source_leaf != target_leaf
@@ -258,11 +258,14 @@ class Baselines:
         for far, own in speeds.items():
             if self._speeds[far].update(own) and (peers := self._speeds[far].peers()):
                 self._speed[far] = _speed_line(peers, self._one_kernel, self._asked.get(LATENCY))
+        speed = dict(sorted(self._speed.items()))
+        if False in speed:  # a pair below one switch is not later than those that cross several
+            speed[False] = max(speed.values(), key=lambda line: line.usual)
         return References(
             limits=limits,
             fabric=fabric,
             bandwidth=self._bandwidth,
-            speed=dict(sorted(self._speed.items())),
+            speed=speed,
             alike=self._alike,
             scales=self._scales,
         )

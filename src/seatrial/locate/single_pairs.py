@@ -121,7 +121,8 @@ def single_pairs(
     naming = FaultNaming(nodes=nodes, metric=effects.metric)
     critical = critical_value(len(residual), degrees, ERROR_RATE)
     line = max(effects.pair, critical * scale)
-    worst_values = -_worst_residuals(rows, residual)
+    with np.errstate(invalid="ignore"):
+        worst_values = -(residual - rows.log + rows.worst)  # NaN for dead rows
     unsure = 1 + SMALL / max(len(residual), 1)
     heavy = critical_value(len(residual), HEAVY_DEGREES, ERROR_RATE / 2) * unsure
     tail = power_tail(worst_values, scale, heavy * scale)
@@ -188,12 +189,6 @@ def _varying_rows(rows: Rows, scale: float, critical: float, effects: Effects) -
         scale = max(scale, array_median(ranges) / RANGE)
     varies: Indices = several[ranges > max(effects.pair, critical * np.sqrt(2) * scale)]
     return varies
-
-
-def _worst_residuals(rows: Rows, residual: Reals) -> Reals:
-    """How far the worst repetition of each row lies from what the row's nodes explain; NaN for dead rows."""
-    with np.errstate(invalid="ignore"):
-        return residual - rows.log + rows.worst
 
 
 def _by_node(

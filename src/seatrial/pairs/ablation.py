@@ -46,7 +46,7 @@ def start_rounds(pair: tuple[str, str], window_s: float, role: Role) -> tuple[Ro
 def bytes_of(wanted: Round) -> int:
     """What one rank of each pair sends in the direction in which most is sent."""
     shape = wanted.shape
-    return len(wanted.pairs) * shape.message_bytes * shape.window * (shape.warmup + shape.iterations)
+    return len(wanted.pairs) * shape.window_bytes * (shape.warmup + shape.iterations)
 
 
 def ablation_order(variants: Sequence[Variant], block: int, draw: random.Random) -> tuple[Variant, ...]:

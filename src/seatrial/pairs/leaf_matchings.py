@@ -3,12 +3,13 @@
 `apart` divides pairs into rounds in which no two share a cable, or leave or enter the same leaf.
 """
 
+import itertools
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 
-from seatrial.model.fabric import Component, Wiring
+from seatrial.model.fabric import Component, Paths, Wiring
 from seatrial.model.subject import SubjectKind
 from seatrial.pairs.rounds import Pair, circle_rounds, pieces, sparse_rounds
 
@@ -87,9 +88,16 @@ def leaf_design(nodes: Sequence[str], leaf_of: Mapping[str, str], seed: int) -> 
 
 
 def covering(
-    rounds: Sequence[Sequence[Pair]], nodes: Sequence[str], leaf_of: Mapping[str, str], seed: int
+    rounds: Sequence[Sequence[Pair]],
+    nodes: Sequence[str],
+    leaf_of: Mapping[str, str],
+    seed: int,
+    wiring: Wiring | None = None,
 ) -> list[Pair]:
-    """The few pairs that the rounds lack so that they cross every node, and every leaf's uplinks by two pairs."""
+    """The few pairs that the rounds lack so that they cross every node, and every leaf's uplinks by two pairs.
+
+    With `wiring` they cross each direction of each known cable, too, that any pair of fewer than `MANY_NODES` crosses.
+    """
     draw = random.Random(seed)
     covered = {frozenset(pair) for pairs in rounds for pair in pairs}
     crossed = {name for pair in covered for name in pair}
@@ -116,6 +124,23 @@ def covering(
         for name in draw.sample(names, len(names)) + [names[0]] * LEAST_CROSSINGS:
             if crossings[leaf] < LEAST_CROSSINGS:
                 add(name, elsewhere)
+    return added if wiring is None or len(nodes) >= MANY_NODES else added + _over_cables(covered, nodes, wiring, draw)
+
+
+def _over_cables(
+    covered: Collection[frozenset[str]], nodes: Sequence[str], wiring: Wiring, draw: random.Random
+) -> list[Pair]:
+    """Pairs over the cables that no covered pair crosses, in either direction: each next one crosses the most."""
+    pairs = list(itertools.combinations(draw.sample(nodes, len(nodes)), 2))
+    left = {pair: {*cables(pair, wiring), *cables(pair[::-1], wiring)} for pair in pairs}
+    crossed = set[Component]().union(*(left.pop(pair) for pair in pairs if frozenset(pair) in covered))
+    added: list[Pair] = []
+    while left:
+        pair = max(left, key=lambda one: len(left[one] - crossed))
+        if left[pair] <= crossed:
+            break
+        added.append(pair)
+        crossed |= left.pop(pair)
     return added
 
 
@@ -229,7 +254,7 @@ SAMPLED = 64
 """Leaves whose pairs show of how many levels the fabric is."""
 
 
-def cables_known(pairs: Sequence[Pair], fabric: Wiring) -> bool:
+def cables_known(pairs: Sequence[Pair], fabric: Paths) -> bool:
     """Whether the cables between switches are known where these pairs cross any. Pairs below one switch cross none."""
     return any(cables(pair, fabric) for pair in pairs)
 
@@ -255,7 +280,7 @@ def apart(pairs: Sequence[Pair], fabric: Wiring, most: int, *, both_ways: bool =
     return [one[start : start + most] for one in rounds for start in range(0, len(one), most)]
 
 
-def cables(pair: Pair, fabric: Wiring) -> list[Component]:
+def cables(pair: Pair, fabric: Paths) -> list[Component]:
     """The cables between switches that a pair crosses, where they are known."""
     return [part for part in fabric.path(*pair) if part.kind == SubjectKind.LINK]
 

@@ -205,7 +205,7 @@ def _spread(leaves: Leaves, ours: Sequence[str], others: Sequence[str], way: Dir
         for number, name in enumerate(ours):
             if place >= len(leaves[name]):
                 continue
-            partner = _partner(leaves, free, others, place, number + place * stride + turn)
+            partner = _partner(leaves, free, others, place + turn // len(others), number + place * stride + turn)
             if partner is None:
                 return pairs
             pair = (leaves[name][place], partner)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from seatrial.model.fabric import Component, Wiring
+from seatrial.model.fabric import Component, Paths
 from seatrial.model.subject import Direction
 from seatrial.pairs.rounds import Pair
 
@@ -34,7 +34,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def next_pairs(
-    nodes: Sequence[str], known: Known, fabric: Wiring, *, asked: Collection[Pair], most: int = MOST_PAIRS, seed: int
+    nodes: Sequence[str], known: Known, fabric: Paths, *, asked: Collection[Pair], most: int = MOST_PAIRS, seed: int
 ) -> list[Pair]:
     """At most `most` ordered pairs of `nodes` that were not `asked` yet; empty where no pair could help.
 
@@ -72,8 +72,8 @@ def next_pairs(
 def _offered(
     nodes: Sequence[str],
     questions: Sequence[frozenset[Component]],
-    acquitted: Collection[Component],
-    fabric: Wiring,
+    acquitted: frozenset[Component],
+    fabric: Paths,
     draw: random.Random,
 ) -> dict[Pair, frozenset[Component]]:
     """Pairs in random order, and what each crosses that is not cleared; pairs that cross nothing such are left out.
@@ -89,26 +89,27 @@ def _offered(
     others = [leaf for leaf in members if leaf not in asked_leaves][:_OTHER_LEAVES]
     ends: dict[Direction, list[str]] = {}
     for way in (Direction.OUT, Direction.IN):
-        own = [part.name for part in sorted(wanted) if part.kind == "node" and part.direction is way]
+        own = [part.name for part in sorted(wanted) if part.kind == "node" and part.direction in (way, Direction.BOTH)]
         good = [
-            [node for node in members[leaf] if Component(kind="node", name=node, direction=way) in acquitted][:_GOOD]
+            [node for node in members[leaf] if not acquitted.isdisjoint(links_of(node, way))][:_GOOD]
             for leaf in (*sorted(asked_leaves & members.keys()), *others)
         ]
         ends[way] = [node for node in own if node in set(nodes)] + [node for some in good for node in some]
     pairs = [(source, target) for source in ends[Direction.OUT] for target in ends[Direction.IN] if source != target]
-    pairs += _across([part for part in sorted(wanted) if part.kind != "node"], set(nodes), fabric, draw)
+    cables = (part for part in sorted(wanted) if part.kind != "node")
+    crossing = (pair for part in cables for pair in fabric.across(part, _ACROSS, draw.getrandbits(32)))
+    pairs += [pair for pair in dict.fromkeys(crossing) if set(nodes).issuperset(pair)]
     draw.shuffle(pairs)
     crossed = {pair: frozenset(fabric.path(*pair)).difference(acquitted) for pair in pairs}
     return {pair: parts for pair, parts in crossed.items() if parts}
+
+
+def links_of(node: str, way: Direction) -> list[Component]:
+    """A node's link in this direction, and in both, as round trips cross it."""
+    return [Component(kind="node", name=node, direction=either) for either in (way, Direction.BOTH)]
 
 
 def _at_most(most: int, parts: Collection[Component], draw: random.Random) -> list[Component]:
     """At most `most` parts by chance, the same ones for the same seed: a set has another order in each process."""
     ordered = sorted(parts)
     return ordered if len(ordered) <= most else draw.sample(ordered, most)
-
-
-def _across(parts: Sequence[Component], nodes: Collection[str], fabric: Wiring, draw: random.Random) -> list[Pair]:
-    """Pairs that cross cables in question, where the fabric knows of cables: few of all pairs do."""
-    crossing = (pair for part in parts for pair in fabric.across(part, _ACROSS, draw.getrandbits(32)))
-    return [pair for pair in dict.fromkeys(crossing) if pair[0] in nodes and pair[1] in nodes]

@@ -46,7 +46,8 @@ LEAST_STORAGE = StorageExtent(blocks=1, iterations=2, files=4)
 
 def bytes_at_once(nodes: Sequence[NodePlaces], extent: StorageExtent) -> int:
     """What all files of the largest round have together."""
-    streams = max((_streams_at_once(nodes, scope) for scope in extent.scopes), default=0)
+    at_once = (groups for scope in extent.scopes for groups in _groups(nodes, scope))
+    streams = max((sum(map(len, groups)) for groups in at_once), default=0)
     return streams * extent.file_bytes
 
 
@@ -109,17 +110,9 @@ def _groups(nodes: Sequence[NodePlaces], scope: str) -> Iterator[tuple[tuple[str
         return
     most = MOST_STREAMS if scope == STREAMS else 1
     able = [node for node in nodes if scope == STREAM or len(node.cores) > 1]
-    for turn in _turns(able):
-        yield tuple(node.cores[:most] for node in turn)
-
-
-def _turns(nodes: Sequence[NodePlaces]) -> list[Sequence[NodePlaces]]:
-    size = max(-(-len(nodes) // MOST_TURNS), 1)
-    return [nodes[first : first + size] for first in range(0, len(nodes), size)]
-
-
-def _streams_at_once(nodes: Sequence[NodePlaces], scope: str) -> int:
-    return max((sum(len(group) for group in groups) for groups in _groups(nodes, scope)), default=0)
+    size = max(-(-len(able) // MOST_TURNS), 1)
+    for first in range(0, len(able), size):
+        yield tuple(node.cores[:most] for node in able[first : first + size])
 
 
 NODE, CORE, ALL = "node", "core", "all cores"

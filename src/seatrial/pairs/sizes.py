@@ -83,7 +83,7 @@ def stream_shape(message_bytes: int, pace: Pace) -> Shape:
 
 def seconds_of(shape: Shape, pace: Pace, ranks: int = 1) -> float:
     """About how long one round of it takes; `ranks`: of each node, that share one rank's pace."""
-    each_s = pace.time_s(ranks * shape.window * shape.message_bytes)
+    each_s = pace.time_s(ranks * shape.window_bytes)
     if shape.kernel is Kernel.PINGPONG:
         each_s *= 2
     return ROUND_COST_S + (shape.warmup + shape.iterations) * each_s

@@ -139,17 +139,17 @@ def plan_survey(
         pieces = cut(circle_rounds(nodes))
     elif choice is DesignChoice.LEAF:
         rounds = leaf_design(nodes, leaves, seed)
-        pieces = cut([*rounds, covering(rounds, nodes, leaves, seed)])
+        pieces = cut([*rounds, covering(rounds, nodes, leaves, seed, wiring)])
     elif wiring is not None and uplinks is None and _is_large(nodes, leaves):
         separate = True
         most = _most_rounds(nodes, choice, large_wanted)
         pieces, random_rounds = _separate_pieces(nodes, wiring, pairs_at_once, most, pieces_fit, seed)
     else:
-        random_rounds = _most_rounds(nodes, choice, sparse_wanted)
-        pieces = cut(_random_rounds(nodes, leaves, random_rounds, seed))
-        while len(pieces) > pieces_fit and random_rounds > 1:
-            random_rounds -= 1
-            pieces = cut(_random_rounds(nodes, leaves, random_rounds, seed))
+        for random_rounds in range(_most_rounds(nodes, choice, sparse_wanted), 0, -1):
+            drawn = matchings(nodes, leaves, random_rounds, seed)
+            pieces = cut([*drawn, covering(drawn, nodes, leaves, seed, wiring)])
+            if len(pieces) <= pieces_fit:
+                break
     random.Random(seed).shuffle(pieces)
     repetitions = min(max(int(pieces_fit / max(len(pieces), 1)), 1), USUAL_REPETITIONS if program else REPETITIONS)
     plan = _plan(nodes, pieces, shape, repetitions, pairs_at_once, seed, choice, random_rounds)
@@ -194,11 +194,6 @@ def sparse_rounds_wanted(nodes: int) -> int:
 def large_rounds_wanted(nodes: int) -> int:
     """Rounds of a survey over `MANY_NODES` or more."""
     return max(rounds_needed(nodes, FAULT_SHARE, ERROR_OF_MANY), FEWEST_OF_MANY)
-
-
-def _random_rounds(nodes: Sequence[str], leaf_of: Mapping[str, str], rounds: int, seed: int) -> list[list[Pair]]:
-    drawn = matchings(nodes, leaf_of, rounds, seed)
-    return [*drawn, covering(drawn, nodes, leaf_of, seed)]
 
 
 def _plan(

@@ -56,6 +56,15 @@ def together(flows: Sequence[ConcurrentFlow]) -> float:
     return carried / (last - first)
 
 
+def carried(measurements: Sequence[Measurement]) -> float:
+    """Bytes per second of the pairs of one round while all of them run; see `together`."""
+    flows = [
+        ConcurrentFlow(window_bytes=one.shape.window_bytes, warmup_s=one.warmup_times_s, timed_s=one.times_s)
+        for one in measurements
+    ]
+    return together(flows)
+
+
 def together_s(measurements: Sequence[Measurement]) -> float:
     """Seconds of one window of all pairs of a round: the mean of the pair that took longest, warm-up and all.
 

@@ -50,7 +50,7 @@ def measure(
         use_launcher(launcher)
         monkeypatch.setenv("COLUMNS", "300")
         archive = Path(tempfile.mkdtemp(dir=tmp_path))  # `last` cannot tell runs of one second apart
-        code = command(archive=archive, as_json=True, budget="2s")
+        code = command(archive=archive, as_json=True, budget="120s")
         found = parsed(capsys.readouterr().out)
         assert run(["report", "last", "--archive", str(archive)]) == code
         return code, found, capsys.readouterr().out
@@ -100,7 +100,7 @@ def test_a_rail_under_which_ranks_die_is_given_up_and_noted(tmp_path: Path, caps
 
     launcher = RailedLauncher(Railed(nodes=names(2)), kills=on_eth1)
     use_launcher(launcher)
-    link(archive=tmp_path, as_json=True, rails="auto", budget="6s")
+    link(archive=tmp_path, as_json=True, rails="auto", budget="120s")
     found = parsed(capsys.readouterr().out)
     assert any("Under the settings of eth1 the probe was lost" in note for note in found["notes"])
     assert not any("rank-died" in finding["kind"] for finding in found["findings"])

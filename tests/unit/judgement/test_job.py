@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import BENCHMARKS
-from seatrial.commands.run.view import job_blocks, job_nodes, phases_text
+from seatrial.commands.run.view import job_blocks, job_nodes, phases_text, programs_text
 from seatrial.judgement.job import Job, job_of, phases_of
 from seatrial.model.benchmark import Output, StepResult
 from seatrial.model.facts import MemoryFacts, NetworkInterface, NodeFacts, ProcessorFacts
@@ -52,6 +52,7 @@ def test_programs_come_first_then_the_phases_that_the_application_reports() -> N
     assert [(phase.name, phase.seconds, phase.program) for phase in phases[:3]] == [
         ("grompp", 0.5, True), ("mdrun", 3.0, True), ("Neighbor search", 0.25, False),
     ]  # fmt: skip
+    assert programs_text(job()) == "mdrun 3.00 s, grompp 500.0 ms"
     assert phases_text(job()) == "PME mesh 49 %, Force 38 %, Neighbor search 12 %, Rest 1.0 %"
 
 

@@ -43,7 +43,7 @@ def test_outliers_and_gaps_hide_no_slow_node_and_make_none(disturbed: dict[str, 
 def test_healthy_tables_get_no_names() -> None:
     wrong = draws = baseline = 0
     for nodes, noise in ((8, 0.05), (8, 0.001), (16, 0.15), (32, 0.01)):
-        ours, theirs = score(Cell(nodes=nodes, noise=noise), 100, seed=6)
+        ours, theirs = score(Cell(nodes=nodes, noise=noise), 50, seed=6)
         wrong, draws, baseline = wrong + ours.wrong_draws, draws + ours.draws, baseline + theirs.wrong_draws
     assert wrong <= 0.015 * draws
     assert wrong < baseline

@@ -174,7 +174,7 @@ def test_a_sparse_table_whose_usual_pairs_may_be_the_slow_ones_does_not_pass() -
 def test_any_mixture_of_dead_missing_and_living_pairs_is_judged() -> None:
     draw = np.random.default_rng(0)
     values = [0.0, 1.0, 1e9, 2e9, math.nan, math.inf, -1.0, 1e300, 1e-300, 5e8]
-    for _ in range(1500):
+    for _ in range(500):
         ends = draw.integers(0, 6, (int(draw.integers(0, 31)), 2))
         measured = {
             (NODES[a], NODES[b]): float(draw.choice(values))

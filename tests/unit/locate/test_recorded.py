@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from seatrial.importers.formats import read_matrix
-from seatrial.locate.classes import topology_classes
-from seatrial.locate.table import locate_in_table
+from seatrial.locate.table import locate_in_table, topology_classes
 from seatrial.model.pair_faults import Located
 from seatrial.model.pair_table import PairTable
 from seatrial.model.units import BANDWIDTH, LATENCY

@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seatrial.fabric.routes import Routes
+from seatrial.lab.simulator.launcher import SimulatedLauncher
+from seatrial.lab.simulator.topology import parse_topology
+from seatrial.model.fabric import Component
 from seatrial.model.measurement import Kernel
-from seatrial.pairs.leaf_matchings import capped, covering, leaf_design, matchings
+from seatrial.pairs.leaf_matchings import cables, capped, covering, leaf_design, matchings
 from seatrial.pairs.survey import DesignChoice, SurveyPlan, plan_survey
 from tests.support.builders import leaves, names
 
@@ -51,6 +55,21 @@ def test_eight_nodes_need_one_round_that_has_both_kinds(seed: int) -> None:
     assert covering([pairs], nodes, leaf_of, seed) == []
     assert len(pairs) == 4
     assert sum(leaf_of[one] == leaf_of[other] for one, other in pairs) == 2
+
+
+@pytest.mark.parametrize(("topology", "directions"), [("fat-tree:8,per-leaf=4", 16), ("dragonfly:12", 26)])
+def test_pairs_cross_both_directions_of_every_known_cable(topology: str, directions: int) -> None:
+    launcher = SimulatedLauncher(Routes(parse_topology(topology)))
+    wiring, nodes = launcher.wiring(), launcher.nodes.names
+    drawn = matchings(nodes, wiring.leaf_of, 1, 1)
+    without, extra = (covering(drawn, nodes, wiring.leaf_of, 1, known) for known in (None, wiring))
+
+    def crossed(more: list[Pair]) -> set[Component]:
+        pairs = [*drawn[0], *more]
+        return {part for pair in pairs for way in (pair, pair[::-1]) for part in cables(way, wiring)}
+
+    assert len(crossed(without)) < len(crossed(extra)) == len(crossed([*combinations(nodes, 2)])) == directions
+    assert len(extra) <= directions / 2
 
 
 def test_rounds_go_abroad_and_stay_at_home_in_turn() -> None:

@@ -81,6 +81,14 @@ def test_partners_have_the_same_place_in_their_leaf_and_change_with_the_turn() -
     assert len({tuple(pairs) for pairs in rounds}) == 4
 
 
+def test_after_all_leaves_partners_have_other_places() -> None:
+    """On static routes the nodes of one place may share a cable: they must not be the partners in every turn."""
+    leaves = leaves_of(names(16), even(4, 4))
+    turns = [frozenset(leaf_round(leaves, "leaf1", Direction.OUT, turn)) for turn in range(12)]
+    assert len({*turns}) == 12
+    assert all(len({target for _, target in turn}) == 4 for turn in turns)
+
+
 def test_more_nodes_than_the_others_have_cannot_send_at_once() -> None:
     pairs = leaf_round(grouped(sizes(9, 2, 3)), "leaf1", Direction.OUT, 0)
     assert len(pairs) == 5

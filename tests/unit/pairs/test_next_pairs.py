@@ -12,6 +12,7 @@ from seatrial.model.subject import Direction
 from seatrial.pairs.leaf_matchings import matchings
 from seatrial.pairs.next_pairs import Known, next_pairs
 from tests.support.builders import leaves, names
+from tests.support.properties import examples
 
 Pair = tuple[str, str]
 
@@ -54,7 +55,7 @@ def test_never_a_pair_that_was_asked_and_never_a_node_that_is_not_there() -> Non
             assert set(pair) <= {"n1", "n2", "n3", "n4"}
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(
     shape=st.sampled_from([(8, 8), (8, 4), (8, 2), (12, 4), (40, 10), (96, 12)]),
     seed=st.integers(0, 10_000),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from seatrial.pairs.leaf_matchings import capped
 from seatrial.pairs.rounds import circle_rounds, guarantee, pieces, rounds_needed, sparse_rounds, wrongly_left
+from tests.support.properties import examples
 
 
 @given(count=st.integers(0, 40))
@@ -107,7 +108,7 @@ def test_nonsense_is_refused(share: float, error: float) -> None:
 
 
 @given(count=st.integers(2, 30), seed=st.integers(0, 999))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_pieces_share_nothing_and_lose_nothing(count: int, seed: int) -> None:
     draw = random.Random(seed)
     pairs = [(f"s{draw.randrange(9)}", f"t{draw.randrange(9)}") for _ in range(count)]

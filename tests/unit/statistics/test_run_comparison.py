@@ -109,9 +109,9 @@ def test_pairs_that_jump_between_levels_do_not_make_all_of_them_slower() -> None
 
 
 def test_all_subjects_together_are_rarely_changed_by_the_jumps_of_some() -> None:
-    """400 draws of 2 and 2 runs in which a third of the pairs' values are 40 % higher: 1 % may be wrong."""
+    """200 draws of 2 and 2 runs in which a third of the pairs' values are 40 % higher: 1 % may be wrong."""
     chance = np.random.default_rng(8)
-    drawn = [np.exp(chance.normal(0, 0.005, (4, 6)) + 0.34 * (chance.random((4, 6)) < 1 / 3)) for _ in range(400)]
+    drawn = [np.exp(chance.normal(0, 0.005, (4, 6)) + 0.34 * (chance.random((4, 6)) < 1 / 3)) for _ in range(200)]
     wrong = [compare_runs(each[:2], each[2:]).together.p_value[0] < 0.01 for each in drawn]
     assert np.mean(wrong) <= 0.02
 
@@ -144,9 +144,9 @@ def test_one_unsteady_pair_says_nothing_of_the_others() -> None:
 
 
 def test_few_pairs_are_called_changed_where_many_jump() -> None:
-    """100 draws of 2 and 2 runs: a third of all values are 57 % higher. Before, a pair was named in 64 of 100."""
+    """50 draws of 2 and 2 runs: a third of all values are 57 % higher. Before, a pair was named in 64 of 100."""
     chance = np.random.default_rng(5)
-    drawn = [np.exp(chance.normal(0, 0.01, (4, 56)) + 0.45 * (chance.random((4, 56)) < 1 / 3)) for _ in range(100)]
+    drawn = [np.exp(chance.normal(0, 0.01, (4, 56)) + 0.45 * (chance.random((4, 56)) < 1 / 3)) for _ in range(50)]
     named = [compare_runs(each[:2], each[2:]).subjects.p_value.min() < 0.01 / 56 for each in drawn]
     assert np.mean(named) <= 0.05
 

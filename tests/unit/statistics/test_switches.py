@@ -88,12 +88,12 @@ def test_smooth_curves_and_steps_of_the_adapter_give_no_switch(noise: float) -> 
     assert false <= 0.02 * draws
 
 
-@pytest.mark.parametrize(("noise", "step"), [(0.01, 0.2), (0.03, 0.2), (0.05, 0.3), (0.05, 0.5)])
+@pytest.mark.parametrize(("noise", "step"), [(0.01, 0.2), (0.03, 0.2), (0.05, 0.3)])
 def test_true_switches_are_found_where_they_are(noise: float, step: float) -> None:
     right = draws = 0
     for truth in (smooth, fast):
         for at in (1500, 8192, 100_000):
-            for seed in range(SEEDS):
+            for seed in range(SEEDS // 2):
                 draws += 1
                 switches = Pair(stepped(truth, at, step), noise, 6, seed).measured().switches
                 right += any(abs(math.log2(one.at_bytes / at)) <= 0.5 and one.jump > 0 for one in switches)

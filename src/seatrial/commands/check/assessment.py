@@ -82,8 +82,7 @@ class Assessor:
         if explained := behind_slow_uplinks(located, evidence, growing.fabric):
             references = growing.baselines.without(explained, references)
         growing.survey.update(evidence, fresh, references)
-        unknown_waits = recorded.info.program is not None and not all(one.waited_s for one in recorded.measurements)
-        suspicion = suspect_all(growing.survey, references, unknown_waits=unknown_waits)
+        suspicion = suspect_all(growing.survey, references, unknown_waits=self._pairs.without_waits)
         self._last = Assessment(growing.survey.evidence, references, suspicion)
         self._unfinished = False
         return self._last

@@ -7,7 +7,7 @@ import msgspec
 from seatrial.commands.check.second_look import SecondLook
 from seatrial.judgement.processor_waits import LongWaits
 from seatrial.judgement.rank_notes import Ranks
-from seatrial.judgement.wording import SLOW_KINDS, latency_statement, link_remedy, sentence, slow_statement, who
+from seatrial.judgement.wording import SLOW_KINDS, latency_statement, part_remedy, sentence, slow_statement, who
 from seatrial.locate.evidence import TELLING, MeasuredPair, Pair, RunSeries
 from seatrial.locate.explanation import PartSuspect, nodes_of
 from seatrial.locate.references import References
@@ -66,7 +66,7 @@ def _slow(suspect: PartSuspect, scene: FindingInputs) -> Finding:
         direction=suspect.direction,
         verdict=Verdict.SLOW,
         statement=slow_statement(suspect, measured, limit, peers),
-        remedy=link_remedy(suspect, limit),
+        remedy=part_remedy(suspect.subject, limit),
         metric=BANDWIDTH,
         measured=measured,
         limit=limit.limit_bytes_per_s if limit else None,
@@ -149,7 +149,7 @@ def unstable_link(suspect: PartSuspect, scene: FindingInputs) -> Finding:
             f"{who(suspect)} is unstable: it varies between {bandwidth(measured.low)} and {bandwidth(measured.high)} "
             f"in {measured.runs} runs alone."
         ),
-        remedy=link_remedy(suspect, tightest(suspect, scene.references)),
+        remedy=part_remedy(suspect.subject, tightest(suspect, scene.references)),
         metric=BANDWIDTH,
         measured=measured,
         peers=scene.references.bandwidth_bytes_per_s,

@@ -49,7 +49,7 @@ def verified_bytes(measurement: Measurement) -> int:
     """How much of its data was compared with what was sent; both directions of kernels that answer."""
     shape = measurement.shape
     ways = 2 if shape.kernel is Kernel.PINGPONG else 1
-    return measurement.verified * shape.message_bytes * shape.window * ways
+    return measurement.verified * shape.window_bytes * ways
 
 
 def comparisons_text(compared: VerdictBasis | None) -> str:
@@ -130,13 +130,8 @@ def _outcome(verdict: Verdict, judgement: Judgement) -> str:
     if not any(pair.bandwidth_bytes_per_s for pair in judgement.pairs):
         return f"nothing was measured {where}"
     odd = sum(pair.verdict is not Verdict.PASS for pair in judgement.pairs)
-    why = "" if odd else _why_withheld(judgement)
+    why = doubt_text(judgement.withheld[0]) if judgement.withheld and not odd else ""
     return f"no finding {where}, but " + (why or f"{odd} of {count(len(judgement.pairs), 'ordered pair')} did not pass")
-
-
-def _why_withheld(judgement: Judgement) -> str:
-    """Why all pairs pass and the run does not: the gravest reason; empty where it does."""
-    return doubt_text(judgement.withheld[0]) if judgement.withheld else ""
 
 
 def doubt_text(withheld: Withheld) -> str:
@@ -145,6 +140,7 @@ def doubt_text(withheld: Withheld) -> str:
     return {
         Doubt.SPEED_GROUPS: "the nodes form two speed groups, and no reference shows which is right",
         Doubt.NODES_OUT_OF_LINE: f"{named} {'were' if several else 'was'} out of line in a trial, which is not decided",
+        Doubt.RANKS_OUT_OF_LINE: f"{named} {'were' if several else 'was'} worse with several ranks a node, undecided",
         Doubt.UPLINKS_UNDECIDED: f"the {'uplinks' if several else 'uplink'} of {named} may be slow under load",
         Doubt.STARTS_CRASHED: f"starts of MPI crashed on {named}",
         Doubt.DATA_UNCHECKED: f"{named} did not check its data",
@@ -255,6 +251,8 @@ def not_tested(run: RunInfo, judgement: Judgement) -> str:
         left.append("latency")
     if judgement.loaded is None:
         left.append("uplinks under load")
+    elif judgement.loaded.design_oversubscription is None and len({state.leaf for state in judgement.nodes}) > 1:
+        left.append("single cables between leaves, whose routes are unknown")
     if judgement.trials is None:
         left.append("each node by itself (seatrial nodes)")
     left += [] if judgement.spectra else ["several ranks a node (--ranks-per-node)"]

@@ -21,7 +21,7 @@ from seatrial.commands.check.notes import late_pairs, make_notes, powers, unsure
 from seatrial.commands.check.own_job import job_findings
 from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reason
 from seatrial.commands.check.rail_measurement import told_by_rail
-from seatrial.commands.check.suspects import Suspicion
+from seatrial.commands.check.suspects import Suspicion, left_out
 from seatrial.commands.check.unmeasured_pairs import (
     capped_notes,
     explained,
@@ -42,7 +42,6 @@ from seatrial.judgement.rank_deaths import judge_deaths
 from seatrial.judgement.rank_notes import first_ranks
 from seatrial.locate.evidence import MeasuredPair, Pair, deciding
 from seatrial.locate.references import References
-from seatrial.locate.thresholds import EFFECT
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict, Threshold, between_nodes
 from seatrial.model.measurement import Phase
 from seatrial.model.node_trials import NodeTrials
@@ -51,7 +50,7 @@ from seatrial.model.run import Design, Ending, RecordedRun
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Finding, Verdict, worst
-from seatrial.render.spectra import all_ranks_measured, spectra_of
+from seatrial.render.spectra import all_ranks_measured, spectra_of, spectrum_notes
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
 from seatrial.statistics.estimates import median
@@ -77,8 +76,8 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     evidence, references, suspicion = (assessor or Assessor()).assess(recorded)
     suspicion, unproved = only_proved(suspicion, evidence)
     deaths = judge_deaths(recorded)
-    loaded = judge_loaded(recorded, evidence, effect=recorded.info.effect or EFFECT)
-    trials = judge_trials(recorded.group_measurements, recorded.facts)
+    loaded = judge_loaded(recorded, evidence, left_out(suspicion, references.fabric))
+    trials, spectra = judge_trials(recorded.group_measurements, recorded.facts), spectra_of(recorded)
     measured = [*_measured_findings(recorded, deaths.findings, evidence, references, suspicion, trials)]
     findings = [*measured, *loaded.findings, *_fact_findings(recorded)]
     judged = _pair_verdicts(recorded, evidence, references, suspicion)
@@ -91,9 +90,9 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         nodes=judge_nodes(recorded, pairs, findings, trials.out_of_line),
         findings=tuple(sorted(findings, key=lambda finding: finding.rank)),
         peers_bandwidth_bytes_per_s=references.bandwidth_bytes_per_s if references.alike else None,
-        peers_latency_s=_peers_latency_s(references),
-        median_bandwidth_bytes_per_s=_median_bandwidth(pairs),
-        median_latency_s=_median_latency(pairs),
+        peers_latency_s=references.latency_s.get(True, references.latency_s.get(False)) if references.alike else None,
+        median_bandwidth_bytes_per_s=(medians := _medians(pairs))[0],
+        median_latency_s=medians[1],
         notes=(
             *deaths.notes,
             *unproved,
@@ -101,7 +100,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
             *loaded.notes,
             *make_notes(recorded, evidence, references, suspicion),
             *capped_notes(recorded.info.capped_pairs),
-            *(*past.notes, *trial_notes(trials, recorded.facts)),
+            *(*past.notes, *trial_notes(trials, recorded.facts), *spectrum_notes(spectra)),
         ),
         complete=_complete(recorded, pairs, findings, trials) and all_ranks_measured(recorded),
         design=_counted(recorded),
@@ -115,7 +114,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         late_pairs=late_pairs(evidence),
         unchecked_program=figure.benchmark if (figure := recorded.info.figure) and figure.unchecked else "",
         past=past.ratios,
-        spectra=spectra_of(recorded),
+        spectra=spectra,
         compared=comparisons(recorded, pairs, references, past.ratios),
     )
 
@@ -198,21 +197,11 @@ def _missing(recorded: RecordedRun, pairs: Sequence[PairVerdict], findings: Sequ
     return [ends for ends in unmeasured if not lost & ends and ends not in hung]
 
 
-def _median_bandwidth(pairs: Sequence[PairVerdict]) -> float | None:
-    """The median bandwidth over ordered pairs."""
-    values = [pair.bandwidth_bytes_per_s.value for pair in pairs if pair.bandwidth_bytes_per_s]
-    return median(values) if values else None
-
-
-def _peers_latency_s(references: References) -> float | None:
-    """One way, between leaves where such pairs were measured; None where pairs are not peers."""
-    return references.latency_s.get(True, references.latency_s.get(False)) if references.alike else None
-
-
-def _median_latency(pairs: Sequence[PairVerdict]) -> float | None:
-    """One way, over pairs, since it holds for both directions."""
-    values = {frozenset((pair.source, pair.target)): pair.latency_s.value for pair in pairs if pair.latency_s}
-    return median([*values.values()]) if values else None
+def _medians(pairs: Sequence[PairVerdict]) -> tuple[float | None, float | None]:
+    """The median bandwidth over ordered pairs, and the median latency over pairs, since it holds for both ways."""
+    rates = [pair.bandwidth_bytes_per_s.value for pair in pairs if pair.bandwidth_bytes_per_s]
+    times = {frozenset((pair.source, pair.target)): pair.latency_s.value for pair in pairs if pair.latency_s}
+    return median(rates) if rates else None, median([*times.values()]) if times else None
 
 
 def damaged(recorded: RecordedRun) -> Judgement:

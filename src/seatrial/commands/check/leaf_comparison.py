@@ -80,11 +80,13 @@ class LeafRate(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that took part."""
     absent: int
 
-    def may_miss_cables(self, other: "LeafRate") -> bool:
-        """Whether its absent nodes may be all that use one of its cables, if the uplink is like that of another."""
+    def cables_used(self, other: "LeafRate") -> float:
+        """Share of its cables, at least, that the nodes that take part use, if the uplink is like that of another: the
+        absent ones may be all that use some of them."""
         whole = other.offered_bytes_per_s * (other.nodes + other.absent) / other.nodes
-        nodes_of_a_cable = int(whole / other.bytes_per_s + NEARLY) if other.bytes_per_s else 1
-        return self.absent >= max(nodes_of_a_cable, 1)
+        nodes_of_a_cable = max(whole / other.bytes_per_s, 1.0) if other.bytes_per_s else 1.0
+        unused = self.absent // int(nodes_of_a_cable + NEARLY)
+        return max(1 - unused * nodes_of_a_cable / (self.nodes + self.absent), 0.0)
 
 
 def expected(key: Key, rates: Mapping[Key, LeafRate]) -> float | None:
@@ -107,8 +109,7 @@ def _expected_by(own: LeafRate, other: LeafRate) -> float:
     alike = own.offered_bytes_per_s >= ALIKE * other.offered_bytes_per_s
     most = other.bytes_per_s if alike else min(other.bytes_per_s, ALIKE * own.offered_bytes_per_s)
     fewer = 1.0 if alike else min(own.nodes / other.nodes, 1.0)
-    if own.may_miss_cables(other):
-        fewer = min(fewer, own.nodes / (own.nodes + own.absent))
+    fewer = min(fewer, own.cables_used(other))
     return most if fewer == 1 else min(max(own.bytes_per_s, ALIKE * other.bytes_per_s * fewer), most)
 
 

@@ -8,7 +8,7 @@ import msgspec
 from seatrial.locate.evidence import MeasuredPair, Pair, deciding, run_value
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.subject import Direction
-from seatrial.statistics.concurrent_flows import ConcurrentFlow, together
+from seatrial.statistics.concurrent_flows import carried
 from seatrial.statistics.estimates import median
 
 WAYS = (Direction.OUT, Direction.IN)
@@ -49,20 +49,6 @@ def rounds_of(measurements: Iterable[Measurement], *, whole: bool = True) -> lis
     return [flows for flows in found.values() if not whole or all(one.pairs_at_once == len(flows) for one in flows)]
 
 
-def carried(flows: Sequence[Measurement]) -> float:
-    """Bytes per second of these flows of one round while all of them run."""
-    return together(
-        [
-            ConcurrentFlow(
-                window_bytes=one.shape.message_bytes * one.shape.window,
-                warmup_s=one.warmup_times_s,
-                timed_s=one.times_s,
-            )
-            for one in flows
-        ]
-    )
-
-
 def loads(rounds: Sequence[Sequence[Measurement]], leaf_of: Mapping[str, str]) -> dict[Key, list[Load]]:
     """The rounds of each leaf and way in which as many of its nodes took part as ever did, in order of time.
 
@@ -75,7 +61,8 @@ def loads(rounds: Sequence[Sequence[Measurement]], leaf_of: Mapping[str, str]) -
         for one in _loads(flows, leaf_of, min(len(leaves) - 1, 2)):
             if len(leaves) > 2 or one.way is Direction.OUT:
                 found[one.leaf, one.way].append(one)
-    return {key: _fullest(many) for key, many in sorted(found.items())}
+    fullest = {key: max(len(one.nodes) for one in many) for key, many in found.items()}
+    return {key: [one for one in found[key] if len(one.nodes) == most] for key, most in sorted(fullest.items())}
 
 
 def _loads(flows: Sequence[Measurement], leaf_of: Mapping[str, str], fewest_partners: int) -> Iterator[Load]:
@@ -100,11 +87,6 @@ def _loads(flows: Sequence[Measurement], leaf_of: Mapping[str, str], fewest_part
                 number=flows[0].repetition,
                 absent=sizes[leaf] - len(set(nodes)),
             )
-
-
-def _fullest(many: Sequence[Load]) -> list[Load]:
-    most = max(len(one.nodes) for one in many)
-    return [one for one in many if len(one.nodes) == most]
 
 
 def apart(many: Sequence[Load]) -> list[Load]:

@@ -10,7 +10,7 @@ from seatrial.commands.check.leaf_comparison import MOST_SUSPECTS, control_leave
 from seatrial.commands.check.leaf_loads import FEWEST_FLOWS, WAYS, Key, NodeRates, each_apart, node_rates
 from seatrial.commands.check.loaded_scene import LoadState, scene_of
 from seatrial.commands.check.survey_plan import recorded_rounds
-from seatrial.commands.check.suspects import Suspicion
+from seatrial.commands.check.suspects import left_out
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.measurer import Measurer
@@ -20,10 +20,8 @@ from seatrial.locate.evidence import MeasuredPair, Pair
 from seatrial.locate.explanation import nodes_of
 from seatrial.locate.thresholds import EFFECT, RETEST_RUNS
 from seatrial.model import units
-from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.run import RecordedRun
-from seatrial.model.subject import SubjectKind
 from seatrial.model.words import count
 from seatrial.pairs.leaf_matchings import cables_known, on_two_levels
 from seatrial.pairs.load_rounds import (
@@ -88,28 +86,6 @@ def measure_loaded(
     progress.stage(f"Measuring {count(len(measurer.nodes), 'node')} under load, up to {most} pairs at once")
     stage.run(rounds, min(deadline, monotonic_s() + max(SHARE * survey_s, LEAST_S)))
     return stage.again(evidence)
-
-
-def left_out(suspicion: Suspicion, fabric: Wiring) -> set[str]:
-    """Nodes whose links are known to be at fault, and all nodes of leaves of whose uplinks one is."""
-    nodes: set[str] = set()
-    leaves: set[str] = set()
-    for suspect in (*suspicion.slow, *suspicion.unstable, *suspicion.busy, *suspicion.lossy):
-        for subject in (suspect.subject, *suspect.ambiguous_with):
-            if subject.kind is SubjectKind.NODE:
-                nodes.add(subject.name)
-            elif subject.kind is SubjectKind.UPLINK:
-                leaves.add(subject.name)
-            elif subject.kind is SubjectKind.LINK:
-                leaves |= {leaf for pair in suspect.pairs for leaf in _leaves_at(subject.name, pair, fabric)}
-    return nodes | {node for node, leaf in fabric.leaf_of.items() if leaf in leaves}
-
-
-def _leaves_at(cable: str, pair: Pair, fabric: Wiring) -> list[str]:
-    """Leaves of the pair to whose switch the cable is plugged."""
-    cables = [part.name for part in fabric.path(*pair) if part.kind == SubjectKind.LINK]
-    ends = ((pair[0], cables[:1]), (pair[1], cables[-1:]))
-    return [fabric.leaf_of[node] for node, nearest in ends if cable in nearest and node in fabric.leaf_of]
 
 
 class _Stage:

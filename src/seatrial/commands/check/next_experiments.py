@@ -11,24 +11,24 @@ from itertools import islice
 from typing import NamedTuple
 from zlib import crc32
 
-import msgspec
+from msgspec.structs import replace
 
 from seatrial.commands.check.pair_verdicts import JudgedPair
 from seatrial.commands.check.suspects import Suspicion, is_part
 from seatrial.judgement.wording import who
-from seatrial.locate.evidence import MeasuredPair, Pair
+from seatrial.locate.evidence import MeasuredPair, Pair, in_one_direction
 from seatrial.locate.explanation import BUNDLES, MANY_PAIRS, Crossings, PartSuspect, blamed_parts
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import CONTROL_PAIRS, RETEST_CAP, RETEST_PAIRS, RETEST_RUNS
-from seatrial.model.fabric import NO_FABRIC, Component, Wiring
+from seatrial.model.fabric import NO_FABRIC, Wiring
 from seatrial.model.loss import SessionLoss
 from seatrial.model.measurement import Phase, Round, Shape
-from seatrial.model.subject import Direction, SubjectKind
+from seatrial.model.subject import Direction, SubjectKind, node
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import some
 from seatrial.pairs.leaf_matchings import cables_known
-from seatrial.pairs.next_pairs import Known, next_pairs
+from seatrial.pairs.next_pairs import Known, links_of, next_pairs
 
 OPEN = "suspected by the survey alone, not measured again"
 
@@ -42,7 +42,7 @@ def only_proved(suspicion: Suspicion, evidence: Mapping[Pair, MeasuredPair]) -> 
     late, open_late = _split(suspicion.late, evidence, LATENCY)
     lossy, open_lossy = _split(suspicion.lossy, evidence, LATENCY)
     wrongs = (("slow", open_slow), ("late", open_late), ("losing packets", open_lossy))
-    kept = msgspec.structs.replace(
+    kept = replace(
         suspicion,
         slow=slow,
         late=late,
@@ -139,15 +139,15 @@ def _within_leaves(
     node crosses one cable between switches, which is slow for no other node. None where the routes are known."""
     chosen: list[Pair] = []
     for suspect in suspects:
-        node, leaf = suspect.subject.name, fabric.leaf_of.get(suspect.subject.name, "")
+        name, leaf = suspect.subject.name, fabric.leaf_of.get(suspect.subject.name, "")
         if suspect.subject.kind is not SubjectKind.NODE or not leaf or cables_known(suspect.pairs, fabric):
             continue
-        mates = [mate for mate in nodes if fabric.leaf_of.get(mate) == leaf and mate != node]
+        mates = [mate for mate in nodes if fabric.leaf_of.get(mate) == leaf and mate != name]
         for way in (Direction.OUT, Direction.IN):
-            ordered = [(node, mate) if way is Direction.OUT else (mate, node) for mate in mates]
+            ordered = [(name, mate) if way is Direction.OUT else (mate, name) for mate in mates]
             if suspect.direction in (way, Direction.BOTH) and not any(pair in had for pair in ordered):
                 other = Direction.IN if way is Direction.OUT else Direction.OUT
-                clear = [Component(kind=SubjectKind.NODE, name=mate, direction=other) in good.parts for mate in mates]
+                clear = [not good.parts.isdisjoint(links_of(mate, other)) for mate in mates]
                 chosen += [pair for pair, cleared in zip(ordered, clear, strict=True) if cleared][:1]
     return chosen
 
@@ -165,17 +165,27 @@ def next_latency(
 
     As with bandwidth, none that was asked before, or measured and not stale.
     """
-    late = [pair for suspect in suspicion.late for pair in suspect.pairs]
-    lossy = [pair for suspect in suspicion.lossy if is_part(suspect) for pair in suspect.pairs]
+    late = in_one_direction([pair for suspect in suspicion.late for pair in suspect.pairs])
+    lossy = in_one_direction([pair for suspect in suspicion.lossy for pair in suspect.pairs])
+    trips = suspicion.without_stalls.fabric
     had = {pair for pair, known in evidence.items() if known.latency} - suspicion.stale[LATENCY]
     had |= {both for source, target in asked for both in ((source, target), (target, source))}
     wanted: list[Pair] = []
     for bad, good in ((late, suspicion.acquitted[LATENCY]), (lossy, suspicion.without_stalls)):
-        for source, target in next_pairs(nodes, _known(bad, good), fabric, asked=had, seed=seed):
+        for source, target in next_pairs(nodes, _known(bad, good), trips, asked=had, seed=seed):
             if (source, target) not in had:
                 had |= {(source, target), (target, source)}
                 wanted.append((source, target))
-    return wanted
+    suspects = [*suspicion.late, *(end for suspect in suspicion.lossy for end in _ends(suspect))]
+    return [*wanted, *in_one_direction(_within_leaves(suspects, suspicion.without_stalls, fabric, nodes, had))]
+
+
+def _ends(suspect: PartSuspect) -> list[PartSuspect]:
+    """The suspect; of a pair the nodes at both its ends."""
+    if is_part(suspect):
+        return [suspect]
+    ends = sorted({name for pair in suspect.pairs for name in pair})
+    return [replace(suspect, subject=node(name), direction=Direction.BOTH) for name in ends]
 
 
 def next_started(
@@ -256,15 +266,6 @@ def contended(
     ]
 
 
-def cables_seen_once(evidence: Mapping[Pair, MeasuredPair], suspicion: Suspicion) -> list[PartSuspect]:
-    """Slow cables that one retest confirmed: traffic of jobs may have filled it, and a fault is in the next one too."""
-    return [
-        suspect
-        for suspect in suspicion.slow
-        if suspect.subject.kind is SubjectKind.LINK and 0 < retests(suspect, evidence, BANDWIDTH) <= RETEST_RUNS
-    ]
-
-
 # The retest: suspects alone, alternating with pairs that are known to be good.
 
 
@@ -288,13 +289,17 @@ def plan_retest(
     *,
     clear: Collection[Pair] = (),
     leaf_of: Mapping[str, str] | None = None,
+    near: Mapping[str, str] | None = None,
+    lossy: Collection[PartSuspect] = (),
     size: RetestSize = USUAL_SIZE,
 ) -> list[Round]:
     """Rounds of one pair each: a few pairs of every suspect and some controls (`size`), six runs of every shape.
 
     `good`: pairs with nothing against them or their nodes. `clear`: these and good pairs of suspected nodes. `leaf_of`:
     where cables are known, the leaf of each node: pairs below one switch are the first controls, since no other job's
-    traffic meets them. Where it slowed two of three controls, their suspects looked good in that run.
+    traffic meets them. Where it slowed two of three controls, their suspects looked good in that run. `near`: the leaf
+    of each node, as far as it is known: a pair below one switch shows whether a node or a cable behind it is at fault.
+    `lossy`: suspects of losing packets.
 
     In each run all of them come once, in a new random order, so that a bad minute affects suspects and controls alike.
     If not all can be measured, nodes come first, whose ports no other job uses, and then what most pairs cross. Of one
@@ -303,14 +308,17 @@ def plan_retest(
     draw = random.Random(seed)
     wanted: dict[Pair, None] = {}
     crossed = Counter(pair for suspect in suspects for pair in suspect.pairs)
-    for suspect in sorted(suspects, key=_retest_order):
-        for pair in _varied(suspect.pairs, draw, crossed)[: size.pairs]:
+    for suspect in sorted(suspects, key=lambda one: (one.subject.kind is not SubjectKind.NODE, -len(one.pairs))):
+        for pair in _varied(suspect.pairs, draw, crossed, near or {})[: size.pairs]:
             wanted.setdefault(pair)
     chosen = list(wanted)[:RETEST_CAP]
     ordered = _in_fixed_order(good, seed)
     if leaf_of is not None:
         ordered.sort(key=lambda pair: leaf_of.get(pair[0]) != leaf_of.get(pair[1]))
-    chosen += _controls(suspects, chosen, ordered, _in_fixed_order(clear or good, seed), size.controls)
+    beside = _in_fixed_order(clear or good, seed)
+    if near:
+        beside.sort(key=lambda pair: near.get(pair[0]) != near.get(pair[1]))
+    chosen += _controls(suspects, lossy, chosen, ordered, beside, size.controls)
     rounds: list[Round] = []
     for repetition in range(RETEST_RUNS):
         order = [(pair, shape) for pair in chosen for shape in shapes]
@@ -321,12 +329,13 @@ def plan_retest(
     return rounds
 
 
-def _retest_order(suspect: PartSuspect) -> tuple[bool, int]:
-    return suspect.subject.kind is not SubjectKind.NODE, -len(suspect.pairs)
-
-
 def _controls(
-    suspects: Sequence[PartSuspect], wanted: Sequence[Pair], good: Sequence[Pair], clear: Sequence[Pair], fewest: int
+    suspects: Sequence[PartSuspect],
+    lossy: Collection[PartSuspect],
+    wanted: Sequence[Pair],
+    good: Sequence[Pair],
+    clear: Sequence[Pair],
+    fewest: int,
 ) -> list[Pair]:
     """Good pairs to measure beside the `wanted` ones: first such as share no node with them.
 
@@ -339,7 +348,7 @@ def _controls(
     clean = [pair for pair in good if ends.isdisjoint(pair)]
     most = max(fewest, len(wanted) // PAIRS_PER_CONTROL)
     chosen = dict.fromkeys(clean[:most])
-    for suspect in [one for one in suspects if not is_part(one) or one.ambiguous_with][:SINGLE_PAIRS]:
+    for suspect in [one for one in suspects if not is_part(one) or one.ambiguous_with or one in lossy][:SINGLE_PAIRS]:
         for source, target in suspect.pairs:
             leaving = (pair for pair in clear if pair[0] == source and pair[1] != target)
             entering = (pair for pair in clear if pair[1] == target and pair[0] != source)
@@ -356,15 +365,17 @@ def _in_fixed_order(pairs: Collection[Pair], seed: int) -> list[Pair]:
     return sorted(pairs, key=lambda pair: (crc32(f"{seed} {min(pair)} {max(pair)}".encode()), pair))
 
 
-def _varied(pairs: Sequence[Pair], draw: random.Random, crossed: Mapping[Pair, int]) -> list[Pair]:
+def _varied(
+    pairs: Sequence[Pair], draw: random.Random, crossed: Mapping[Pair, int], leaf_of: Mapping[str, str]
+) -> list[Pair]:
     """The pairs, both directions of a pair together, partners as different as can be.
 
-    `crossed`: how many suspects are on the pair's way; the fewer, the earlier.
+    `crossed`: how many suspects are on the pair's way; the fewer, the earlier, and of as many those within a leaf.
     """
     groups: dict[frozenset[str], list[Pair]] = {}
     for pair in pairs:
         groups.setdefault(frozenset(pair), []).append(pair)
-    order = list(groups.values())
+    order = list(groups)
     draw.shuffle(order)
-    order.sort(key=lambda group: min(crossed[pair] for pair in group))
-    return [pair for group in order for pair in group]
+    order.sort(key=lambda ends: (min(crossed[pair] for pair in groups[ends]), len({*map(leaf_of.get, ends)})))
+    return [pair for ends in order for pair in groups[ends]]

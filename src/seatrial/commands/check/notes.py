@@ -4,12 +4,9 @@ Notes say what was not seen and what turned out to be no fault. The power is the
 shown, and whether noise hides more than it may.
 """
 
-import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import sqrt
-
-import msgspec
 
 from seatrial.commands.check.next_experiments import contended
 from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reason
@@ -18,15 +15,17 @@ from seatrial.drift.peer_groups import one_kernel
 from seatrial.judgement.pair_limit import has_path_limits
 from seatrial.judgement.rank_notes import first_ranks, wandering_notes
 from seatrial.limits.path import path_limit
-from seatrial.locate.evidence import MeasuredPair, Pair, RunSeries
+from seatrial.locate.evidence import MeasuredPair, Pair, RunSeries, in_one_direction
 from seatrial.locate.references import PeerLine, References
 from seatrial.locate.significance import detectable
+from seatrial.locate.table import topology_classes
 from seatrial.locate.thresholds import MUST_SHOW, RETEST_PAIRS, to_log, to_loss
 from seatrial.model.judgement import Power
 from seatrial.model.limit import NoLimit
 from seatrial.model.measurement import Phase
 from seatrial.model.node_list import node_list
 from seatrial.model.pair_faults import Population, Resolution
+from seatrial.model.pair_table import repeated_pair_table
 from seatrial.model.run import RecordedRun
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
 from seatrial.model.verdict import Verdict
@@ -50,9 +49,9 @@ def make_notes(
         why = "did not check the data that it received: start it with its check (nccl-tests: -c 1)"
         notes.append(f"{figure.benchmark} {why}, or verify data with the probe (seatrial check --verify).")
     if suspicion.restless:
-        which = "Starts of the program" if recorded.info.program else "Most nodes"
+        which = "Starts of the program were" if recorded.info.program else "Most nodes were"
         notes.append(
-            f"{which} were unstable: something disturbed the measurement itself (load on the nodes, a shared "
+            f"{which} unstable: something disturbed the measurement itself (load on the nodes, a shared "
             "machine), so no part is reported. Measure again when the machine is quiet."
         )
     if suspicion.late_everywhere:
@@ -60,11 +59,6 @@ def make_notes(
             "Pairs with high latency were measured again beside good pairs, and those were late in many runs, too: "
             "something disturbed the measurement itself (load on the nodes, a shared machine), so no part is reported "
             "for latency."
-        )
-    if any(math.log(suspicion.later) > line.effect for line in references.speed.values()):
-        notes.append(
-            f"Small messages took {suspicion.later:.1f} times as long at the end of the run as before, between all "
-            "nodes alike: no single part is at fault. Look for what began in the meantime, and measure again."
         )
     if suspicion.distant and not suspicion.late_everywhere:
         source, target = suspicion.distant[0]
@@ -88,28 +82,28 @@ def make_notes(
 
 def late_pairs(evidence: Mapping[Pair, MeasuredPair]) -> tuple[str, ...]:
     """Pairs with round trips as late as after a lost packet, while their ranks waited for a processor."""
-    late = (pair for pair, known in evidence.items() if pair[0] < pair[1] and known.late_trips > known.stalls)
-    return tuple(f"{source}-{target}" for source, target in late)
+    late = [pair for pair in in_one_direction(evidence) if evidence[pair].late_trips > evidence[pair].stalls]
+    return tuple("-".join(pair) for pair in late)
 
 
 def _inferred_leaves(recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair], references: References) -> list[str]:
     """What latencies say of leaf switches where nothing else does. Nobody is judged by it."""
     if recorded.fabric.leaf_of or not references.alike or one_kernel(recorded.facts.values()):
         return []
-    latencies: dict[frozenset[str], float] = {}
-    for pair, shown in evidence.items():
-        if shown.latency_estimate is not None:
-            ends = frozenset(pair)
-            latencies[ends] = min(shown.latency_estimate.value, latencies.get(ends, math.inf))
-    leaves = infer_leaves(latencies)
-    if leaves is None:
+    latencies = {
+        pair: [shown.latency_estimate.value] for pair, shown in evidence.items() if shown.latency_estimate is not None
+    }
+    nodes = sorted({name for pair in latencies for name in pair})
+    classes = topology_classes(repeated_pair_table(nodes, {}, latencies))
+    if classes is None:
         return []
-    groups = "; ".join(node_list(group) for group in leaves.groups[:MOST])
-    more = f"; and {len(leaves.groups) - MOST} more" if len(leaves.groups) > MOST else ""
+    leaves = [group for group in classes.groups if len(group) > 1]
+    groups = "; ".join(node_list(group) for group in leaves[:MOST])
+    more = f"; and {len(leaves) - MOST} more" if len(leaves) > MOST else ""
     return [
-        f"Inferred from latencies, since no leaf switches are known: {count(len(leaves.groups), 'group')} of nodes "
-        f"probably {verb(len(leaves.groups), 'shares one', 'share one each')} ({groups}{more}), "
-        f"{duration(leaves.near_s)} one way within and {duration(leaves.far_s)} "
+        f"Inferred from latencies, since no leaf switches are known: {count(len(leaves), 'group')} of nodes "
+        f"probably {verb(len(leaves), 'shares one', 'share one each')} ({groups}{more}), "
+        f"{duration(classes.near_s)} one way within and {duration(classes.far_s)} "
         "between them. Nothing is judged by it; --leaves FILE makes them known."
     ]
 
@@ -183,7 +177,7 @@ def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair]
 def _not_again(evidence: Mapping[Pair, MeasuredPair], references: References, suspicion: Suspicion) -> list[str]:
     """Pairs that were bad in the survey and good when measured again."""
     once = []
-    late: list[str] = []
+    late = ["-".join(pair) for pair in in_one_direction(evidence) if _late_once(pair, evidence[pair], references)]
     line = references.bandwidth
     for pair, known in evidence.items():
         first, again = _both(known.bandwidth)
@@ -200,8 +194,6 @@ def _not_again(evidence: Mapping[Pair, MeasuredPair], references: References, su
                 f"{pair[0]} to {pair[1]} was slow once ({bandwidth(first)}) but not when measured again alone "
                 f"({bandwidth(again)}): {why}, no fault."
             )
-        if pair[0] < pair[1] and _late_once(pair, known, references):
-            late.append(f"{pair[0]}-{pair[1]}")
     notes = once[:MOST]
     if len(once) > MOST:
         more = f"{count(len(once) - MOST, 'more ordered pair')} {verb(len(once) - MOST, 'was', 'were')}"
@@ -279,64 +271,3 @@ def unsure_notes(known: Sequence[Power], paces: Sequence[Population]) -> list[st
             "compare both with the design."
         )
     return notes
-
-
-Ends = frozenset[str]
-
-LEAST_GAP = math.log(1.12)
-"""Between pairs within a leaf and across leaves: two more switches cost 0.2 µs or more, of a latency of 1 to 1.6 µs."""
-LEAST_GAP_S = 0.1e-6
-ODD_PAIRS = 0.02
-"""Share of pairs that may lie on the wrong side of the gap, as a slow pair does."""
-FEWEST_NODES = 4
-FEWEST_IN_GROUP = 2
-
-
-class InferredLeaves(msgspec.Struct, frozen=True, kw_only=True):
-    """Nodes that probably share a leaf switch, the largest group first, and the latencies that part them."""
-
-    groups: tuple[tuple[str, ...], ...]
-    near_s: float
-    """Median one-way latency within the groups."""
-    far_s: float
-    """Latency of pairs in different groups."""
-
-
-def infer_leaves(latency_s: Mapping[Ends, float]) -> InferredLeaves | None:
-    """Leaves by the widest gap between latencies of pairs, if pairs below it form groups and the others join groups.
-
-    None where there is no such gap, where a group would be a single node, and where pairs were left out so that
-    groups do not show: with all pairs measured, every pair votes.
-    """
-    nodes = sorted({name for ends in latency_s for name in ends})
-    ordered = sorted(latency_s.values())
-    if len(nodes) < FEWEST_NODES or 2 * len(latency_s) < len(nodes) * (len(nodes) - 1) or ordered[0] <= 0:
-        return None
-    gap, line_s = max(
-        (math.log(above / below), math.sqrt(above * below)) for below, above in itertools.pairwise(ordered)
-    )
-    near = [ends for ends, value in latency_s.items() if value < line_s]
-    groups = _joined(nodes, near)
-    apart = {ends for ends in latency_s if not any(ends <= group for group in groups)}
-    odd = sum((ends in apart) == (value < line_s) for ends, value in latency_s.items())
-    if gap < LEAST_GAP or len(groups) < 2 or not apart or odd > ODD_PAIRS * len(latency_s):
-        return None
-    if min(map(len, groups)) < FEWEST_IN_GROUP:
-        return None
-    near_s = median([value for ends, value in latency_s.items() if ends not in apart])
-    far_s = median([latency_s[ends] for ends in apart])
-    if far_s - near_s < LEAST_GAP_S:
-        return None
-    named = sorted((tuple(sorted(group)) for group in groups), key=lambda group: (-len(group), group))
-    return InferredLeaves(groups=tuple(named), near_s=near_s, far_s=far_s)
-
-
-def _joined(nodes: Iterable[str], pairs: Iterable[Ends]) -> list[set[str]]:
-    """Nodes that are joined by pairs, directly or through others."""
-    group_of = {node: {node} for node in nodes}
-    for ends in pairs:
-        first, second = (group_of[name] for name in ends)
-        if first is not second:
-            first |= second
-            group_of.update(dict.fromkeys(second, first))
-    return list({id(group): group for group in group_of.values()}.values())

@@ -190,7 +190,7 @@ def _unused_adapters(own: OwnJob, recorded: RecordedRun) -> Iterator[Finding]:
         shape = measurement.shape
         if shape.kernel is Kernel.ONEWAY and measurement.times_s:
             windows = len(measurement.times_s) + len(measurement.warmup_times_s)
-            sent[measurement.source] += windows * shape.window * shape.message_bytes
+            sent[measurement.source] += windows * shape.window_bytes
     shares: dict[str, float] = {}
     names: set[str] = set()
     for node, sent_bytes in sent.items():

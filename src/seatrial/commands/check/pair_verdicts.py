@@ -69,8 +69,6 @@ class MetricVerdicts:
         """Sorted by pair."""
         self.slow: set[Pair] = set()
         self.above_gate: set[Pair] = set()
-        self.measured = 0
-        """Pairs with a number."""
         self._lines = _PairComparison()
 
     def update(
@@ -99,7 +97,6 @@ class MetricVerdicts:
     def _replace(self, pair: Pair, judged: JudgedPair, joined: set[Pair], left: set[Pair]) -> None:
         old = self.judged.get(pair)
         self.judged[pair] = judged
-        self.measured += (judged.estimate is not None) - (old is not None and old.estimate is not None)
         for holds, pairs in ((judged.verdict is Verdict.SLOW, self.slow), (judged.above_gate, self.above_gate)):
             if holds:
                 pairs.add(pair)

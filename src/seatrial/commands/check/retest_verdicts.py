@@ -3,7 +3,7 @@ change the verdicts on their pairs.
 """
 
 from collections import ChainMap, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -19,6 +19,7 @@ from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.leaf_matchings import on_shared_cables
 
+UNKNOWN_WAITS = "late, as beside a program on a core: nobody knows how long its ranks waited for a processor"
 LEAST_OWN = 2
 """Pairs that a slow bundle does not explain, by which a node is suspected."""
 
@@ -44,11 +45,13 @@ def prove_bandwidth(
     evidence: Mapping[Pair, MeasuredPair],
     retested: Collection[Pair],
     references: References,
+    *,
+    unknown_waits: bool = False,
 ) -> Proofs:
     """Every group's retest, compared with the peers in the same minutes and with the limit.
 
     `judged`: the survey's verdicts. `retested`: pairs whose bandwidth was measured again, suspects and controls; none
-    that is bad for a reason that is known.
+    that is bad for a reason that is known. `unknown_waits`: nobody knows how long ranks waited for a processor.
     """
     line = references.bandwidth
     series = {pair: evidence[pair].bandwidth[Phase.RETEST] for pair in sorted(retested)}
@@ -66,13 +69,14 @@ def prove_bandwidth(
         {pair: own.by_number(own.waited) for pair, own in series.items()},
         {pair: own.since for pair, own in series.items()},
     )
-    proofs = _Proofs(judged, look, lambda pair: on_shared_cables(pair, references.fabric))
-    seen = [(group, look.of(group.pairs)) for group in _beside_others(groups, look, references.fabric)]
+    proofs = _Proofs(judged, look, references, unknown_waits)
+    seen = [(group, proofs.seen(group)) for group in _beside_others(groups, look, references.fabric)]
     slow = {pair for group, verified in seen if verified.outcome is RetestOutcome.CONFIRMED for pair in group.pairs}
     for group, verified in seen:
-        rest = group.pairs - slow  # what is slow for certain elsewhere does not make this part unstable
-        proofs.take(group, look.of(rest) if rest and verified.outcome is RetestOutcome.UNSTABLE else verified)
-    proofs.look_at_controls(series.keys() - {pair for group in groups for pair in group.pairs})
+        rest = Blamed(group.components, group.pairs - slow)  # what is slow elsewhere does not make this part unstable
+        proofs.take(group, proofs.seen(rest) if rest.pairs and verified.outcome is RetestOutcome.UNSTABLE else verified)
+    suspected = {pair for group in groups for pair in group.pairs}
+    proofs.look_at_controls({pair for pair in series if judged[pair].verdict is Verdict.PASS} - suspected)
     return proofs.made()
 
 
@@ -115,9 +119,12 @@ def prove_latency(
     evidence: Mapping[Pair, MeasuredPair],
     retested: Collection[Pair],
     references: References,
+    *,
+    unknown_waits: bool = False,
 ) -> Proofs:
     """Verdicts of the retest on late parts, which are late in nearly every run or not late: load makes a microsecond
-    vary. With few runs, since others say nothing beside control pairs that were late, too, a part is left open."""
+    vary. With few runs, since others say nothing beside control pairs that were late, too, a part is left open; so is
+    a node or a pair if nobody knows how long ranks waited, since a program on a core makes it late, too."""
     lines = references.speed
     series = {
         pair: evidence[pair].latency[Phase.RETEST] for pair in sorted(retested) if references.crosses(pair) in lines
@@ -138,11 +145,14 @@ def prove_latency(
     result: dict[Pair, JudgedPair] = {}
     for group in groups:
         verified = look.of(group.pairs)
-        if verified.outcome in (RetestOutcome.UNSEEN, RetestOutcome.CONFIRMED):
+        confirmed = verified.outcome is RetestOutcome.CONFIRMED
+        doubtful = confirmed and unknown_waits and ends_of(group)
+        if verified.outcome is RetestOutcome.UNSEEN or (confirmed and not doubtful):
             slow.append(group)
-        elif verified.outcome is RetestOutcome.OPEN and verified.runs < RETEST_RUNS:
+        elif doubtful or (verified.outcome is RetestOutcome.OPEN and verified.runs < RETEST_RUNS):
             left.append(group)
-            result |= {pair: judged[pair].opened(_why_open(verified)) for pair in group.pairs}
+            why = UNKNOWN_WAITS if doubtful else _why_open(verified)
+            result |= {pair: judged[pair].opened(why) for pair in group.pairs}
         else:
             unstable += [group] if verified.outcome is RetestOutcome.UNSTABLE else []
             result |= {pair: judged[pair].decided(Verdict.PASS) for pair in group.pairs}
@@ -150,9 +160,10 @@ def prove_latency(
 
 
 class _Proofs:
-    def __init__(self, judged: Mapping[Pair, JudgedPair], look: SecondLook, shared: Callable[[Pair], bool]) -> None:
-        """`shared`: whether a pair crosses cables that other jobs use, too."""
-        self._shared = shared
+    def __init__(
+        self, judged: Mapping[Pair, JudgedPair], look: SecondLook, references: References, unknown_waits: bool = False
+    ) -> None:
+        self._references, self._unknown_waits = references, unknown_waits
         self._changed: dict[Pair, JudgedPair] = {}
         self._judged: Mapping[Pair, JudgedPair] = ChainMap(self._changed, dict(judged))
         self._look = look
@@ -193,6 +204,15 @@ class _Proofs:
             turned=frozenset(self._turned),
         )
 
+    def seen(self, group: Blamed) -> Verified:
+        """The retest of a group: of a node by its pairs within its leaf, if any was measured again."""
+        return self._look.of(self._on_own_link(group) or group.pairs)
+
+    def _on_own_link(self, group: Blamed) -> list[Pair]:
+        """Pairs of a node that were measured again and cross no cable that other jobs use."""
+        near = [pair for pair in group.pairs if group.is_own and not self._references.crosses(pair)]
+        return [pair for pair in near if self._look.of([pair]).outcome is not RetestOutcome.UNSEEN]
+
     def take(self, group: Blamed, verified: Verified) -> None:
         """One suspect of the survey with the outcome of its retest."""
         match self._outcome(group, verified):
@@ -231,19 +251,23 @@ class _Proofs:
         return True
 
     def _outcome(self, group: Blamed, verified: Verified) -> RetestOutcome:
-        """A single pair is slow although both its nodes are good with others, which a fault seldom does and which the
-        traffic of a job, or a program on a core, may do for a whole retest: two retests on one level convict it.
+        """What other jobs use, too, is slow if two retests agree, since traffic may fill one, and on one level.
 
-        A bundle of cables whose every pair was slow need not be on one level: they meet different traffic.
+        So is a single pair: both its nodes are good with others, which a fault seldom does, and a program on a core
+        may. A bundle of cables whose every pair was slow need not be on one level: they meet different traffic. What
+        varies on a node's own link is decided only if it is known how long its ranks waited.
         """
-        shared = all(map(self._shared, group.pairs))
-        if group.is_own or (shared and group.is_wide and verified.outcome is RetestOutcome.CONFIRMED):
-            return verified.outcome
-        outcome = verified.if_shared
-        doubtful = verified.runs < LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS or not verified.one_level
-        if outcome is RetestOutcome.CONFIRMED and doubtful and not group.components:
-            return RetestOutcome.OPEN
-        return outcome
+        shared = all(on_shared_cables(pair, self._references.fabric) for pair in group.pairs)
+        often = verified.runs >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS
+        confirmed = verified.outcome is RetestOutcome.CONFIRMED
+        if self._on_own_link(group):
+            sure = not self._unknown_waits or (confirmed and (verified.one_level or verified.never_good))
+        elif not group.components:
+            sure = confirmed and often and verified.one_level
+        else:
+            sure = confirmed and (often or not shared) and (verified.steady or (shared and group.is_wide))
+        doubtful = (RetestOutcome.CONFIRMED, RetestOutcome.UNSTABLE)
+        return RetestOutcome.OPEN if verified.outcome in doubtful and not sure else verified.outcome
 
     def _decide(self, group: Blamed, verdict: Verdict) -> None:
         for pair in group.pairs:

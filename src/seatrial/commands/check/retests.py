@@ -12,7 +12,6 @@ from seatrial.commands.check.assessment import Assessor
 from seatrial.commands.check.next_experiments import (
     OF_STARTS,
     USUAL_SIZE,
-    cables_seen_once,
     crowded,
     due,
     next_bandwidth,
@@ -80,7 +79,9 @@ def distinguish(
     for step in range(NEXT_STEPS):
         evidence, references, suspicion = check.assessor.assess(check.recorded())
         seed = check.seed + step
-        pairs = choose(evidence, references.fabric, suspicion, _open_nodes(check), asked=asked, seed=seed)
+        hung = {name for pair in check.measurer.hung for name in pair}
+        nodes = tuple(node for node in check.measurer.nodes if node not in hung)
+        pairs = choose(evidence, references.fabric, suspicion, nodes, asked=asked, seed=seed)
         if not pairs:
             break
         asked += pairs
@@ -90,12 +91,6 @@ def distinguish(
         if not check.measurer.run(rounds, deadline):
             break
     return len(asked)
-
-
-def _open_nodes(check: Growing) -> tuple[str, ...]:
-    """Nodes that answer and have no pair that hangs."""
-    hung = {name for pair in check.measurer.hung for name in pair}
-    return tuple(node for node in check.measurer.nodes if node not in hung)
 
 
 def retest(check: Growing, deadline: float, *, latency: bool = False) -> bool:
@@ -123,11 +118,10 @@ def retest(check: Growing, deadline: float, *, latency: bool = False) -> bool:
             break
         in_time = _measure_again(check, unseen, then, True, False, deadline)
     for _ in range(MORE_LOOKS):
-        evidence, _, then = check.assessor.assess(check.recorded())
-        doubtful = (*then.open, *cables_seen_once(evidence, then))
-        if not doubtful or not in_time:
+        _, _, then = check.assessor.assess(check.recorded())
+        if not then.open or not in_time:
             break
-        in_time = _measure_again(check, doubtful, then, True, False, deadline)
+        in_time = _measure_again(check, then.open, then, True, False, deadline)
     return in_time
 
 
@@ -152,7 +146,17 @@ def _measure_again(
     size = OF_STARTS if program else USUAL_SIZE
     leaf_of = check.wiring.leaf_of if check.wiring is not None else None
     clear = [*suspicion.clear(), *suspicion.quiet()]
-    rounds = plan_retest(suspects, suspicion.good(), shapes, check.seed, clear=clear, leaf_of=leaf_of, size=size)
+    rounds = plan_retest(
+        suspects,
+        suspicion.good(),
+        shapes,
+        check.seed,
+        clear=clear,
+        leaf_of=leaf_of,
+        near=suspicion.without_stalls.fabric.leaf_of,
+        lossy=suspicion.lossy,
+        size=size,
+    )
     check.progress.stage(f"Measuring {len({one.pairs for one in rounds})} suspect and control pairs again, alone")
     check.progress.rounds(len(rounds))
     return check.measurer.run(rounds, deadline)

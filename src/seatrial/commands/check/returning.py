@@ -3,6 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from seatrial.model import units
 from seatrial.model.judgement import Judgement, PairVerdict
 from seatrial.model.node_list import node_list
@@ -35,16 +37,19 @@ def _names(finding: Finding) -> set[str]:
 
 
 def may_return(name: str, judgement: Judgement) -> bool | None:
-    """None: not decided, since something was not measured, compared or proved, or storage answers on no node."""
+    """None: not decided: something of its own was not measured, compared or proved, or storage answers on no node."""
     if faults_of(name, judgement.findings):
         return False
     if any(finding.kind is FindingKind.MOUNT_DEAD and finding.subject == CLUSTER for finding in judgement.findings):
         return None
     pairs = _pairs_of([name], judgement)
     good = pairs and all(pair.verdict in GOOD for pair in pairs)
-    explained = judgement.verdict in GOOD or any(finding.at_fault for finding in judgement.findings)
-    sound = judgement.complete and explained and not judgement.withheld
-    return True if good and sound else None
+    mine = tuple(pair for pair in judgement.pairs if name in (pair.source, pair.target))
+    nodes = tuple(node for node in judgement.nodes if node.node == name)
+    findings = tuple(finding for finding in judgement.findings if name in (_names(finding) or {name}))
+    own = replace(judgement, pairs=mine, nodes=nodes, findings=findings)
+    explained = own.verdict in GOOD or any(finding.at_fault for finding in judgement.findings)
+    return True if good and explained and judgement.complete and not judgement.withheld else None
 
 
 def return_answer(names: Sequence[str], judgement: Judgement, otherwise: str, acts: Mapping[str, str]) -> str:
@@ -63,7 +68,8 @@ def return_answer(names: Sequence[str], judgement: Judgement, otherwise: str, ac
         parts.append(f"{node_list(undecided)}{left}: not decided: {_doubt(undecided, judgement) or otherwise}")
     named = {id(fault) for name in names for fault in faults_of(name, judgement.findings)}
     others = [finding for finding in judgement.findings if finding.at_fault and id(finding) not in named]
-    return "; ".join([*parts, *([f"besides: {sentence_of(others)}"] if others and not undecided else [])])
+    besides = sentence_of(others) if others else "" if named or judgement.verdict in GOOD else otherwise
+    return "; ".join([*parts, *([f"besides: {besides}"] if besides and not undecided else [])])
 
 
 def _stays_out(name: str, judgement: Judgement, act: str) -> str:
@@ -85,10 +91,8 @@ def _worth(names: Sequence[str], judgement: Judgement) -> str:
     shares = [pair.of_limit for pair in pairs if pair.of_limit is not None]
     rates = [pair.bandwidth_bytes_per_s.value for pair in pairs if pair.bandwidth_bytes_per_s]
     peers = judgement.peers_bandwidth_bytes_per_s
-    worst = ""
-    if shares:
-        worst = f", the worst at {units.share(min(shares))} of its limit"
-    elif rates and peers:
+    worst = f", the worst at {units.share(min(shares))} of its limit" if shares else ""
+    if not shares and rates and peers:
         worst = f", the worst at {units.share(min(rates) / peers)} of the peers'"
     past = [ratio for ratio in judgement.past if ratio.node in names]
     lost = max((ratio.loss for ratio in past), default=0.0)

@@ -53,15 +53,10 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """All runs lie on one level, as a fault makes them, or the better ones of many do; traffic comes and goes."""
     one_level: bool = True
     """All runs do: no traffic was met on the way."""
+    never_good: bool = False
+    """Not one run of several retests was good."""
     waited: int = 0
     """Further runs, which say nothing since ranks waited for a processor for as much of the time as is lost."""
-
-    @property
-    def if_shared(self) -> RetestOutcome:
-        """The outcome for what other jobs may use, too, a pair or a cable: only one level convicts it."""
-        if self.outcome is RetestOutcome.UNSTABLE or (self.outcome is RetestOutcome.CONFIRMED and not self.steady):
-            return RetestOutcome.OPEN
-        return self.outcome
 
 
 UNSEEN = Verified(outcome=RetestOutcome.UNSEEN)
@@ -139,12 +134,15 @@ class SecondLook:
                 outcome = RetestOutcome.OPEN
                 waited += sum(run < -self._swing for run in pooled) - bad
         level = self._one_level(pooled)
+        many = len(pooled) >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS
+        never_good = many and all(margin < 0 for runs in margins.values() for margin in runs.values())
         return Verified(
             outcome=outcome,
             of_peers=_share(pooled),
             runs=len(pooled),
-            steady=level or self._one_level_below_traffic(own, margins),
+            steady=level or (never_good and self._one_level_below_traffic(own)),
             one_level=level,
+            never_good=never_good,
             waited=waited,
         )
 
@@ -160,17 +158,15 @@ class SecondLook:
         """Runs that lie further apart are on several levels."""
         return max(ONE_LEVEL, SCATTERS * math.sqrt(2) * self._noise)
 
-    def _one_level_below_traffic(self, own: Mapping[Pair, Runs], margins: Mapping[Pair, Runs]) -> bool:
-        """Whether the better half of many runs lies on one level, and none is good.
+    def _one_level_below_traffic(self, own: Mapping[Pair, Runs]) -> bool:
+        """Whether the better half of many runs, none of which is good, lies on one level.
 
         Traffic of others only takes from a part, and it pauses. Over several looks the better runs show the part
         alone: a healthy one would have been good at least once. Of several pairs the best in each run counts: what
         the others meet elsewhere on their ways says nothing of the part.
         """
-        best = _by_run(own.values(), max)
-        good = any(margin >= 0 for runs in margins.values() for margin in runs.values())
-        enough = len(best) >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS and not good
-        return enough and self._one_level(sorted(best)[len(best) // 2 :])
+        best = sorted(_by_run(own.values(), max))
+        return self._one_level(best[len(best) // 2 :])
 
     def _counting(self, pair: Pair) -> Runs:
         """The pair's runs that count, over the peers of the survey."""

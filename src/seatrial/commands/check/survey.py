@@ -1,16 +1,23 @@
-"""The state of a growing run's pairs: new measurements renew only what they change."""
+"""The state of a growing run's pairs, of which new measurements renew only what they change, and which parts lose
+packets: what its late round trips have in common, and which parts others clear."""
 
-from collections.abc import Collection, Iterable, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from statistics import fmean
 
 from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, judge_bandwidth, judge_latency
 from seatrial.commands.check.survey_suspects import SurveyRuns, locate_survey
-from seatrial.locate.evidence import AVERAGED, SHORTEST_S, Fresh, MeasuredPair, Pair
-from seatrial.locate.explanation import Crossings
+from seatrial.judgement.processor_waits import TIMES_PEERS
+from seatrial.locate.evidence import AVERAGED, SHORTEST_S, Fresh, MeasuredPair, Pair, in_one_direction
+from seatrial.locate.explanation import Crossings, PartSuspect, blame, both_ways, suspects_of
 from seatrial.locate.references import References
-from seatrial.model.fabric import Component, Wiring
+from seatrial.locate.references import crosses as crosses_leaves
+from seatrial.model.fabric import Component, Paths, RoundTrips, Wiring
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.pair_faults import Located
+from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
+from seatrial.pairs.leaf_matchings import cables_known
 from seatrial.statistics.estimates import median
 
 SOURCES = {(kernel, phase) for kernel in Kernel for phase in AVERAGED}
@@ -36,17 +43,17 @@ class Survey:
         """Pairs with a bandwidth."""
         self._latest: dict[str, set[Pair]] = {BANDWIDTH: set(), LATENCY: set()}
         """Pairs that were measured after all else, by metric."""
-        self.later = 1.0
-        """How many times as long as before round trips take everywhere in the last look."""
         self._turned: dict[str, set[Component]] = {BANDWIDTH: set(), LATENCY: set()}
         """Parts on the way of pairs that turned out bad in the last look, by metric."""
         self._stale: dict[str, frozenset[Pair]] = {BANDWIDTH: frozenset(), LATENCY: frozenset()}
+        self._trips_since: set[Pair] = set()
+        """Stale pairs whose round trips were measured again after the last look."""
         self._averaged = 0
         """Pairs with a number when `located` was made."""
         self._asked = asked or {}
         self._verdicts = {BANDWIDTH: MetricVerdicts(), LATENCY: MetricVerdicts()}
-        self._good = {BANDWIDTH: Crossings(fabric), LATENCY: Crossings(fabric)}
-        self._without_stalls = Crossings(fabric)
+        self._good = {BANDWIDTH: Crossings(fabric), LATENCY: Crossings(RoundTrips(fabric))}
+        self._without_stalls = Crossings(RoundTrips(fabric))
         self._survey_runs = SurveyRuns({}, {})
         self._fabric = fabric
         self._scales: Mapping[Pair, float] = {}
@@ -74,13 +81,10 @@ class Survey:
         for pair in fresh.pairs:
             self._note(pair, evidence[pair])
         changed: Collection[Pair] = evidence if rescaled else fresh.pairs
-        if (Kernel.PINGPONG, Phase.LAST) in fresh.sources:
-            self.later = later_everywhere(evidence[pair] for pair in self._latest[LATENCY])
-            changed = {*changed, *self._latest[LATENCY]}
         self._judge(changed, references)
         self.retested = {metric: set(pairs) for metric, pairs in self._again.items()}
         if self._latest[BANDWIDTH] or self._latest[LATENCY]:
-            self._find_stale()
+            self._find_stale(fresh.first_after_last_look)
             self._forget_old_retests(fresh, references)
         if rescaled or (Kernel.ONEWAY, Phase.SURVEY) in fresh.sources:
             self._survey_runs = SurveyRuns(evidence, references.scales)
@@ -106,22 +110,29 @@ class Survey:
     @property
     def without_stalls(self) -> Crossings:
         """Pairs whose latency was measured and of which no round trip waited for a retransmission."""
-        stale = self._stale[LATENCY]
+        stale = self._stale[LATENCY] - self._trips_since
         return self._without_stalls.changed((), stale) if stale else self._without_stalls
 
-    def _find_stale(self) -> None:
+    def _find_stale(self, after: int) -> None:
+        """`after`: number of the first run of a retest after the last look."""
         lossy = {pair for pair in self._latest[LATENCY] & self.stalled if self.evidence[pair].lost_at_last}
         for metric, bad, good in (
             (BANDWIDTH, self._verdicts[BANDWIDTH].slow, self._good[BANDWIDTH].pairs),
             (LATENCY, self._verdicts[LATENCY].slow | lossy, self._good[LATENCY].pairs | self._without_stalls.pairs),
         ):
             latest = self._latest[metric]
-            self._turned[metric] = {part for pair in latest & bad for part in self._fabric.path(*pair)}
+            self._turned[metric] = {part for pair in latest & bad for part in self._path(metric, pair)}
             before = good - latest if self._turned[metric] else ()
             self._stale[metric] = frozenset(pair for pair in before if self._crosses_turned(metric, pair))
+        again = {pair: self.evidence[pair].latency.get(Phase.RETEST) for pair in self._stale[LATENCY]}
+        self._trips_since = {pair for pair, series in again.items() if series and series.numbers[-1] >= after}
 
     def _crosses_turned(self, metric: str, pair: Pair) -> bool:
-        return not self._turned[metric].isdisjoint(self._fabric.path(*pair))
+        return not self._turned[metric].isdisjoint(self._path(metric, pair))
+
+    def _path(self, metric: str, pair: Pair) -> Iterable[Component]:
+        """What a stream or a round trip of the pair crosses."""
+        return self._good[metric].fabric.path(*pair)
 
     def _forget_old_retests(self, fresh: Fresh, references: References) -> None:
         """A retest that cleared a pair says nothing once a part on its way has turned bad at the end of the run."""
@@ -140,9 +151,9 @@ class Survey:
     def _rewire(self, fabric: Wiring, *, recount: bool) -> None:
         """Take another view of the fabric; `recount`: its paths differ from those that were counted."""
         self._fabric = fabric
-        every = (*self._good.values(), self._without_stalls)
-        for crossings in every:
-            crossings.rewire(fabric, recount=recount)
+        self._good[BANDWIDTH].rewire(fabric, recount=recount)
+        for crossings in (self._good[LATENCY], self._without_stalls):
+            crossings.rewire(RoundTrips(fabric), recount=recount)
 
     def _note(self, pair: Pair, known: MeasuredPair) -> None:
         for metric, by_phase in ((BANDWIDTH, known.bandwidth), (LATENCY, known.latency)):
@@ -163,10 +174,7 @@ class Survey:
         for pair in changed:
             first = evidence[pair].first_bandwidth
             rates[pair] = (None if first is None else first / references.scale(pair)), False
-            quick = evidence[pair].first_speed
-            if quick is not None and pair in self._latest[LATENCY]:
-                quick *= self.later
-            speeds[pair] = quick, references.crosses(pair)
+            speeds[pair] = evidence[pair].first_speed, references.crosses(pair)
 
         def rate(pair: Pair, below: bool, clear: bool) -> JudgedPair:
             return judge_bandwidth(pair, evidence[pair], references, below, clear)
@@ -193,15 +201,102 @@ def _cleared(pair: Pair, metric: str, run: float, references: References) -> boo
     return line is not None and better > -line.effect
 
 
-def later_everywhere(looked_at: Iterable[MeasuredPair]) -> float:
-    """How many times as long as before a round trip takes in the last look on all pairs but a few; at least 1.
+CHANCE = 0.001
+"""A part is cleared of loss if its stalls fall on as few of its pairs as they did with at most this probability."""
 
-    A node that other programs use, or a clock that went down, delays all pairs of a small machine alike, and no part is
-    at fault. A part that is at fault has some of the pairs, seldom three quarters of them.
+
+def lossy_suspects(survey: Survey) -> list[PartSuspect]:
+    """Parts whose round trips stalled; where they were measured again, only if they stalled again.
+
+    Round trips that were late while their ranks waited for a processor count where they are far more than such waits
+    delayed other pairs.
     """
-    ratios = sorted(
-        median(known.latency[Phase.LAST].runs) / max(median(before), SHORTEST_S)
-        for known in looked_at
-        if (before := next((known.latency[phase].runs for phase in AVERAGED if phase in known.latency), ()))
-    )
-    return max(ratios[(len(ratios) - 1) // 4], 1.0) if ratios else 1.0
+    evidence = survey.evidence
+    bad = {pair: float(evidence[pair].late_trips) for pair in in_one_direction(sorted(survey.stalled))}
+    if not bad:
+        return []
+    cleared = _cleared_of_loss(bad, survey)
+    suspects = suspects_of(both_ways(blame(bad, survey.without_stalls, acquit=False, cleared=cleared)))
+    confirmed = []
+    for suspect in suspects:
+        by_phase = [evidence[pair].latency for pair in suspect.pairs]
+        again = [series[Phase.RETEST] for series in by_phase if Phase.RETEST in series]
+        decide = again or [series for phases in by_phase for series in phases.values()]
+        excused = any(series.excused_stalls for series in decide)
+        if any(series.stalls for series in decide) or (excused and _beyond_waits(suspect, evidence)):
+            confirmed.append(suspect)
+    return confirmed
+
+
+def _beyond_waits(suspect: PartSuspect, evidence: Mapping[Pair, MeasuredPair]) -> bool:
+    """Whether more late round trips fell on these pairs than waits can have made late.
+
+    Ranks that wait at most `TIMES_PEERS` times as long as others make at most as many times as many round trips late.
+    That of all k at least j fall on a share of at most f has a probability of at most C(k, j) f^j.
+    """
+    measured, blamed = in_one_direction(evidence), {pair for both in suspect.pairs for pair in (both, both[::-1])}
+    own = [evidence[pair] for pair in measured if pair in blamed]
+    others = [evidence[pair] for pair in measured if pair not in blamed]
+    trips, other_trips = (sum(known.round_trips for known in group) for group in (own, others))
+    late, other_late = (sum(known.late_trips for known in group) for group in (own, others))
+    waits, other_waits = ([wait for known in group for wait in known.waits] for group in (own, others))
+    if not waits or not other_waits or fmean(waits) > TIMES_PEERS * fmean(other_waits):
+        return False
+    share = TIMES_PEERS * trips / (other_trips + TIMES_PEERS * trips)
+    return math.log(math.comb(late + other_late, late)) + late * math.log(share) < math.log(CHANCE)
+
+
+def _cleared_of_loss(bad: Mapping[Pair, float], survey: Survey) -> frozenset[Component]:
+    """Parts that would have lost packets on more of their pairs, if it was they that lost them.
+
+    A lossy part loses those of all its pairs alike. That all k stalls fall on j of its m pairs, which made the share f
+    of its round trips, has a probability of at most C(m, j) f^k. Between leaves, cables that nobody knows may have lost
+    them: that a node or uplink did, is not known by a single pair, nor by several if the pairs of the node within its
+    leaf were measured again and lost none.
+    """
+    fabric, evidence = survey.without_stalls.fabric, survey.evidence
+    trips: dict[Component, dict[Pair, int]] = {part: {} for pair in bad for part in fabric.path(*pair)}
+    for pair in (*bad, *in_one_direction(survey.without_stalls.pairs)):
+        for part in fabric.path(*pair):
+            if part in trips:
+                trips[part][pair] = evidence[pair].round_trips
+    cleared = set()
+    for part, made in trips.items():
+        hit = [pair for pair in made if pair in bad]
+        share = sum(made[pair] for pair in hit) / max(sum(made.values()), 1)
+        stalls = sum(evidence[pair].late_trips for pair in hit)
+        chance = math.comb(len(made), len(hit)) * share**stalls
+        if (len(hit) < len(made) and chance < CHANCE) or _behind(hit, made, survey):
+            cleared.add(part)
+    return frozenset(cleared)
+
+
+def _behind(hit: Sequence[Pair], made: Collection[Pair], survey: Survey) -> bool:
+    """Whether cables that nobody knows may have lost the packets of these pairs, rather than a part that all of `made`
+    cross."""
+    fabric = survey.without_stalls.fabric
+    if cables_known(hit, fabric) or any(not crosses_leaves(fabric, pair) for pair in hit):
+        return False
+    again = (pair for pair in made if survey.evidence[pair].retests(LATENCY))
+    return len(hit) == 1 or any(not crosses_leaves(fabric, pair) for pair in again)
+
+
+def excused_pairs(lossy: Sequence[PartSuspect], survey: Survey, fabric: Paths) -> set[Pair]:
+    """Pairs that are slow and late since they cross a lossy part.
+
+    Of parts that cannot be distinguished, only the pairs that lost packets: what else is slow on their way may be slow
+    for another reason.
+    """
+    excused = {pair for suspect in lossy for pair in suspect.pairs}
+    certain = [suspect for suspect in lossy if not suspect.ambiguous_with]
+    if certain:
+        excused |= {pair for pair in survey.evidence if any(crosses(suspect, pair, fabric) for suspect in certain)}
+    return excused
+
+
+def crosses(suspect: PartSuspect, pair: Pair, fabric: Paths) -> bool:
+    """Whether the pair is, or crosses, what is suspected."""
+    names = {(subject.kind, subject.name) for subject in (suspect.subject, *suspect.ambiguous_with)}
+    if suspect.subject.kind is SubjectKind.PAIR:
+        return pair in suspect.pairs
+    return any((SubjectKind(part.kind), part.name) in names for part in fabric.path(*pair))

@@ -65,7 +65,6 @@ def _groups(nodes: Sequence[str], references: References) -> list[list[str]]:
 
 def averaged(
     located: Located | None,
-    metric: str,
     known: Sequence[Blamed],
     evidence: Mapping[Pair, MeasuredPair],
     fabric: Wiring,
@@ -76,7 +75,7 @@ def averaged(
 
     `excused`: pairs that are slow for another reason, which is known.
     """
-    faults = [fault for fault in (located.faults if located else ()) if fault.metric == metric and not fault.dead]
+    faults = [fault for fault in (located.faults if located else ()) if fault.metric == BANDWIDTH and not fault.dead]
     blamed = {part for group in known for part in group.components}
     added = [
         Blamed(frozenset([part]), pairs)

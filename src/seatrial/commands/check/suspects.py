@@ -2,22 +2,31 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from statistics import fmean
+from functools import partial
 
 import msgspec
 
 from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, limit_floor
 from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_latency
 from seatrial.commands.check.second_look import SecondLook
-from seatrial.commands.check.survey import Survey
+from seatrial.commands.check.survey import Survey, crosses, excused_pairs, lossy_suspects
 from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apart
-from seatrial.judgement.processor_waits import TIMES_PEERS, explained
-from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair, deciding, deciding_series
-from seatrial.locate.explanation import Blamed, Crossings, PartSuspect, blame, nodes_of, pair_suspects, suspects_of
+from seatrial.judgement.processor_waits import explained
+from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair, deciding, deciding_series, in_one_direction
+from seatrial.locate.explanation import (
+    Blamed,
+    Crossings,
+    PartSuspect,
+    blame,
+    both_ways,
+    nodes_of,
+    pair_suspects,
+    suspects_of,
+)
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import EFFECT, SCATTERS, UNIFORM_SHARE, WAVERING_SHARE
 from seatrial.locate.uplinks import by_cables
-from seatrial.model.fabric import Component, Wiring
+from seatrial.model.fabric import Wiring
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Located
@@ -25,94 +34,6 @@ from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.statistics.estimates import median
-
-CHANCE = 0.001
-"""A part is cleared of loss if its stalls fall on as few of its pairs as they did with at most this probability."""
-
-
-def lossy_suspects(survey: Survey) -> list[PartSuspect]:
-    """Parts whose round trips stalled; where they were measured again, only if they stalled again.
-
-    Round trips that were late while their ranks waited for a processor count where they are far more than such waits
-    delayed other pairs.
-    """
-    evidence = survey.evidence
-    bad = {pair: float(evidence[pair].late_trips) for pair in sorted(survey.stalled)}
-    if not bad:
-        return []
-    cleared = _cleared(bad, survey)
-    suspects = suspects_of(blame(bad, survey.without_stalls, acquit=False, cleared=cleared))
-    confirmed = []
-    for suspect in suspects:
-        by_phase = [evidence[pair].latency for pair in suspect.pairs]
-        again = [series[Phase.RETEST] for series in by_phase if Phase.RETEST in series]
-        decide = again or [series for phases in by_phase for series in phases.values()]
-        excused = any(series.excused_stalls for series in decide)
-        if any(series.stalls for series in decide) or (excused and _beyond_waits(suspect, evidence)):
-            confirmed.append(suspect)
-    return confirmed
-
-
-def _beyond_waits(suspect: PartSuspect, evidence: Mapping[Pair, MeasuredPair]) -> bool:
-    """Whether more late round trips fell on these pairs than waits can have made late.
-
-    Ranks that wait at most `TIMES_PEERS` times as long as others make at most as many times as many round trips late.
-    That of all k at least j fall on a share of at most f has a probability of at most C(k, j) f^j.
-    """
-    both = [(pair, known) for pair, known in evidence.items() if pair[0] < pair[1]]
-    own = [known for pair, known in both if {pair, pair[::-1]} & set(suspect.pairs)]
-    others = [known for pair, known in both if not {pair, pair[::-1]} & set(suspect.pairs)]
-    trips, other_trips = (sum(known.round_trips for known in group) for group in (own, others))
-    late, other_late = (sum(known.late_trips for known in group) for group in (own, others))
-    waits, other_waits = ([wait for known in group for wait in known.waits] for group in (own, others))
-    if not waits or not other_waits or fmean(waits) > TIMES_PEERS * fmean(other_waits):
-        return False
-    share = TIMES_PEERS * trips / (other_trips + TIMES_PEERS * trips)
-    return math.log(math.comb(late + other_late, late)) + late * math.log(share) < math.log(CHANCE)
-
-
-def _cleared(bad: Mapping[Pair, float], survey: Survey) -> frozenset[Component]:
-    """Parts that would have lost packets on more of their pairs, if it was they that lost them.
-
-    A lossy part loses those of all its pairs alike. That all k stalls fall on j of its m pairs, which made the share f
-    of its round trips, has a probability of at most C(m, j) f^k.
-    """
-    fabric, evidence = survey.without_stalls.fabric, survey.evidence
-    trips: dict[Component, dict[Pair, int]] = {part: {} for pair in bad for part in fabric.path(*pair)}
-    for pair in (*bad, *survey.without_stalls.pairs):
-        for part in fabric.path(*pair):
-            if part in trips:
-                trips[part][pair] = evidence[pair].round_trips
-    cleared = set()
-    for part, made in trips.items():
-        hit = [pair for pair in made if pair in bad]
-        share = sum(made[pair] for pair in hit) / max(sum(made.values()), 1)
-        stalls = sum(evidence[pair].late_trips for pair in hit)
-        if len(hit) < len(made) and math.comb(len(made), len(hit)) * share**stalls < CHANCE:
-            cleared.add(part)
-    return frozenset(cleared)
-
-
-def excused_pairs(lossy: Sequence[PartSuspect], survey: Survey, fabric: Wiring) -> set[Pair]:
-    """Pairs that are slow and late since they cross a lossy part.
-
-    Of parts that cannot be distinguished, only the pairs that lost packets: what else is slow on their way may be slow
-    for another reason.
-    """
-    excused = {pair for suspect in lossy for pair in suspect.pairs}
-    certain = [suspect for suspect in lossy if not suspect.ambiguous_with]
-    if certain:
-        excused |= {pair for pair in survey.evidence if any(crosses(suspect, pair, fabric) for suspect in certain)}
-    return excused
-
-
-def crosses(suspect: PartSuspect, pair: Pair, fabric: Wiring) -> bool:
-    """Whether the pair is, or crosses, what is suspected."""
-    names = {(subject.kind, subject.name) for subject in (suspect.subject, *suspect.ambiguous_with)}
-    if suspect.subject.kind is SubjectKind.PAIR:
-        return pair in suspect.pairs
-    return any((SubjectKind(part.kind), part.name) in names for part in fabric.path(*pair))
-
 
 FAR_LATER = 2.0
 """Times the latency of its peers."""
@@ -149,12 +70,10 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     """What averages over all pairs of each node show; None where too few pairs were measured."""
     stale: Mapping[str, frozenset[Pair]] = {}
     """Pairs, by metric, that were good before a part on their way turned out bad at the end of the run."""
-    later: float = 1.0
-    """How many times as long as before round trips took everywhere in the last look."""
     excused: frozenset[Pair] = frozenset()
     """Pairs that are slow because packets are lost on their way."""
     restless: bool = False
-    """Most nodes were unstable, or by a program any: no part is reported, since the measurement may be disturbed."""
+    """Most nodes were unstable: no part is reported, since the measurement may be disturbed."""
     late_everywhere: bool = False
     """Good pairs were late too when they were measured beside the late ones: no part is reported for latency."""
 
@@ -198,29 +117,30 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
     def quiet(self) -> list[Pair]:
-        """Pairs that lost no packet, where nodes that did cannot be distinguished; they may be slow."""
-        return sorted(self.without_stalls.pairs) if any(one.ambiguous_with for one in self.lossy) else []
+        """Pairs that lost no packet while others did; they may be slow."""
+        return sorted(self.without_stalls.pairs) if self.lossy else []
 
 
 def suspect_all(survey: Survey, references: References, *, unknown_waits: bool = False) -> Suspicion:
     """Locate what the bad pairs of a survey have in common, and let the retest decide.
 
     Pairs across a lossy part are slow and late for that reason and are blamed on nothing else. `unknown_waits`:
-    nobody knows how long ranks waited for a processor: that some runs are bad convicts no part.
+    nobody knows how long ranks waited for a processor: what varies is not decided.
     """
     evidence, rates, speeds = survey.evidence, survey.verdicts(BANDWIDTH), survey.verdicts(LATENCY)
     lossy = lossy_suspects(survey)
-    excused = excused_pairs(lossy, survey, references.fabric)
+    excused = excused_pairs(lossy, survey, survey.without_stalls.fabric)
     uniform = _uniformly_slow(rates, evidence, references)
     retested = survey.retested[BANDWIDTH] - excused
     groups = _slow_groups(survey, references, excused, blame_pairs=not uniform)
-    proved = prove_bandwidth(groups, rates.judged, evidence, retested, references)
+    prove = partial(prove_bandwidth, unknown_waits=unknown_waits)
+    proved = prove(groups, rates.judged, evidence, retested, references)
     if proved.turned and not uniform:  # a pair that cleared a part by chance may have hidden it
         groups = _slow_groups(survey, references, excused, turned=proved.turned)
-        proved = prove_bandwidth(groups, rates.judged, evidence, retested, references)
+        proved = prove(groups, rates.judged, evidence, retested, references)
     unstable = suspects_of(proved.unstable)
-    restless = _most_nodes(unstable, survey.nodes) or (unknown_waits and bool(unstable))
-    late = _late(survey, references, excused)
+    restless = _most_nodes(unstable, survey.nodes)
+    late = _late(survey, references, excused, unknown_waits)
     return Suspicion(
         bandwidth={**rates.judged, **proved.changed},
         latency={**speeds.judged, **late.changed},
@@ -241,7 +161,6 @@ def suspect_all(survey: Survey, references: References, *, unknown_waits: bool =
         second_look=proved.look,
         located=survey.located,
         stale={metric: survey.stale(metric) for metric in (BANDWIDTH, LATENCY)},
-        later=survey.later,
         excused=frozenset(excused),
         restless=restless,
         late_everywhere=late.everywhere,
@@ -272,9 +191,10 @@ def _slow_groups(
     """Suspects of bandwidth. `turned`: pairs that were good in the survey only; they convict parts, not themselves."""
     rates, evidence = survey.verdicts(BANDWIDTH), survey.evidence
     good = survey.good(BANDWIDTH).changed((), turned) if turned else survey.good(BANDWIDTH)
-    groups = _blamed(rates.slow | turned, excused, good) if blame_pairs else []
+    bad = dict.fromkeys(sorted((rates.slow | turned) - excused), 1.0)
+    groups = blame(bad, good) if blame_pairs else []
     groups = [group for group in groups if group.components or not group.pairs <= turned]
-    groups = averaged(survey.located, BANDWIDTH, groups, evidence, references.fabric, excused)
+    groups = averaged(survey.located, groups, evidence, references.fabric, excused)
     groups = set_apart(groups, survey.survey_runs, references, excused)
     return once_bad(groups, survey.survey_runs, references, excused)
 
@@ -288,13 +208,14 @@ class _Late(msgspec.Struct, frozen=True, kw_only=True):
     changed: Mapping[Pair, JudgedPair]
 
 
-def _late(survey: Survey, references: References, excused: set[Pair]) -> _Late:
+def _late(survey: Survey, references: References, excused: set[Pair], unknown_waits: bool) -> _Late:
     evidence, speeds = survey.evidence, survey.verdicts(LATENCY)
-    groups = _blamed(speeds.slow, excused, survey.good(LATENCY))
-    groups = averaged(survey.located, LATENCY, groups, evidence, references.fabric, excused)
+    trips = survey.good(LATENCY)
+    groups = both_ways(blame(dict.fromkeys(in_one_direction(sorted(speeds.slow - excused)), 1.0), trips))
     parts = [one for one in groups if one.components]
     parts += _alone_late([one for one in groups if not one.components], evidence, references)
-    proofs = prove_latency(parts, speeds.judged, evidence, survey.retested[LATENCY] - excused, references)
+    retested = survey.retested[LATENCY] - excused
+    proofs = prove_latency(parts, speeds.judged, evidence, retested, references, unknown_waits=unknown_waits)
     changed = dict(proofs.changed)
     late = suspects_of(proofs.slow)
     wavering = suspects_of((*proofs.slow, *proofs.unstable, *proofs.open))
@@ -335,9 +256,26 @@ def _acquitted(good: Crossings, changed: Mapping[Pair, JudgedPair]) -> Crossings
     return good.changed(clear, changed.keys() - set(clear))
 
 
-def _blamed(slow: set[Pair], excused: set[Pair], good: Crossings) -> list[Blamed]:
-    bad = dict.fromkeys(sorted(slow - excused), 1.0)
-    return blame(bad, good) if bad else []
+def left_out(suspicion: Suspicion, fabric: Wiring) -> set[str]:
+    """Nodes whose links are known to be at fault, and all nodes of leaves of whose uplinks one is."""
+    nodes: set[str] = set()
+    leaves: set[str] = set()
+    for suspect in (*suspicion.slow, *suspicion.unstable, *suspicion.busy, *suspicion.lossy):
+        for subject in (suspect.subject, *suspect.ambiguous_with):
+            if subject.kind is SubjectKind.NODE:
+                nodes.add(subject.name)
+            elif subject.kind is SubjectKind.UPLINK:
+                leaves.add(subject.name)
+            elif subject.kind is SubjectKind.LINK:
+                leaves |= {leaf for pair in suspect.pairs for leaf in _leaves_at(subject.name, pair, fabric)}
+    return nodes | {node for node, leaf in fabric.leaf_of.items() if leaf in leaves}
+
+
+def _leaves_at(cable: str, pair: Pair, fabric: Wiring) -> list[str]:
+    """Leaves of the pair to whose switch the cable is plugged."""
+    cables = [part.name for part in fabric.path(*pair) if part.kind == SubjectKind.LINK]
+    ends = ((pair[0], cables[:1]), (pair[1], cables[-1:]))
+    return [fabric.leaf_of[node] for node, nearest in ends if cable in nearest and node in fabric.leaf_of]
 
 
 def is_part(suspect: PartSuspect) -> bool:
@@ -352,7 +290,7 @@ def _wavering(survey: Survey, late: Sequence[PartSuspect], references: Reference
     runs: list[bool] = []
     for pair in survey.retested[LATENCY]:
         again, line = survey.evidence[pair].latency[Phase.RETEST], references.speed.get(references.crosses(pair))
-        if line is not None and not any(crosses(suspect, pair, references.fabric) for suspect in late):
+        if line is not None and not any(crosses(suspect, pair, survey.good(LATENCY).fabric) for suspect in late):
             runs += [line.over_peers(1 / max(run, SHORTEST_S)) < -line.effect for run in again.runs]
     return sum(runs) > WAVERING_SHARE * len(runs)
 
@@ -380,7 +318,8 @@ def _is_starved(known: MeasuredPair, limit: Limit) -> bool:
 def _uniformly_slow(
     verdicts: MetricVerdicts, evidence: Mapping[Pair, MeasuredPair], references: References
 ) -> tuple[Pair, ...]:
-    """All measured pairs, where nearly all are below the limit's floor and none below its peers.
+    """All measured pairs, where nearly all are below the limit's floor, when measured again alone, too, and none below
+    its peers.
 
     None where ranks of most of them waited for a processor for as much of the time: it need not be the fabric.
     """
@@ -390,11 +329,12 @@ def _uniformly_slow(
         for pair in verdicts.slow
         if median(deciding(evidence[pair].bandwidth) or (0.0,)) < limit_floor(limits.get(pair))
     }
-    if not slow or len(slow) < UNIFORM_SHARE * verdicts.measured:
+    measured = [pair for pair, one in judged.items() if one.estimate is not None] if slow else []
+    again = [pair for pair in measured if evidence[pair].retests(BANDWIDTH)]
+    if not again or any(len(slow.intersection(of)) < UNIFORM_SHARE * len(of) for of in (again, measured)):
         return ()
     if 2 * sum(_is_starved(evidence[pair], limits[pair]) for pair in slow if pair in limits) > len(slow):
         return ()
-    measured = [pair for pair, one in judged.items() if one.estimate is not None]
     nodes = {name for pair in measured for name in pair}
     alike = all(judged[pair].below_limit_only for pair in slow)
     return tuple(measured) if len(nodes) > 2 and alike else ()

@@ -8,7 +8,7 @@ from seatrial.commands.check.heatmap import share
 from seatrial.commands.check.unmeasured_pairs import BAD
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
-from seatrial.model.judgement import Judgement, LeafLoad, Loaded, NodeVerdict, PairVerdict
+from seatrial.model.judgement import Judgement, Loaded, NodeVerdict, PairVerdict
 from seatrial.model.limit import Limit
 from seatrial.model.run import NodeState
 from seatrial.model.subject import Direction
@@ -210,7 +210,9 @@ def lost_table(lost: Sequence[NodeState]) -> Table:
 
 def leaves_table(loaded: Loaded | None) -> Table:
     """One row a leaf and way, the least share of what the peers carry first."""
-    leaves = sorted(loaded.leaves, key=_least_of_peers) if loaded else []
+
+    by_peers = [(1.0 if load.of_peers is None else load.of_peers, load) for load in loaded.leaves] if loaded else []
+    leaves = [load for _, load in sorted(by_peers, key=lambda pair: (pair[0], pair[1].leaf, pair[1].direction.value))]
     shown = leaves[:MOST_ROWS]
     return Table(
         columns=columns("leaf", "way", "#nodes", "#together", "#one at a time", "#share", "#of peers"),
@@ -229,10 +231,6 @@ def leaves_table(loaded: Loaded | None) -> Table:
         left_out="" if len(shown) == len(leaves) else f"The first {len(shown)} of {len(leaves)} are shown.",
         aside="Each row is one leaf while all its nodes that took part send to other leaves, or receive from them.",
     )
-
-
-def _least_of_peers(one: LeafLoad) -> tuple[float, str, str]:
-    return one.of_peers if one.of_peers is not None else 1.0, one.leaf, one.direction.value
 
 
 def loaded_rows(loaded: Loaded | None) -> list[tuple[str, str]]:

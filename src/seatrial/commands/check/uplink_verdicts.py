@@ -7,9 +7,9 @@ import msgspec
 
 from seatrial.commands.check.findings import pair_names
 from seatrial.commands.check.leaf_comparison import LeafRatio
-from seatrial.commands.check.leaf_loads import Key, apart, carried, is_light, loads, node_rates, rounds_of
+from seatrial.commands.check.leaf_loads import Key, apart, is_light, loads, node_rates, rounds_of
 from seatrial.commands.check.loaded_scene import LoadState, Looks, scene_of
-from seatrial.judgement.wording import WAYS, link_remedy, sentence, who
+from seatrial.judgement.wording import WAYS, part_remedy, sentence, who
 from seatrial.locate.evidence import MeasuredPair, Pair
 from seatrial.locate.explanation import PartSuspect
 from seatrial.locate.thresholds import EFFECT, RETEST_RUNS
@@ -21,6 +21,7 @@ from seatrial.model.subject import Direction, SubjectKind, link, uplink
 from seatrial.model.units import BANDWIDTH, bandwidth, share
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict
 from seatrial.model.words import count, natural_sorted, some
+from seatrial.statistics.concurrent_flows import carried
 from seatrial.statistics.estimates import median, median_estimate
 
 NO_TIME = "time did not permit a retest; give more with --budget"
@@ -150,18 +151,19 @@ class LoadedVerdict(msgspec.Struct, frozen=True, kw_only=True):
 def judge_loaded(
     recorded: RecordedRun,
     evidence: Mapping[Pair, MeasuredPair],
-    *,
-    effect: float = EFFECT,
+    faulty: Set[str] = frozenset(),
 ) -> LoadedVerdict:
-    """Uplinks that carry less than their peers' by more than `effect`; numbers of every leaf and of the whole fabric.
+    """Uplinks that carry less than their peers' by more than the effect; numbers of every leaf and of the whole fabric.
 
-    An over-subscribed fabric is not a finding where all leaves are alike: that is its design.
+    An over-subscribed fabric is not a finding where all leaves are alike: that is its design. `faulty`: nodes at fault;
+    if one turned out so after it took part, nothing is decided on the uplink of its leaf.
     """
-    leaf_of = recorded.fabric.leaf_of
+    leaf_of, effect = recorded.fabric.leaf_of, recorded.info.effect or EFFECT
     scene = scene_of(recorded.measurements, node_rates(evidence), leaf_of, effect)
     if not scene.rounds:
         return LoadedVerdict(loaded=None)
-    looks = scene.looks(effect)
+    disturbed = {key for key, many in scene.found.items() if not faulty.isdisjoint(many[-1].nodes)}
+    looks = [leaf for leaf in scene.looks(effect) if not (leaf.slow and leaf.latest.key in disturbed)]
     left = open_uplinks(looks, scene, recorded.measurements, leaf_of)
     slow = [leaf.latest for leaf in looks if leaf.slow]
     return LoadedVerdict(
@@ -254,7 +256,7 @@ def _with_cables(found: Finding, worst: LeafRatio, scene: LoadState, wiring: Wir
         subject=suspect.subject,
         ambiguous_with=(),
         direction=way,
-        remedy=link_remedy(suspect, None),
+        remedy=part_remedy(suspect.subject),
         statement=f"The cable {slow[0].cable} carries {share(slow[0].of_peers)} of what cables of other leaves do "
         f"under load. {found.statement}",
     )
@@ -287,7 +289,7 @@ def _finding(leaf: str, ways: Sequence[LeafRatio], scene: LoadState) -> Finding:
             f"leaves carry ({bandwidth(worst.expected_bytes_per_s)}; {share(ratio.low)} to {share(ratio.high)} with "
             f"{share(ratio.confidence)} confidence). Single pairs do not load it enough to show this."
         ),
-        remedy=link_remedy(suspect, None),
+        remedy=part_remedy(suspect.subject),
         metric=BANDWIDTH,
         measured=measured,
         peers=worst.expected_bytes_per_s,

@@ -60,7 +60,7 @@ def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
     """The whole report."""
     first = headline(run, judgement)
     shares, figures = _best_shares(judgement.pairs), main_figures(judgement.trials)
-    undecided = {name: Verdict.INCONCLUSIVE for name in returning(run) if may_return(name, judgement) is None}
+    answers = {name: may_return(name, judgement) for name in returning(run)}
     cluster, job = f"cluster {run.cluster}" * bool(run.cluster), f"job {run.job}" * bool(run.job)
     return Report(
         word=first.word,
@@ -82,7 +82,8 @@ def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
         cases=tuple(
             Case(
                 name=subject.node(node.node).text,
-                verdict=undecided.get(node.node, node.verdict),
+                verdict=Verdict.INCONCLUSIVE if answers.get(node.node, True) is None else node.verdict,
+                holds=bool(answers.get(node.node)),
                 reason=node.reason,
                 of_limit=shares.get(node.node),
                 figures=figures.get(node.node, {}),
@@ -129,7 +130,9 @@ def _details(run: RunInfo, judgement: Judgement, width: int) -> Iterator[Block]:
     odd = pairs_worst_first(judgement, odd=True)
     shown = unexplained(judgement, odd) if drawn and not heat.by_leaf else odd
     if shown:
-        yield _pairs_table(_cut_title("Pairs that did not pass", "and that no finding explains", shown, odd), shown)
+        title = f"Pairs that did not pass{' and that no finding explains' if len(shown) < len(odd) else ''}"
+        title += f": the worst {MOST_PAIRS} of {len(shown)}" if len(shown) > MOST_PAIRS else ""
+        yield record_table(PAIRS, shown[:MOST_PAIRS], title=title)
     yield from _nodes(judgement)
 
 
@@ -141,11 +144,6 @@ def _heat_map_title(heat: HeatMap, judgement: Judgement) -> str:
     return f"Bandwidth in % of the {of}, {what}; rows send, columns receive"
 
 
-def _cut_title(what: str, restriction: str, shown: list[PairVerdict], all_odd: list[PairVerdict]) -> str:
-    title = what if len(shown) == len(all_odd) else f"{what} {restriction}"
-    return title if len(shown) <= MOST_PAIRS else f"{title}: the worst {MOST_PAIRS} of {len(shown)}"
-
-
 PAIRS: Cells[PairVerdict] = {
     "pair": lambda pair: f"{pair.source}>{pair.target}",
     "verdict": lambda pair: pair.verdict.value,
@@ -155,10 +153,6 @@ PAIRS: Cells[PairVerdict] = {
     "#latency": lambda pair: units.duration(pair.latency_s.value) if pair.latency_s else "none",
     "~reason": lambda pair: pair.reason,
 }
-
-
-def _pairs_table(title: str, pairs: Sequence[PairVerdict]) -> Table:
-    return record_table(PAIRS, pairs[:MOST_PAIRS], title=title)
 
 
 def _nodes(judgement: Judgement) -> Iterator[Table]:

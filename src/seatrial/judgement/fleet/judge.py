@@ -79,7 +79,7 @@ def expected_subjects(
 
 
 class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
-    """The result with its verdict. `unmeasured`: nodes without a value; `planned_runs`: of each node."""
+    """The result. `unmeasured`: nodes without a value; `planned_runs`: of each node; `failed`: nodes of failed runs."""
 
     result: FleetResult | None
     effect: float
@@ -94,6 +94,7 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     """The nodes, where every value of all of them is 0."""
     suspects: tuple[PeerSuspect, ...] = ()
     """Facts that the nodes that are not healthy have, and healthy ones do not."""
+    failed: tuple[str, ...] = ()
     without_facts: tuple[str, ...] = ()
     """Measured nodes of which no facts are known, where those of others are."""
     verdict: Verdict
@@ -175,10 +176,9 @@ def judge_nodes(
             "Leave the value of a run that failed empty.",
         )
     all_zero = () if any(any(runs) for runs in measured.values()) else tuple(measured)
-    judged = {} if all_zero else measured
     result = None
-    if judged:
-        result = judge_fleet(judged, higher_is_better=higher_is_better, effect=effect, comparisons=comparisons)
+    if measured and not all_zero:
+        result = judge_fleet(measured, higher_is_better=higher_is_better, effect=effect, comparisons=comparisons)
     return FleetJudgement(
         result=result,
         effect=effect,
@@ -246,8 +246,7 @@ def _verdict(result: FleetResult | None, effect: float, unmeasured: Sequence[str
     named = worst([node_verdict(node) for node in result.nodes])
     if named in AT_FAULT:
         return named
-    if named is Verdict.INCONCLUSIVE or result.populations or not result.enough:
-        return Verdict.INCONCLUSIVE
-    if result.detectable > HIDDEN_EFFECTS * effect:
+    hidden = result.detectable > HIDDEN_EFFECTS * effect
+    if named is Verdict.INCONCLUSIVE or result.populations or not result.enough or hidden:
         return Verdict.INCONCLUSIVE
     return Verdict.NOT_RUN if unmeasured else Verdict.PASS

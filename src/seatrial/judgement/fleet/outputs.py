@@ -71,7 +71,8 @@ def table_of_nodes(benchmark: Benchmark, outputs: Iterable[NodeOutput], column: 
                 subjects = of_gpus.setdefault(condition, {})
                 subjects.setdefault((node, gpu), []).append((number, statistics.median(values)))
     if of_gpus:
-        return _table_of_gpus(benchmark, of_gpus, column, tuple(left_out))
+        failed = tuple(node for node, values in runs.items() for _, value in values if math.isnan(value))
+        return _table_of_gpus(benchmark, of_gpus, column, tuple(left_out), failed)
     fleet = {node: [value for _, value in sorted(of_node, key=lambda run: run[0])] for node, of_node in runs.items()}
     return one_stratum(fleet, sense=benchmark.main.sense, left_out=tuple(left_out))
 
@@ -81,6 +82,7 @@ def _table_of_gpus(
     of_gpus: Mapping[Condition, Mapping[tuple[str, int], list[tuple[int, float]]]],
     column: str,
     left_out: tuple[str, ...],
+    failed: tuple[str, ...],
 ) -> FleetTable:
     """A stratum for each condition, with each GPU as a part of its node."""
     strata = []
@@ -94,7 +96,7 @@ def _table_of_gpus(
         strata.append(Stratum(conditions=condition, unit=metric.unit, sense=metric.sense, with_gaps=aligned(runs)))
     if not strata:
         raise UsageError(f"No value of a GPU belongs to {column!r}.", "Leave --column out.")
-    return FleetTable(strata=tuple(strata), parts=parts, left_out=left_out)
+    return FleetTable(strata=tuple(strata), parts=parts, left_out=left_out, failed=failed)
 
 
 def _node_and_run(name: str, benchmark: str) -> tuple[str, int]:

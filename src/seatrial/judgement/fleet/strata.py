@@ -77,6 +77,7 @@ class StrataJudgement(msgspec.Struct, frozen=True, kw_only=True):
     effect: float
     detectable: float | None
     """The largest of the conditions: loss under one condition that is found in 95 % of cases."""
+    failed: tuple[str, ...] = ()
     suspects: tuple[PeerSuspect, ...] = ()
     without_facts: tuple[str, ...] = ()
     verdict: Verdict
@@ -321,9 +322,8 @@ def _slow_nodes(
                 where=(*(before.where if before else ()), *((stratum.text,) if stratum.text else ())),
                 runs=len(runs.values),
             )  # fmt: skip
-    every = len(merged)
     return {
-        node: msgspec.structs.replace(each, where=() if len(each.where) == every else each.where)
+        node: msgspec.structs.replace(each, where=() if len(each.where) == len(merged) else each.where)
         for node, each in slow.items()
     }
 
@@ -376,9 +376,8 @@ def _verdict(
         return Verdict.INCONCLUSIVE if zero else Verdict.NOT_RUN
     if any(stratum.judged.sense_needed or stratum.judged.all_zero for stratum in strata):
         return Verdict.INCONCLUSIVE
-    if any(result is not None and (result.populations or not result.enough) for result in results):
-        return Verdict.INCONCLUSIVE
-    if detectable is None or detectable > HIDDEN_EFFECTS * effect:
+    unclear = any(result is not None and (result.populations or not result.enough) for result in results)
+    if unclear or detectable is None or detectable > HIDDEN_EFFECTS * effect:
         return Verdict.INCONCLUSIVE
     missing = any(stratum.absent or stratum.judged.unmeasured or not stratum.judged.result for stratum in strata)
     return Verdict.NOT_RUN if missing else Verdict.PASS

@@ -187,7 +187,7 @@ def _usable(measurement: GroupMeasurement) -> bool:
 
 def _rate(measurement: GroupMeasurement) -> float:
     shape = measurement.shape
-    moved = len(measurement.nodes) * shape.window * shape.message_bytes * len(measurement.times_s)
+    moved = len(measurement.nodes) * shape.window_bytes * len(measurement.times_s)
     return moved / sum(measurement.times_s)
 
 

@@ -67,6 +67,8 @@ class SimulatedConditions(msgspec.Struct, frozen=True, kw_only=True):
     """Whose ranks other programs keep from their processors for seconds at a time (`Spells`)."""
     waits_known: bool = True
     """Whether measurements say how long ranks waited, as the probe reads it from the kernel."""
+    idle_waits: float = 0.0
+    """Share of the runs in which ranks wait and lose nothing: the data of others are on their way meanwhile."""
     one_kernel: bool = False
     """Whether all nodes share a kernel, as virtual ones do: a check then measures one pair at a time."""
 
@@ -158,9 +160,10 @@ SPELL_SHARES = 0.3, 0.8
 class Spells:
     """Spells in which the ranks of one node or of all get only a share of the time of a processor."""
 
-    def __init__(self, starved: Starved, nodes: Sequence[str], seed: int) -> None:
-        """`seed` of the node and of the spells, whose lengths are exponential."""
+    def __init__(self, starved: Starved, nodes: Sequence[str], seed: int, idle: float = 0.0) -> None:
+        """`seed` of the node and of the spells, whose lengths are exponential. `idle`: see `SimulatedConditions`."""
         self._draw = random.Random(seed)
+        self._idle = idle
         chosen = {Starved.NOBODY: [], Starved.ONE: [self._draw.choice(nodes)], Starved.ALL: nodes}[starved]
         self.nodes = frozenset(chosen)
         """Nodes whose ranks wait in a spell."""
@@ -171,6 +174,10 @@ class Spells:
     def kept(self, node: str) -> float:
         """Share of the time for which the rank of this node has a processor now."""
         return self._kept if node in self.nodes else 1.0
+
+    def pace(self, kept: float) -> float:
+        """Share of its usual pace at which a run goes whose ranks keep this share of the time."""
+        return 1.0 if self._idle and self._draw.random() < self._idle else kept
 
     def advance(self, seconds: float) -> None:
         """Let that much simulated time pass."""
@@ -228,8 +235,8 @@ class Surroundings:
         self, conditions: SimulatedConditions, routes: Routes, seed: int, nodes: Sequence[str] = ("",)
     ) -> None:
         """Every disturbance has a stream of its own, made from the trial's `seed`. `nodes`: whose ranks may wait."""
-        self.spells = Spells(conditions.starved, nodes, stream_seed(seed, Stream.SPELLS))
-        self.waits_known = conditions.waits_known and conditions.starved is not Starved.NOBODY
+        self.spells = Spells(conditions.starved, nodes, stream_seed(seed, Stream.SPELLS), conditions.idle_waits)
+        self.waits_known = conditions.waits_known
         """Whether measurements say how long ranks waited."""
         self.losses = np.random.default_rng(stream_seed(seed, Stream.LOSSES))
         """Decides which packets are lost."""

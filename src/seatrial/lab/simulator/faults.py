@@ -1,4 +1,4 @@
-"""Faults of a simulated fabric: which part carries less than it should."""
+"""Faults of a simulated fabric: which part carries less than it should, loses packets, or takes longer."""
 
 import math
 import random
@@ -11,13 +11,15 @@ from seatrial.model.errors import UsageError
 
 
 class FaultCourse(msgspec.Struct, frozen=True, kw_only=True):
-    """When a fault acts, in simulated seconds since the run began, and which share of the packets it loses."""
+    """When a fault acts, in simulated seconds since the run began, and what it does to small messages."""
 
     since_s: float = 0.0
     period_s: float = 0.0
     """The fault acts for the first half of each period; 0: all the time from `since_s` on."""
     lost: float = 0.0
     """Share of the packets on the part's way that do not arrive, 0 to 1."""
+    late_s: float = 0.0
+    """Seconds that a small message takes longer on each cable of the part, or on the way of the pair."""
 
     def acts(self, at_s: float) -> bool:
         """Whether the part is at fault at this time."""
@@ -25,7 +27,7 @@ class FaultCourse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FaultSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault to be planted somewhere. `share` of the design rate is left, 0 to 1; `way` None: random."""
+    """A fault to be planted somewhere. `share` of the design rate is left, 0 to 1 (all); `way` None: random."""
 
     kind: PartKind
     share: float
@@ -57,12 +59,12 @@ NAMED = {True: (PartKind.NODE, PartKind.LINK, PartKind.UPLINK, PartKind.SPINE), 
 """Kinds that a check can name with and without the fabric's cables and routes."""
 
 
-COURSE = {"since": "since_s", "period": "period_s", "lost": "lost"}
+COURSE = {"since": "since_s", "period": "period_s", "lost": "lost", "late": "late_s"}
 """Name of a setting in `--fault` -> the field of `FaultCourse`."""
 
 
 def parse_fault(text: str) -> FaultSpec:
-    """`link:0.5`, `node:0.8:in`, `pair:0.3`, `node:0.5,since=30`, `uplink:0.5,period=4`, `node:0.9,lost=0.01`.
+    """`link:0.5`, `node:0.8:in`, `pair:0.3`, `node:0.5,since=30`, `uplink:0.5,period=4`, `node:1,lost=0.01`.
 
     Raises UsageError that shows the text.
     """
@@ -71,15 +73,17 @@ def parse_fault(text: str) -> FaultSpec:
     number, _, way = rest.partition(":")
     share, *values = (_number(value) for value in (number, *(one.partition("=")[2] for one in settings)))
     names = [one.partition("=")[0] for one in settings]
-    if kind not in list(PartKind) or not 0 <= share < 1 or (way and way not in list(Way)):
+    whole = share == 1 and not {"lost", "late"}.isdisjoint(names)
+    if kind not in list(PartKind) or not (0 <= share < 1 or whole) or (way and way not in list(Way)):
         raise UsageError(
             f"--fault {text!r} is not a valid fault.",
-            f"Give KIND:SHARE, KIND one of {', '.join(PartKind)}, SHARE from 0 to less than 1: what is left.",
+            f"Give KIND:SHARE, KIND one of {', '.join(PartKind)}, SHARE from 0 to less than 1: what is left. "
+            "1 needs lost or late: node:1,late=1e-6.",
         )
     if not set(names) <= COURSE.keys() or min(values, default=0.0) < 0:
         raise UsageError(
             f"--fault {text!r} has a setting that is not valid.",
-            f"Give since=SECONDS, period=SECONDS or lost=SHARE: {plain},since=30.",
+            f"Give since=SECONDS, period=SECONDS, lost=SHARE or late=SECONDS: {plain},since=30.",
         )
     if way and kind in ("spine", "pair"):
         raise UsageError(f"--fault {text!r}: a {kind} has no direction.", f"Give {kind}:{number}.")

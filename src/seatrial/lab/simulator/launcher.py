@@ -95,7 +95,7 @@ class SimulatedSession:
         if self._network.advance(self._surroundings.elapsed_s):
             self._quiet.clear()
         kept = [tuple(map(self._surroundings.spells.kept, pair)) for pair in self._between_nodes(wanted.pairs)]
-        typical = self._typical_s(wanted) / np.array([min(both) for both in kept])
+        typical = self._typical_s(wanted) / np.array([self._surroundings.spells.pace(min(both)) for both in kept])
         spread = LATENCY_SPREAD if shape.kernel is Kernel.PINGPONG else WINDOW_SPREAD
         times = shape.warmup + shape.iterations
         slow = np.isnan(typical) | (typical * times > timeout_s)
@@ -136,8 +136,7 @@ class SimulatedSession:
         stalls: Reals = np.zeros((len(wanted.pairs), times))
         if wanted.shape.kernel is not Kernel.PINGPONG:
             return stalls
-        ways = (wanted.pairs, tuple((target, source) for source, target in wanted.pairs))
-        for lost in (self._network.lost(self._follow(pairs)[1]) for pairs in ways):
+        for lost in (self._network.lost(self._follow(way)[1]) for way in _both_ways(wanted.pairs)):
             if lost.any():
                 stalls += RETRANSMISSION_S * (self._surroundings.losses.random(stalls.shape) < lost[:, None])
         return stalls
@@ -165,9 +164,11 @@ class SimulatedSession:
             beside = Counter(self._node_of[source] for source, _ in wanted.pairs)
             waits_s = PORT_S * np.array([beside[self._node_of[source]] - 1 for source, _ in wanted.pairs])
             far: Reals = 2 * (NEAR_S + HOP_S * hops + waits_s) * run
+            for way in _both_ways(wanted.pairs):
+                far += self._network.late_s(*self._follow(way))
             return far + 2 * shape.message_bytes / (PAYLOAD_SHARE * self._rates(wanted.pairs))
         rates = self._rates(wanted.pairs) * self._surroundings.factors(self._between_nodes(wanted.pairs))
-        window: Reals = shape.message_bytes * shape.window / (PAYLOAD_SHARE * rates)
+        window: Reals = shape.window_bytes / (PAYLOAD_SHARE * rates)
         return window
 
     def _rates(self, ways: tuple[Pair, ...]) -> Reals:
@@ -189,6 +190,11 @@ class SimulatedSession:
             ends = [(self._adapter_of[source], self._adapter_of[target]) for source, target in between]
             self._paths[pairs] = ends, self._routes.paths(ends)
         return self._paths[pairs]
+
+
+def _both_ways(pairs: tuple[Pair, ...]) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
+    """The ways that the messages of a round trip take."""
+    return pairs, tuple((target, source) for source, target in pairs)
 
 
 class SimulatedLauncher:

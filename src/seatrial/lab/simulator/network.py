@@ -49,14 +49,19 @@ class Network:
         left = np.ones(len(self.nominal))
         self._arriving: Reals = np.ones(len(self.nominal))
         """Share of the packets that each hop lets through."""
+        self._late_s: Reals = np.zeros(len(self.nominal))
+        """Seconds that a small message takes longer on each hop."""
+        self._late_pairs: dict[Pair, float] = {}
         self._pairs: dict[Pair, float] = {}
         for fault in acting:
             share = max(fault.share, DEAD)
             if fault.part.pair is not None:
                 self._pairs[fault.part.pair] = share
+                self._late_pairs[fault.part.pair] = fault.course.late_s
             hops = np.array(fault.part.hops, dtype=np.intp)
             np.minimum.at(left, hops, share)
             np.minimum.at(self._arriving, hops, 1 - fault.course.lost)
+            np.maximum.at(self._late_s, hops, fault.course.late_s)
         self._capacity: Reals = self.nominal * left
         return True
 
@@ -65,6 +70,17 @@ class Network:
         if self._arriving.min(initial=1.0) == 1.0:
             return np.zeros(0)
         return np.array([1 - float(np.prod(self._arriving[list(path)])) for path in paths])
+
+    def late_s(self, pairs: Sequence[Pair], paths: Sequence[Route]) -> Reals:
+        """Seconds that a small message of each pair takes longer now, because of faults on its path."""
+        if not self._late_s.any() and not any(self._late_pairs.values()):
+            return np.zeros(len(pairs))
+        return np.array(
+            [
+                self._late_pairs.get(pair, 0.0) + float(self._late_s[list(path)].sum())
+                for pair, path in zip(pairs, paths, strict=True)
+            ]
+        )
 
     def expected(self, paths: Sequence[Route]) -> Reals:
         """Bytes per second of each path alone, without faults; NaN for one without hops."""

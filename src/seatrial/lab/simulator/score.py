@@ -1,7 +1,9 @@
 """Compares the findings of a check on a simulated fabric with the faults that were planted there."""
 
 import enum
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import itertools
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
@@ -9,7 +11,7 @@ from seatrial.fabric.parts import FabricPart, FabricParts, PartKind
 from seatrial.fabric.routed_fabric import RoutedFabric
 from seatrial.lab.simulator.faults import SimulatedFault
 from seatrial.lab.simulator.launcher import SimulatedLauncher
-from seatrial.model.subject import Direction, Subject, SubjectKind
+from seatrial.model.subject import Direction, Subject, SubjectKind, pair
 from seatrial.model.verdict import Finding
 from seatrial.pairs.rounds import Pair
 
@@ -24,7 +26,8 @@ LOSS_CLASSES = (
 
 
 class Match(enum.StrEnum):
-    """What became of a planted fault. UNSEEN: a faulty pair that was never measured; it counts nowhere else."""
+    """What became of a planted fault. UNSEEN: a faulty pair that was never measured, or a fault that had not begun when
+    the check ended; it counts nowhere else."""
 
     NAMED = "named"
     IN_SET = "in-set"
@@ -85,6 +88,7 @@ class Namer:
         """`parts` and `wiring` of the launcher's fabric; they are costly to make."""
         self.launcher = launcher
         self.parts = parts
+        self.routed = routed
         self._wiring = wiring
         self._leaf_name: Mapping[str, str] = {} if routed else launcher.nodes.leaf_name
 
@@ -93,15 +97,28 @@ class Namer:
         name = self._leaf_name.get(part.place) if part.kind is PartKind.UPLINK else None
         return Subject(kind=SubjectKind(part.kind.value), name=name or self._wiring.name_of(part))
 
+    def around(self, part: FabricPart) -> set[Subject]:
+        """The uplinks that a cable belongs to, the least that a check without routes can name; none of other parts."""
+        if self.routed or part.kind is not PartKind.LINK:
+            return set()
+        uplinks = (bundle for bundle in self.parts.bundles if bundle.kind is PartKind.UPLINK)
+        return {self.subject(uplink) for uplink in uplinks if not set(part.hops).isdisjoint(uplink.hops)}
+
 
 def score(
-    planted: Sequence[SimulatedFault], findings: Iterable[Finding], measured: Collection[Pair], namer: Namer
+    planted: Sequence[SimulatedFault],
+    findings: Sequence[Finding],
+    measured: Collection[Pair],
+    namer: Namer,
+    ended_s: float = math.inf,
 ) -> SimulatorScore:
     """A fault is found by its exact subject, or by a set that contains it; `measured`: ordered pairs of nodes.
+    `ended_s`: simulated seconds after which nothing was measured.
 
     A finding is false if neither it nor any member of its set is at fault or slow because of a planted fault.
     """
     subjects = [namer.subject(fault.part) for fault in planted]
+    around = [namer.around(fault.part) for fault in planted]
     slowed = _slowed(planted, namer)
     claims = tuple(
         JudgedFinding(
@@ -109,16 +126,18 @@ def score(
             subject=one.subject,
             direction=one.direction,
             ambiguous_with=one.ambiguous_with,
-            truth=_truth({one.subject, *one.ambiguous_with}, set(subjects), slowed),
+            truth=_truth(_claimed(one), {*subjects, *itertools.chain.from_iterable(around)}, slowed),
         )
         for one in findings
     )
-    named = {claim.subject for claim in claims}
+    named = {subject for one in findings for subject in (one.subject, *_turned(one))}
     in_sets = {subject for claim in claims for subject in claim.ambiguous_with}
     faults = []
-    for fault, subject in zip(planted, subjects, strict=True):
-        match = Match.NAMED if subject in named else Match.IN_SET if subject in in_sets else Match.MISSED
-        if fault.part.pair is not None and match is Match.MISSED and _pair_of(subject) not in measured:
+    for fault, subject, uplinks in zip(planted, subjects, around, strict=True):
+        in_set = subject in in_sets or not uplinks.isdisjoint(named | in_sets)
+        match = Match.NAMED if subject in named else Match.IN_SET if in_set else Match.MISSED
+        unmeasured = fault.part.pair is not None and _pair_of(subject) not in measured
+        if match is Match.MISSED and (unmeasured or fault.course.since_s >= ended_s):
             match = Match.UNSEEN
         faults.append(
             ScoredFault(
@@ -126,6 +145,18 @@ def score(
             )
         )
     return SimulatorScore(faults=tuple(faults), claims=claims)
+
+
+def _claimed(finding: Finding) -> set[Subject]:
+    """All subjects of which the finding says that at least one is at fault."""
+    return {finding.subject, *finding.ambiguous_with, *_turned(finding)}
+
+
+def _turned(finding: Finding) -> list[Subject]:
+    """A pair in the other direction, which a finding on round trips names as well."""
+    if finding.subject.kind is not SubjectKind.PAIR or finding.direction is not Direction.BOTH:
+        return []
+    return [pair(*_pair_of(finding.subject)[::-1])]
 
 
 def _truth(named: Collection[Subject], planted: Collection[Subject], slowed: Callable[[Subject], bool]) -> Truth:

@@ -127,7 +127,11 @@ def run_trial(
         verdict=judgement.verdict,
         exit_code=judgement.exit_code,
         score=score(
-            faults, judgement.findings, measured, Namer(launcher, fabric.parts, wiring, routed=settings.routed)
+            faults,
+            judgement.findings,
+            measured,
+            Namer(launcher, fabric.parts, wiring, routed=settings.routed),
+            ended_s=elapsed_s,
         ),
         cost=Cost(
             measurements=len(outcome.recorded.measurements),

@@ -19,6 +19,7 @@ from seatrial.model.units import BANDWIDTH
 from seatrial.model.verdict import Verdict
 from tests.support.builders import Cluster, leaves, names, sail, slow_part
 from tests.support.evidence import gather
+from tests.support.properties import examples
 
 
 class TwoRails(Cluster):
@@ -51,7 +52,7 @@ def run(kind: str) -> RecordedRun:
 
 
 @pytest.mark.parametrize("kind", RUNS)
-@settings(deadline=None, max_examples=5)
+@settings(deadline=None, max_examples=examples(3))
 @given(data=st.data())
 def test_any_partition_of_the_measurements_gives_the_judgement_of_all_at_once(kind: str, data: st.DataObject) -> None:
     recorded = run(kind)

@@ -24,7 +24,7 @@ def the_finding(judgement: Judgement) -> Finding:
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 8])
 @pytest.mark.parametrize("megabits", [1000, None])
 def test_a_healthy_cluster_has_no_finding_whatever_the_noise_does(count: int, megabits: int | None) -> None:
-    for seed in range(12):
+    for seed in range(5):
         judgement = judge(sail(Cluster(nodes=names(count), seed=seed, megabits=megabits, noise=0.01)))
         assert judgement.findings == ()
         assert judgement.verdict is Verdict.PASS
@@ -33,12 +33,12 @@ def test_a_healthy_cluster_has_no_finding_whatever_the_noise_does(count: int, me
         assert len(judgement.nodes) == count
 
 
-@pytest.mark.parametrize("count", [3, 4, 5, 7, 8])
+@pytest.mark.parametrize("count", [3, 4, 5, 8])
 @pytest.mark.parametrize(
     ("ways", "direction"), [(BOTH, Direction.BOTH), ((OUT,), Direction.OUT), ((IN,), Direction.IN)]
 )
 def test_one_node_at_60_percent(count: int, ways: tuple[Direction, ...], direction: Direction) -> None:
-    for seed in range(4):
+    for seed in range(2):
         cluster = Cluster(nodes=names(count), parts=slow_part("node", "n3", 0.6, ways), seed=seed)
         judgement = judge(sail(cluster))
         finding = the_finding(judgement)
@@ -80,13 +80,12 @@ def test_the_retest_is_the_proof_and_is_told() -> None:
 @pytest.mark.parametrize("count", [4, 5, 8])
 @pytest.mark.parametrize("share", [0.2, 0.85, 0.93, 0.95])
 def test_what_lacks_more_than_the_practical_effect_is_slow_and_its_share_is_right(count: int, share: float) -> None:
-    for seed in range(3):
-        cluster = Cluster(nodes=names(count), parts=slow_part("node", "n1", share), megabits=None, seed=seed)
-        finding = the_finding(judge(sail(cluster)))
-        assert (finding.subject, finding.verdict) == (node("n1"), Verdict.SLOW)
-        assert finding.of_peers is not None
-        assert finding.of_peers.low <= share * 1.003
-        assert finding.of_peers.high >= share * 0.997
+    cluster = Cluster(nodes=names(count), parts=slow_part("node", "n1", share), megabits=None)
+    finding = the_finding(judge(sail(cluster)))
+    assert (finding.subject, finding.verdict) == (node("n1"), Verdict.SLOW)
+    assert finding.of_peers is not None
+    assert finding.of_peers.low <= share * 1.003
+    assert finding.of_peers.high >= share * 0.997
 
 
 def test_at_the_practical_effect_nothing_passes() -> None:

@@ -45,7 +45,7 @@ def checked(archive: Path, cluster: Cluster, **options: object) -> CheckOutcome:
 @pytest.mark.parametrize("share", [0.5, 0.9])
 @pytest.mark.parametrize(
     ("count", "per_leaf", "boot_id"),
-    [(4, 2, "one"), (6, 2, "one"), (7, 7, "one"), (6, 2, ""), (33, 8, "")],
+    [(4, 2, "one"), (6, 2, "one"), (7, 7, "one"), (6, 2, ""), (17, 8, "")],
 )
 def test_a_link_that_falls_at_the_end_is_named(
     count: int, per_leaf: int, boot_id: str, share: float, tmp_path: Path
@@ -76,7 +76,7 @@ def test_an_uplink_that_falls_at_the_end_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("count", "per_leaf", "boot_id", "factor"),
-    [(4, 2, "one", 3.0), (6, 2, "one", 3.0), (7, 7, "one", 2.5), (6, 2, "", 1.4), (33, 8, "", 1.4), (33, 8, "", 3.0)],
+    [(4, 2, "one", 3.0), (6, 2, "one", 3.0), (7, 7, "one", 2.5), (6, 2, "", 1.4), (17, 8, "", 1.4), (17, 8, "", 3.0)],
 )
 def test_latency_that_rises_at_the_end_is_named(
     count: int, per_leaf: int, boot_id: str, factor: float, tmp_path: Path
@@ -86,9 +86,16 @@ def test_latency_that_rises_at_the_end_is_named(
     assert (finding.kind, finding.subject, finding.ambiguous_with) == (FindingKind.HIGH_LATENCY, node("n3"), ())
 
 
-@pytest.mark.parametrize("share", [0.02, 0.2])
 @pytest.mark.parametrize(
-    ("count", "per_leaf", "boot_id"), [(4, 2, "one"), (6, 2, "one"), (7, 7, "one"), (6, 2, ""), (33, 8, "")]
+    ("count", "per_leaf", "boot_id", "share"),
+    [
+        (4, 2, "one", 0.02),
+        (6, 2, "one", 0.2),
+        (7, 7, "one", 0.02),
+        (6, 2, "", 0.02),
+        (6, 2, "", 0.2),
+        (17, 8, "", 0.02),
+    ],
 )
 def test_packets_that_are_lost_from_the_end_on_are_named(
     count: int, per_leaf: int, boot_id: str, share: float, tmp_path: Path
@@ -98,15 +105,12 @@ def test_packets_that_are_lost_from_the_end_on_are_named(
     assert (finding.kind, finding.subject, finding.ambiguous_with) == (FindingKind.PACKET_LOSS, node("n3"), ())
 
 
-@pytest.mark.parametrize("boot_id", ["one", ""])
-@pytest.mark.parametrize("count", [3, 4, 6, 33])
+@pytest.mark.parametrize(("count", "boot_id"), [(3, "one"), (4, ""), (6, "one"), (6, ""), (17, "")])
 def test_latency_that_rises_everywhere_at_the_end_is_no_fault_of_a_node(
     count: int, boot_id: str, tmp_path: Path
 ) -> None:
     cluster = Falling(nodes=names(count), boot_id=boot_id, late_at_last=dict.fromkeys(names(count), 1.5))
-    judgement = checked(tmp_path, cluster).judgement
-    assert judgement.findings == ()
-    assert any("1.5 times as long at the end" in note for note in judgement.notes) == (boot_id == "")
+    assert checked(tmp_path, cluster).judgement.findings == ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,7 +52,7 @@ def test_a_late_node_is_named_across_two_distances() -> None:
     ("near_s", "late", "named"), [(1e-6, 1.2, 0), (1e-6, 1.5, 1), (20e-6, 1.05, 0), (20e-6, 1.15, 1)]
 )
 def test_late_is_ten_percent_and_a_third_of_a_microsecond(near_s: float, late: float, named: int) -> None:
-    for seed in range(4):
+    for seed in range(2):
         cluster = Cluster(nodes=names(6), near_s=near_s, far_s=near_s, late={"n2": late}, seed=seed)
         assert [one.subject for one in judge(sail(cluster)).findings] == [node("n2")] * named
 
@@ -73,12 +73,11 @@ def test_no_bandwidth_is_blamed_for_latency() -> None:
 @pytest.mark.parametrize("count", [3, 4, 8])
 @pytest.mark.parametrize("probability", [0.02, 0.1])
 def test_lost_packets_are_packet_loss_and_no_slow_link_beside_it(count: int, probability: float) -> None:
-    for seed in range(3):
-        cluster = Cluster(nodes=names(count), loss={"n2": probability}, parts=slow_part("node", "n2", 0.6), seed=seed)
-        judgement = judge(sail(cluster))
-        assert [(one.kind, one.subject) for one in judgement.findings] == [(FindingKind.PACKET_LOSS, node("n2"))]
-        assert judgement.findings[0].ambiguous_with == ()
-        assert judgement.exit_code is ExitCode.FINDINGS
+    cluster = Cluster(nodes=names(count), loss={"n2": probability}, parts=slow_part("node", "n2", 0.6))
+    judgement = judge(sail(cluster))
+    assert [(one.kind, one.subject) for one in judgement.findings] == [(FindingKind.PACKET_LOSS, node("n2"))]
+    assert judgement.findings[0].ambiguous_with == ()
+    assert judgement.exit_code is ExitCode.FINDINGS
 
 
 def test_loss_so_heavy_that_even_the_median_stalls_is_not_called_latency() -> None:

@@ -38,9 +38,18 @@ def loaded(verdict: LoadedVerdict) -> Loaded:
     return verdict.loaded
 
 
-@pytest.mark.parametrize("ways", ["out", "in", "out in"])
-@pytest.mark.parametrize(("leaf_count", "slow"), [(5, 2), (8, 3), (9, 4), (12, 5), (16, 4), (16, 7), (20, 7)])
-@pytest.mark.parametrize("share", [0.5, 0.8])
+@pytest.mark.parametrize(
+    ("leaf_count", "slow", "share", "ways"),
+    [
+        (5, 2, 0.8, "out"),
+        (5, 2, 0.8, "in"),
+        (8, 3, 0.5, "out in"),
+        (9, 4, 0.8, "in"),
+        (12, 5, 0.5, "out"),
+        (12, 5, 0.5, "out in"),
+        (16, 7, 0.8, "out in"),
+    ],
+)
 def test_of_fewer_than_half_each_slow_uplink_is_named(leaf_count: int, slow: int, share: float, ways: str) -> None:
     verdict = judged(with_slow(leaf_count, slow, share, ways=ways))
     assert named(verdict) == first(slow)
@@ -71,8 +80,7 @@ def test_more_than_half_are_one_of_two_groups_and_no_pass(leaf_count: int, slow:
     assert note.endswith("Compare the cables and ports of leaf1 with those of " + f"leaf{slow + 1}.")
 
 
-@pytest.mark.parametrize("over", [1, 2, 4])
-@pytest.mark.parametrize("leaf_count", [5, 8, 12, 16])
+@pytest.mark.parametrize(("over", "leaf_count"), [(1, 5), (2, 8), (4, 12), (1, 16)])
 def test_uplinks_that_are_all_alike_leave_nothing_open(leaf_count: int, over: int) -> None:
     verdict = judged(Shared(leaf_of=even(leaf_count, 8), trunk=8 * NODE / over, noise=0.03))
     assert (named(verdict), loaded(verdict).undecided, verdict.notes) == (set(), (), ())
@@ -187,21 +195,18 @@ def test_an_uplink_that_is_slow_with_the_same_partners_each_time_meets_other_str
     assert 0 < AGREE < 0.5
 
 
+USUAL = (("fat-tree:50", True), ("fat-tree:70,oversubscription=2", False), ("dragonfly:60", True))
+LARGER = ("fat-tree:84", "fat-tree:110,oversubscription=3", "fat-tree:300", "fat-tree:600,oversubscription=2",
+          "fat-tree:1000", "fat-tree3:100", "dragonfly:100")  # fmt: skip
+SERIES = [
+    *((topology, not routed) for topology, routed in USUAL),
+    *((topology, routed) for topology in LARGER for routed in (False, True)),
+]
+
+
 @pytest.mark.parametrize(
-    "topology",
-    [
-        "fat-tree:50",
-        "fat-tree:70,oversubscription=2",
-        "fat-tree:84",
-        "fat-tree:110,oversubscription=3",
-        pytest.param("fat-tree:300", marks=pytest.mark.series),
-        pytest.param("fat-tree:600,oversubscription=2", marks=pytest.mark.series),
-        pytest.param("fat-tree:1000", marks=pytest.mark.series),
-        "fat-tree3:100",
-        "dragonfly:100",
-    ],
+    ("topology", "routed"), [*USUAL, *(pytest.param(*case, marks=pytest.mark.series) for case in SERIES)]
 )
-@pytest.mark.parametrize("routed", [False, True])
 def test_streams_that_meet_on_static_routes_of_a_healthy_fabric_are_no_slow_uplinks(
     topology: str, routed: bool, tmp_path: Path
 ) -> None:

@@ -11,9 +11,10 @@ from seatrial.commands.check.judge import judge
 from seatrial.commands.check.view import check_report
 from seatrial.model.run import NodeCause, NodeState, RecordedRun
 from seatrial.model.settings import CheckSettings
-from seatrial.model.subject import CLUSTER
+from seatrial.model.subject import CLUSTER, pair
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.render.finding_text import drain_line
+from seatrial.render.standing import standings_of
 from tests.support.builders import Cluster, names, sail, slow_part
 from tests.support.report_examples import facts, slow_node
 from tests.support.reports import check_json, check_text
@@ -92,17 +93,32 @@ def test_a_run_that_was_cut_off_decides_nothing() -> None:
     assert line.what.startswith("n3: not decided: 6 of 6 pairs did not pass")
 
 
-def test_odd_pairs_of_the_partners_leave_it_open_too() -> None:
+@pytest.mark.parametrize("suspected", [False, True])
+@pytest.mark.parametrize(("source", "open_too"), [("n1", False), ("n3", True)])
+def test_what_is_open_between_partners_keeps_no_node_out(source: str, open_too: bool, suspected: bool) -> None:
     recorded = asked("n3")
     judged = judge(recorded)
     pairs = tuple(
-        msgspec.structs.replace(pair, verdict=Verdict.INCONCLUSIVE)
-        if pair.source == "n1" and pair.target == "n2"
-        else pair
-        for pair in judged.pairs
+        msgspec.structs.replace(one, verdict=Verdict.INCONCLUSIVE)
+        if one.source == source and one.target == "n2"
+        else one
+        for one in judged.pairs
     )
-    line = headline(recorded.info, msgspec.structs.replace(judged, pairs=pairs))
-    assert (line.word, line.what[:16]) == (Verdict.INCONCLUSIVE, "n3: not decided:")
+    suspicion = slow_node("n1").findings[0]
+    suspicion = msgspec.structs.replace(suspicion, verdict=Verdict.INCONCLUSIVE, subject=pair("n1", "n2"))
+    undecided = msgspec.structs.replace(judged, pairs=pairs, findings=(suspicion,) if suspected else ())
+    line = headline(recorded.info, undecided)
+    verdicts = {one.node: one.verdict for one in standings_of(check_report(recorded.info, undecided, {}))}
+    assert line.word == Verdict.INCONCLUSIVE
+    assert (verdicts["n1"], verdicts["n3"]) == (
+        Verdict.INCONCLUSIVE,
+        Verdict.INCONCLUSIVE if open_too else Verdict.PASS,
+    )
+    if open_too:
+        assert line.what == "n3: not decided: 1 of 6 pairs did not pass"
+    else:
+        left = "n1>n2: link is slow" if suspected else "no finding on 4 nodes, but 1 of 12 ordered pairs did not pass"
+        assert line.what == f"n3 may return: 6 pairs, the worst at 99 % of its limit; besides: {left}"
 
 
 @pytest.mark.parametrize("name", ['n3" State=RESUME Reason="', "n3;reboot", "$(reboot)", "`reboot`"])

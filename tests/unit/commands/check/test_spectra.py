@@ -16,7 +16,7 @@ from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.driver.manners import spectrum_rounds
 from seatrial.launch.contract import StartManner
 from seatrial.model.errors import ExitCode, UsageError
-from seatrial.model.judgement import Spectrum, ranks_of, variant_of
+from seatrial.model.judgement import Doubt, Judgement, Spectrum, ranks_of, variant_of
 from seatrial.model.measurement import Corruption, Kernel, Phase, ProbeStart, RankPlace, Round, node_of
 from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import node
@@ -56,8 +56,8 @@ def checked(
     return run_check(msgspec.structs.replace(settings, **options))
 
 
-def of(outcome: CheckOutcome, metric: str) -> dict[int, Spectrum]:
-    return {one.ranks_per_node: one for one in outcome.judgement.spectra if one.metric == metric}
+def of_metric(judgement: Judgement, metric: str) -> dict[int, Spectrum]:
+    return {one.ranks_per_node: one for one in judgement.spectra if one.metric == metric}
 
 
 def test_each_number_of_ranks_has_its_values_and_modes_that_the_leaves_explain(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_each_number_of_ranks_has_its_values_and_modes_that_the_leaves_explain(t
     outcome = checked(tmp_path, EIGHT, launcher=launcher)
     assert (outcome.judgement.verdict, outcome.judgement.complete) == (Verdict.PASS, True)
     assert [one.ranks_per_node for one in launcher.manners if one != StartManner()] == [2, 4]
-    late, fast = of(outcome, LATENCY), of(outcome, BANDWIDTH)
+    late, fast = of_metric(outcome.judgement, LATENCY), of_metric(outcome.judgement, BANDWIDTH)
     assert [one.pairs for one in late.values()] == [28, 56, 112]
     assert [one.pairs for one in fast.values()] == [56, 112, 224]
     for ranks, spectrum in late.items():
@@ -83,6 +83,57 @@ def test_each_number_of_ranks_has_its_values_and_modes_that_the_leaves_explain(t
         assert spectrum.quantiles[0] <= spectrum.median <= spectrum.quantiles[-1]
     assert len(fast[4].quantiles) == 200 < fast[4].pairs
     assert (outcome.judgement.design or pytest.fail()).measured_pairs == 56, "pairs of nodes, not of ranks"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneWorsePort(SharedPorts):
+    """The port of n3 serves several ranks worse than one: large messages by `several`, small ones not."""
+
+    several: float
+
+    def _time(self, wanted: Round, pair: Pair, draw: random.Random) -> float:
+        source, target = map(node_of, pair)
+        shared = sum(node_of(place) == source for place, _ in wanted.pairs) > 1
+        worse = shared and "n3" in (source, target) and wanted.shape.kernel is Kernel.ONEWAY
+        return super()._time(wanted, pair, draw) / (self.several if worse else 1)
+
+
+@pytest.mark.parametrize(("several", "named"), [(0.975, ()), (0.9, ("n3",)), (0.5, ("n3",))])
+def test_a_node_that_is_worse_with_several_ranks_only_withholds_the_pass(
+    tmp_path: Path, several: float, named: tuple[str, ...]
+) -> None:
+    cluster = OneWorsePort(nodes=names(8), leaf_of=leaves(8, 4), near_s=20e-6, far_s=30e-6, several=several)
+    judgement = checked(tmp_path, cluster).judgement
+    assert {ranks: one.out_of_line for ranks, one in of_metric(judgement, BANDWIDTH).items()} == {
+        1: (),
+        2: named,
+        4: named,
+    }
+    assert all(one.out_of_line == () for one in of_metric(judgement, LATENCY).values())
+    assert judgement.verdict is (Verdict.INCONCLUSIVE if named else Verdict.PASS)
+    assert [(one.doubt, one.subjects) for one in judgement.withheld] == (
+        [(Doubt.RANKS_OUT_OF_LINE, named)] if named else []
+    )
+    assert any("With 4 ranks per node the bandwidth of n3 is worse" in note for note in judgement.notes) is bool(named)
+
+
+def test_ranks_that_send_one_after_the_other_carry_no_more_together_than_their_port(tmp_path: Path) -> None:
+    """On busy cores one rank may have sent all before another has a processor: its own rate is that of the port."""
+    recorded = read_run(checked(tmp_path, EIGHT, ranks_per_node=(1, 2)).folder)
+    turns = []
+    for one in recorded.measurements:
+        alone_s = (one.times_s[0] / 2,) * 20
+        waited_s = 0.0 if one.source.endswith(":0") else sum(alone_s)
+        shared = one.phase is Phase.SATURATION and one.shape.kernel is Kernel.ONEWAY
+        turns.append(
+            msgspec.structs.replace(one, times_s=alone_s, warmup_times_s=(alone_s[0] + waited_s,)) if shared else one
+        )
+    spectrum = {
+        (one.ranks_per_node, one.metric): one
+        for one in spectra_of(msgspec.structs.replace(recorded, measurements=tuple(turns)))
+    }[2, BANDWIDTH]
+    assert spectrum.median == pytest.approx(HEALTHY, rel=0.02)
+    assert spectrum.together == pytest.approx(HEALTHY, rel=0.1)
 
 
 @pytest.mark.usefixtures("with_samples")
@@ -128,7 +179,7 @@ def test_ranks_that_do_not_answer_end_the_spectra_and_accuse_no_pair(tmp_path: P
     assert not outcome.judgement.complete
     assert outcome.judgement.exit_code is ExitCode.INCOMPLETE
     assert "With 2 ranks per node: n1:1 to n2:1 is left out" in outcome.recorded.info.reason
-    assert set(of(outcome, LATENCY)) == {1, 2}
+    assert set(of_metric(outcome.judgement, LATENCY)) == {1, 2}
 
 
 def test_a_node_that_dies_costs_its_pairs_and_nothing_else(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from seatrial.commands.check.retest_verdicts import _beside_others, _Proofs
 from seatrial.commands.check.second_look import RetestOutcome, SecondLook, Verified
 from seatrial.locate.evidence import Pair
 from seatrial.locate.explanation import Blamed
-from seatrial.model.fabric import Component
+from seatrial.locate.references import References
+from seatrial.model.fabric import Component, Fabric
 from seatrial.model.subject import Direction
 from tests.support.builders import by_run
 
@@ -53,17 +54,18 @@ def test_a_slow_cable_with_traffic_beside_it_is_at_fault_after_several_looks() -
     """From a simulated fabric with background jobs: a cable at 94 %, of which traffic takes more now and then."""
     slow = 45.6
     runs = [slow, slow, 14.3, slow, 19.4, slow]
-    assert verified(runs, runs).if_shared is RetestOutcome.OPEN
-    assert verified(runs * 2, runs * 2).if_shared is RetestOutcome.CONFIRMED
+    assert not verified(runs, runs).steady
+    assert verified(runs * 2, runs * 2).steady
+    assert outcome(runs * 2, runs * 2) is RetestOutcome.CONFIRMED
 
 
 def test_a_good_cable_with_traffic_beside_it_is_not_at_fault_after_several_looks() -> None:
     runs = [BAD, BAD, 19.4, BAD, BAD, 19.4, GOOD, BAD, BAD, BAD, GOOD, BAD]
-    assert verified(runs, runs).if_shared is not RetestOutcome.CONFIRMED
+    assert not verified(runs, runs).steady
     good_once = [BAD, 19.4, BAD, GOOD, 19.4, BAD, 19.4, BAD, BAD, BAD, 19.4, BAD]
-    assert verified(good_once).if_shared is RetestOutcome.OPEN
+    assert not verified(good_once).steady
     several_levels = [BAD, 19.4, 14.3, 40.2, 14.3, 19.4] * 2
-    assert verified(several_levels, several_levels).if_shared is RetestOutcome.OPEN
+    assert not verified(several_levels, several_levels).steady
 
 
 def test_one_disturbed_run_in_six_of_many_does_not_make_a_node_unstable() -> None:
@@ -91,9 +93,10 @@ def test_the_best_pair_of_each_run_shows_a_slow_cable_beside_traffic_elsewhere_o
     """From a simulated fabric with background jobs: a cable at 80 %, whose pairs met other traffic at other times."""
     one = [12.9, 38.8, 38.8, 12.9, 38.8, 24.2] * 2
     other = [38.8, 24.3, 12.9, 38.8, 12.9, 38.7] * 2
-    assert verified(one, other).if_shared is RetestOutcome.CONFIRMED
-    assert verified(one[:6], other[:6]).if_shared is RetestOutcome.OPEN
-    assert verified(one, [*other[:-1], GOOD]).if_shared is RetestOutcome.OPEN
+    assert verified(one, other).steady
+    assert outcome(one, other) is RetestOutcome.CONFIRMED
+    assert not verified(one[:6], other[:6]).steady
+    assert not verified(one, [*other[:-1], GOOD]).steady
 
 
 # What disturbs the controls may disturb the suspects or not.
@@ -128,17 +131,49 @@ def test_what_is_slower_than_disturbed_controls_is_slow() -> None:
 PAIR = ("a0", "b0")
 
 
+def judged(
+    runs: list[float], pair: Pair, *parts: Component, unknown_waits: bool = False, far: list[float] | None = None
+) -> RetestOutcome:
+    """What becomes of a suspect with these runs of its pair, and of a pair across leaves."""
+    known = {pair: runs, **({("n1", "n4"): far} if far else {})}
+    look = SecondLook(by_run({**known, **CONTROLS}), lambda _, run: math.log(run / GOOD), set(known), 0.03, 0.001)
+    references = References(limits={}, fabric=LEAVES, bandwidth=None, speed={})
+    proofs = _Proofs({}, look, references, unknown_waits)
+    group = Blamed(frozenset(parts), frozenset(known))
+    return proofs._outcome(group, proofs.seen(group))
+
+
+LEAVES = Fabric(leaf_of={"n1": "leaf1", "n2": "leaf1", "n3": "leaf2", "n4": "leaf2"}, source="test")
+N1 = Component(kind="node", name="n1", direction=Direction.OUT)
+NEAR, FAR = ("n1", "n2"), ("n1", "n3")
+FLAPPING, LEVELS = [BAD, GOOD] * 6, [33.9, 33.9, 19.4, 33.9, 12.1, 33.9]
+
+
 def test_a_single_pair_that_met_traffic_is_not_convicted() -> None:
     """From a simulated fabric with background jobs: several jobs on one cable leave hardly a pause."""
-    alone = Blamed(frozenset(), frozenset([PAIR]))
-    for runs, outcome in (
-        ([33.9, 33.9, 19.4, 33.9, 12.1, 33.9] * 2, RetestOutcome.OPEN),
-        ([33.9] * 12, RetestOutcome.CONFIRMED),
-        ([33.9] * 6, RetestOutcome.OPEN),
-    ):
-        look = SecondLook(by_run({PAIR: runs, **CONTROLS}), lambda _, run: math.log(run / GOOD), {PAIR}, 0.03, 0.001)
-        proofs = _Proofs({}, look, lambda _: True)
-        assert proofs._outcome(alone, look.of([PAIR])) is outcome
+    assert judged(LEVELS * 2, FAR) is RetestOutcome.OPEN
+    assert judged([33.9] * 12, FAR) is RetestOutcome.CONFIRMED
+    assert judged([33.9] * 6, FAR) is RetestOutcome.OPEN
+
+
+def test_pairs_across_leaves_convict_a_node_only_on_one_level() -> None:
+    """From simulated fabrics with background jobs: four healthy nodes whose pairs crossed the cables that jobs use."""
+    assert judged(FLAPPING, FAR, N1) is RetestOutcome.OPEN
+    assert judged([BAD, 19.4, 14.3, 40.2, 14.3, 19.4] * 2, FAR, N1) is RetestOutcome.OPEN
+    assert judged([BAD] * 6, FAR, N1) is RetestOutcome.CONFIRMED
+    assert judged(FLAPPING, NEAR, N1) is RetestOutcome.UNSTABLE
+    assert judged(LEVELS * 2, NEAR, N1) is RetestOutcome.CONFIRMED
+    assert judged([GOOD] * 12, NEAR, N1, far=[BAD] * 12) is RetestOutcome.REFUTED
+
+
+def test_what_varies_while_waits_are_unknown_convicts_nobody_unless_no_run_is_good() -> None:
+    """From simulated checks beside busy processors: a node was slow in five of six runs by chance."""
+    once_good = [33.9, 33.9, 19.4, 33.9, 12.1, GOOD]
+    assert judged(once_good, NEAR, N1) is RetestOutcome.CONFIRMED
+    for runs in (once_good, LEVELS, FLAPPING):
+        assert judged(runs, NEAR, N1, unknown_waits=True) is RetestOutcome.OPEN
+    for runs in (LEVELS * 2, [BAD] * 6):
+        assert judged(runs, NEAR, N1, unknown_waits=True) is RetestOutcome.CONFIRMED
 
 
 class OneSpine:

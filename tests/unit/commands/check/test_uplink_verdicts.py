@@ -49,9 +49,8 @@ def test_one_way_alone_is_named_as_such(way: str) -> None:
     assert (finding.subject.text, finding.direction.value) == ("uplink:leaf2", way)
 
 
-@pytest.mark.parametrize("leaf_count", [3, 4, 5, 8, 12])
-@pytest.mark.parametrize("over", [1, 2, 4])
-@pytest.mark.parametrize("noise", [0.0, 0.01, 0.05])
+@pytest.mark.parametrize(("leaf_count", "over"), [(3, 1), (4, 2), (5, 4), (8, 2), (12, 4)])
+@pytest.mark.parametrize("noise", [0.0, 0.05])
 def test_over_subscription_of_all_alike_is_a_number_and_no_finding(leaf_count: int, over: int, noise: float) -> None:
     verdict = judged(Shared(leaf_of=even(leaf_count, 4), trunk=4 * NODE / over, noise=noise))
     assert verdict.findings == ()
@@ -59,8 +58,7 @@ def test_over_subscription_of_all_alike_is_a_number_and_no_finding(leaf_count: i
     assert verdict.loaded.oversubscription == pytest.approx(over, rel=0.05)
 
 
-@pytest.mark.parametrize("leaf_count", [5, 8, 12])
-@pytest.mark.parametrize("noise", [0.0, 0.01, 0.05])
+@pytest.mark.parametrize(("leaf_count", "noise"), [(5, 0.05), (8, 0.0), (12, 0.05)])
 def test_of_many_leaves_the_partners_of_the_slow_one_are_not_named(leaf_count: int, noise: float) -> None:
     cluster = Shared(leaf_of=even(leaf_count, 4), trunk=2 * NODE, slow=slow_leaf("leaf3", NODE, ("out",)), noise=noise)
     verdict = judged(cluster)
@@ -119,7 +117,7 @@ def test_a_loss_below_the_practical_effect_is_no_finding() -> None:
 
 
 def test_healthy_clusters_with_noise_are_silent() -> None:
-    for seed in range(20):
+    for seed in range(8):
         for noise in (0.01, 0.05):
             cluster = Shared(leaf_of=even(4, 3), trunk=1.5 * NODE, noise=noise, seed=seed)
             assert judged(cluster).findings == ()

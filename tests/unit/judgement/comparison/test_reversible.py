@@ -104,11 +104,11 @@ LOADING = """
 """
 
 
-@pytest.mark.parametrize("name", LOADING.split())
-def test_nothing_that_can_load_a_program_is_taken_from_facts(name: str) -> None:
-    found = taken_back(Case(f"{SOFTWARE}.{name}", "/tmp/x", "y"))
-    assert isinstance(found, str)
-    assert "is not one of the settings" in found
+def test_nothing_that_can_load_a_program_is_taken_from_facts() -> None:
+    for name in LOADING.split():
+        found = taken_back(Case(f"{SOFTWARE}.{name}", "/tmp/x", "y"))
+        assert isinstance(found, str)
+        assert "is not one of the settings" in found
 
 
 @pytest.mark.parametrize("value", ["a\nplm_rsh_agent=/tmp/x", "a\0b", "\x1b[1m", "x" * 1001, "é"])

@@ -52,8 +52,9 @@ def checked(
     return run_check(settings, None, launcher, launcher.wiring() if routed else None), leaf
 
 
-@pytest.mark.parametrize("routed", [False, True])
-@pytest.mark.parametrize(("topology", "over"), [("spines=4", 1.0), ("spines=2", 2.0), ("spines=1", 4.0)])
+@pytest.mark.parametrize(
+    ("topology", "over", "routed"), [("spines=4", 1.0, True), ("spines=2", 2.0, False), ("spines=1", 4.0, True)]
+)
 def test_over_subscription_comes_out_as_it_was_built(tmp_path: Path, topology: str, over: float, routed: bool) -> None:
     outcome, _ = checked(tmp_path, f"fat-tree:32,per-leaf=8,cables=1,{topology}", routed=routed)
     loaded = outcome.judgement.loaded
@@ -65,8 +66,7 @@ def test_over_subscription_comes_out_as_it_was_built(tmp_path: Path, topology: s
     assert all(one.of_peers == pytest.approx(1, abs=0.02) for one in loaded.leaves)
 
 
-@pytest.mark.parametrize("routed", [False, True])
-@pytest.mark.parametrize("spines", [4, 2])
+@pytest.mark.parametrize(("spines", "routed"), [(4, False), (2, True)])
 def test_a_trunk_of_half_its_width_is_named_though_no_pair_is_slow(tmp_path: Path, spines: int, routed: bool) -> None:
     topology = f"fat-tree:32,per-leaf=8,cables=1,spines={spines}"
     outcome, leaf = checked(tmp_path / "with", topology, routed=routed, slow=0.5)

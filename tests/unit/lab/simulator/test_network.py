@@ -18,9 +18,10 @@ from seatrial.lab.simulator.disturbances import (
     Surroundings,
     noise,
 )
-from seatrial.lab.simulator.faults import SimulatedFault
+from seatrial.lab.simulator.faults import FaultCourse, SimulatedFault
 from seatrial.lab.simulator.network import Network, fair_rates
 from seatrial.lab.simulator.topology import fat_tree
+from tests.support.properties import examples
 
 NDR_BYTES_PER_S = 50e9
 
@@ -29,7 +30,7 @@ NDR_BYTES_PER_S = 50e9
     ways=st.lists(st.sets(st.integers(0, 7), min_size=1, max_size=4), min_size=1, max_size=12),
     capacity=st.lists(st.floats(0.1, 10), min_size=8, max_size=8),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_no_flow_can_have_more_without_a_lesser_one_having_less(ways: list[set[int]], capacity: list[float]) -> None:
     """The definition of max-min fairness: every flow crosses a full hop on which nobody has more than it."""
     row = np.repeat(np.arange(len(ways)), [len(way) for way in ways])
@@ -62,6 +63,21 @@ def test_pairs_share_a_cable_and_a_fault_narrows_it() -> None:
     assert alone == pytest.approx([0.3 * NDR_BYTES_PER_S, NDR_BYTES_PER_S])
     together = Network(routes, [bad_route]).rates(pairs, paths)
     assert together == pytest.approx([0.3 * NDR_BYTES_PER_S, 0.7 * NDR_BYTES_PER_S])
+
+
+def test_small_messages_take_longer_over_late_parts_in_their_direction() -> None:
+    routes = Routes(fat_tree(16, {"per-leaf": 4}))
+    parts = FabricParts(routes)
+    pair = routes.adapters[0], routes.adapters[-1]
+    ways = [pair, pair[::-1]]
+    paths = routes.paths(ways)
+    cable = SimulatedFault(part=parts.of_hop(paths[0][1]), share=1, course=FaultCourse(late_s=2e-6))
+    distant = SimulatedFault(part=parts.of_pair(pair[::-1]), share=1, course=FaultCourse(late_s=3e-7, since_s=5))
+    network = Network(routes, [cable, distant])
+    assert network.late_s(ways, paths) == pytest.approx([2e-6, 0])
+    assert network.advance(6.0)
+    assert network.late_s(ways, paths) == pytest.approx([2e-6, 3e-7])
+    assert network.rates(ways, paths) == pytest.approx([NDR_BYTES_PER_S] * 2)
 
 
 def test_a_background_stream_takes_its_share_and_no_more() -> None:

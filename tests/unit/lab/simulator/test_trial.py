@@ -132,6 +132,21 @@ def test_a_pair_or_cable_that_a_larger_fault_slows_is_neither_the_fault_nor_a_fa
     assert found.faults[0].match is Match.MISSED
 
 
+@pytest.mark.parametrize("routed", [False, True])
+def test_the_uplink_of_a_faulty_cable_is_all_that_a_check_without_routes_can_name(*, routed: bool) -> None:
+    fabric = fabric_of("fat-tree:36")
+    parts, launcher = fabric.parts, SimulatedLauncher(fabric.routes)
+    namer = Namer(launcher, parts, launcher.wiring(), routed=routed)
+    own, other = (
+        next(one for one in parts.bundles if (one.kind, one.name, one.way) == (PartKind.UPLINK, name, Way.OUT))
+        for name in ("leaf3", "leaf1")
+    )
+    cable = SimulatedFault(part=parts.of_hop(own.hops[0]), share=0.5)
+    found = score([cable], [finding(namer.subject(own)), finding(namer.subject(other))], set(), namer)
+    assert [one.truth for one in found.claims] == [Truth.FALSE if routed else Truth.TRUE, Truth.FALSE]
+    assert found.faults[0].match is (Match.MISSED if routed else Match.IN_SET)
+
+
 def test_totals_count_every_fault_and_finding_once(tmp_path: Path) -> None:
     right = trial_of("fat-tree:24", tmp_path, "node:0.6:both", seed=1)
     assert right.score.right
