@@ -18,7 +18,7 @@ from seatrial.archive.reader import read_info
 from seatrial.archive.samples import refuse_cramped, write_samples
 from seatrial.archive.writer import RunWriter, ended
 from seatrial.commands.check.assessment import Assessor
-from seatrial.commands.check.next_experiments import cables_seen_once, plan_retest
+from seatrial.commands.check.next_experiments import plan_retest
 from seatrial.files.writing import own_folder
 from seatrial.model import formats
 from seatrial.model.fabric import Component, Fabric, Wiring
@@ -101,7 +101,7 @@ class Cluster:
             verified=COMPARED[wanted.verify],
             errors=3 * len(wrong),
             corruptions=wrong,
-            waited_s=tuple(self.waits.get(name, 0.0) * sum(times) for name in pair) if self.waits else (),
+            waited_s=tuple(self.waits.get(name, 0.0) * sum(times) for name in pair),
         )
 
     def _corruptions(self, wanted: Round, pair: Pair, draw: random.Random) -> tuple[Corruption, ...]:
@@ -234,9 +234,9 @@ def sail(
         if suspicion.unproved and retest_all:
             carry_out(plan_retest(suspicion.unproved, suspicion.good(), shapes, cluster.seed))
             recorded = msgspec.structs.replace(recorded, measurements=tuple(measurements))
-        evidence, _, suspicion = Assessor().assess(recorded)
-        if retest_all and (doubtful := (*suspicion.open, *cables_seen_once(evidence, suspicion))):
-            carry_out(plan_retest(doubtful, suspicion.good(), shapes[:1], cluster.seed))
+        _, _, suspicion = Assessor().assess(recorded)
+        if retest_all and suspicion.open:
+            carry_out(plan_retest(suspicion.open, suspicion.good(), shapes[:1], cluster.seed))
     return msgspec.structs.replace(recorded, measurements=tuple(measurements))
 
 

@@ -12,7 +12,8 @@ SINFO = """only=""
 for word; do case $word in --nodes=*) only=${word#*=} ;; esac; done
 for file in "$CLUSTER"/state/*; do
     [ -z "$only" ] || [ "${file##*/}" = "$only" ] || continue
-    while read -r partition; do printf '%s|%s|' "${file##*/}" "$partition"; cat "$file"; done <"$CLUSTER/partitions"
+    IFS= read -r held <"$file"
+    while read -r partition; do printf '%s|%s|%s\\n' "${file##*/}" "$partition" "$held"; done <"$CLUSTER/partitions"
 done
 """
 SCONTROL = """name="" state="" reason="" comment=no

@@ -87,6 +87,12 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+@functools.cache
+def nodes(module: ast.AST) -> tuple[ast.AST, ...]:
+    """All nodes of a syntax tree."""
+    return tuple(ast.walk(module))
+
+
 def short_files() -> tuple[str, ...]:
     """Files with fewer than 40 lines, except those that only declare a package or start it."""
     return tuple(
@@ -114,7 +120,7 @@ def unruly_functions(module: ast.Module) -> tuple[str, ...]:
 
 def docstrings(module: ast.Module) -> Iterator[str]:
     """Docstrings of a module, its classes and functions, and those below constants and fields."""
-    for node in ast.walk(module):
+    for node in nodes(module):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             for item in node.body:
                 if isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant):
@@ -130,7 +136,7 @@ def repeated_classes(modules: Mapping[str, ast.Module]) -> dict[str, tuple[str, 
     """Name of a class -> the modules that define it, of names that are used more than once."""
     places: dict[str, list[str]] = {}
     for path, module in modules.items():
-        for node in ast.walk(module):
+        for node in nodes(module):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(path)
     return {name: tuple(paths) for name, paths in places.items() if len(paths) > 1}
@@ -150,20 +156,15 @@ def imports_inside_functions(module: ast.Module) -> int:
 
 def fleeting_names(module: ast.AST) -> int:
     """Assignments, loop variables and parameters with a fleeting name; those of comprehensions and lambdas are fine."""
-    return sum(_is_fleeting(node) for node in _outside_comprehensions(module))
+    fleeting = [node for node in nodes(module) if _is_fleeting(node)]
+    inside = [node for node in nodes(module) if isinstance(node, ast.comprehension | ast.Lambda)] if fleeting else []
+    return len({*fleeting} - {within for node in inside for within in ast.walk(node)})
 
 
 def _is_fleeting(node: ast.AST) -> bool:
     if isinstance(node, ast.Name):
         return isinstance(node.ctx, ast.Store) and node.id in FLEETING
     return isinstance(node, ast.arg) and node.arg in FLEETING
-
-
-def _outside_comprehensions(node: ast.AST) -> Iterator[ast.AST]:
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.comprehension | ast.Lambda):
-            yield from _outside_comprehensions(child)
 
 
 def unused_names(modules: Mapping[str, ast.Module], templates: str = "") -> tuple[str, ...]:
@@ -194,7 +195,7 @@ def _names_defined(holder: ast.Module | ast.ClassDef) -> Iterator[str]:
 
 
 def _names_used(module: ast.Module) -> Iterator[str]:
-    for node in ast.walk(module):
+    for node in nodes(module):
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
             yield node.id if isinstance(node, ast.Name) else node.attr
         elif isinstance(node, ast.ImportFrom):

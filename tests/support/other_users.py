@@ -1,8 +1,11 @@
-"""Commands of several users: carried out by a process of that user, in one process for many commands."""
+"""Commands of several users: carried out by a process of that user, which is forked from one that has loaded all."""
 
+import functools
 import hashlib
 import json
 import os
+import select
+import signal
 import stat
 import subprocess
 import sys
@@ -18,30 +21,44 @@ FIRST, SECOND = 65534, 1
 """Two users that are not root; nothing needs them in the password database."""
 COMMANDS = """
 import codecs, contextlib, importlib, io, json, os, pkgutil, sys, time
-user, umask, *groups = map(int, sys.argv[2:])
 sys.path.insert(0, sys.argv[1])
 import duckdb, numpy, numpy.ma, seatrial, tests.support.builders
 for module in pkgutil.walk_packages(seatrial.__path__, "seatrial."):  # another user may not read this installation
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 from seatrial.frame.command_line import run
-duckdb.sql("SELECT 1").fetchnumpy()
+with duckdb.connect() as connection:  # it ends its threads: a fork has none of them
+    connection.sql("SELECT 1").fetchnumpy()
 for encoding in ("ascii", "latin-1", "utf-16", "idna"):
     codecs.lookup(encoding)
 with contextlib.redirect_stdout(io.StringIO()):
     run(["runs", "list", "--archive", os.devnull])
-os.umask(umask)
-os.setgroups(groups)
-os.setgid(user)
-os.setuid(user)
-done = []
-for line in json.loads(sys.stdin.read()):
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        began = time.monotonic()
-        code = run(line)
-    done.append([code, time.monotonic() - began, out.getvalue()])
-sys.stdout.write(json.dumps(done))
+def carry_out(request):
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    os.umask(request["umask"])
+    os.setgroups(request["groups"])
+    os.setgid(request["user"])
+    os.setuid(request["user"])
+    done = []
+    for line in request["lines"]:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            began = time.monotonic()
+            code = run(line)
+        done.append([code, time.monotonic() - began, out.getvalue()])
+    print(json.dumps(done), flush=True)
+while request := sys.stdin.readline():
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            carry_out(json.loads(request))
+            code = 0
+        finally:
+            os._exit(code)
+    if os.waitpid(child, 0)[1]:
+        print("[]", flush=True)
 """
 
 
@@ -74,12 +91,28 @@ def carried_out(
     os.chown(home, user, user)
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
     environment |= {"XDG_CACHE_HOME": str(cache)} if cache else {}
-    done = subprocess.run(
-        [sys.executable, "-c", COMMANDS, str(ROOT), str(user), str(umask), *map(str, groups)],
-        input=json.dumps([list(line) for line in lines]), stdout=subprocess.PIPE, text=True, timeout=timeout_s,
-        check=True, cwd="/", env=environment,
-    )  # fmt: skip
-    return [(code, seconds, text) for code, seconds, text in json.loads(done.stdout)]
+    request = {"environment": environment, "user": user, "umask": umask, "groups": list(groups),
+               "lines": [list(line) for line in lines]}  # fmt: skip
+    process = forking()
+    assert process.stdin and process.stdout
+    process.stdin.write(f"{json.dumps(request)}\n")
+    process.stdin.flush()
+    if not select.select([process.stdout], [], [], timeout_s)[0]:
+        os.killpg(process.pid, signal.SIGKILL)
+        forking.cache_clear()
+        raise TimeoutError(f"no answer within {timeout_s:.0f} s")
+    done = json.loads(process.stdout.readline())
+    assert len(done) == len(lines), "the process of the other user ended before its commands did"
+    return [(code, seconds, text) for code, seconds, text in done]
+
+
+@functools.cache
+def forking() -> "subprocess.Popen[str]":
+    """The process that is forked; it ends with its input, when this process ends."""
+    argv = [sys.executable, "-c", COMMANDS, str(ROOT)]
+    return subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/", start_new_session=True
+    )
 
 
 def give(tree: Path, user: int, group: int | None = None) -> None:

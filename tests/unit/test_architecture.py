@@ -7,12 +7,14 @@ import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 import seatrial
 from seatrial.model.node_trials import Measure
+from tests.support import house
 from tests.support.documents import headings, named_rows, section
 from tests.support.paths import ROOT
 
@@ -94,12 +96,11 @@ def imported_by(module: str) -> frozenset[str]:
     spec = importlib.import_module(module).__spec__
     assert spec is not None and spec.origin is not None
     names: set[str] = set()
-    with open(spec.origin, encoding="utf-8") as source:  # noqa: PTH123 - the origin is a string
-        for node in ast.walk(ast.parse(source.read())):
-            if isinstance(node, ast.Import):
-                names.update(one.name for one in node.names)
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names.update([node.module, *(f"{node.module}.{one.name}" for one in node.names)])
+    for node in house.nodes(house.tree(Path(spec.origin))):
+        if isinstance(node, ast.Import):
+            names.update(one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.update([node.module, *(f"{node.module}.{one.name}" for one in node.names)])
     return frozenset(names)
 
 

@@ -16,6 +16,7 @@ from seatrial.model.words import count, verb
 from seatrial.rules.base import Readings
 from seatrial.rules.memory import slow_memory
 from seatrial.statistics.scaling import fit_amdahl
+from tests.support import house
 from tests.support.facts_examples import server
 from tests.support.paths import ROOT
 
@@ -38,7 +39,7 @@ GUARDED = {
 
 def uncounted(module: ast.Module) -> Iterator[str]:
     """Each `{len(…)} nouns` of an f-string: wrong for one noun. `words.count` is right for any number."""
-    for node in ast.walk(module):
+    for node in house.nodes(module):
         if not isinstance(node, ast.JoinedStr):
             continue
         for value, text in zip(node.values, node.values[1:], strict=False):
@@ -54,7 +55,7 @@ def _is_length(value: ast.expr) -> bool:
 def test_what_is_counted_has_its_number() -> None:
     for file in SOURCES:
         name = str(file.relative_to(ROOT / "src" / "seatrial"))
-        places = list(uncounted(ast.parse(file.read_text(encoding="utf-8"))))
+        places = list(uncounted(house.tree(file)))
         assert len(places) <= GUARDED.get(name, 0), f"{name}: {places}"
 
 

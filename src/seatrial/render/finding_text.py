@@ -187,9 +187,11 @@ def word_of(findings: Sequence[Finding], otherwise: str = Verdict.PASS.value) ->
 def sentence_of(findings: Sequence[Finding], unlisted: int = 0) -> str:
     """`n3: link at 60 % of its limit`; `3 findings: n3, uplink of leaf9, n76`; empty where nothing is at fault.
 
+    Where nothing is, it is about suspicions that are not decided: they are why there is no PASS.
     `unlisted`: how many parts at fault there are besides those of `findings`.
     """
-    faults = at_fault(findings)
+    undecided = [finding for finding in findings if finding.verdict is Verdict.INCONCLUSIVE]
+    faults = at_fault(findings) or undecided
     if not faults:
         return ""
     if len(faults) == 1 and not unlisted:

@@ -202,6 +202,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """The share of its limit that it reaches, where one is known."""
     figures: Mapping[Measure, float] = {}
     """The main figures of the trials of a node, as far as measured."""
+    holds: bool = False
+    """Whether a good verdict counts though the run ended undecided: the run was asked about this node."""
 
 
 class Gauge(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,18 +13,20 @@ import numpy as np
 from seatrial.judgement.rank_notes import by_node
 from seatrial.limits.rail_paths import shared_rails
 from seatrial.locate.evidence import Pair, run_value
+from seatrial.locate.thresholds import MOST_EFFECT
 from seatrial.model.judgement import Spectrum, SpectrumMode, ranks_of, variant_of
 from seatrial.model.measurement import Kernel, Measurement, Phase, node_of
 from seatrial.model.run import RecordedRun
 from seatrial.model.settings import PRACTICAL, CheckSettings
 from seatrial.model.units import BANDWIDTH, LATENCY, quantity, share
-from seatrial.model.words import count
+from seatrial.model.words import count, some
 from seatrial.node.rank_places import adapters_of, cores_of, known_cores
 from seatrial.render.distribution import LEAST_COLUMNS, over_each_other, strips
 from seatrial.render.plots import Plot
 from seatrial.render.report import Drawing, Table, columns
-from seatrial.statistics.estimates import median, robust_scale
-from seatrial.statistics.fleets import populations
+from seatrial.statistics.concurrent_flows import carried
+from seatrial.statistics.estimates import FEWEST_ALIKE, median, robust_scale
+from seatrial.statistics.fleets import judge_fleet, populations
 
 MOST_QUANTILES = 200
 LEAST_SHARE, NEARLY_ALL = 0.05, 0.9
@@ -77,9 +79,7 @@ def _spectrum(recorded: RecordedRun, metric: str, ranks: int, runs: Iterable[Mea
     for measured in runs:
         by_pair[measured.pair].append(run_value(measured))
     values = {pair: median(own) for pair, own in by_pair.items()}
-    together: dict[Pair, float] = defaultdict(float)
-    for (source, target), value in values.items():
-        together[_node(source, ranks), _node(target, ranks)] += value
+    labels = _labels(recorded, ranks)
     drawn = sorted(values.values())
     chosen = np.linspace(0, len(drawn) - 1, min(len(drawn), MOST_QUANTILES)).round().astype(int)
     return Spectrum(
@@ -87,11 +87,58 @@ def _spectrum(recorded: RecordedRun, metric: str, ranks: int, runs: Iterable[Mea
         metric=metric,
         pairs=len(values),
         median=median(drawn),
-        together=median([*together.values()]) if metric == BANDWIDTH else None,
+        together=_together(runs, ranks) if metric == BANDWIDTH else None,
         ranks_per_port=_ranks_per_port(recorded, ranks),
-        modes=modes_of(values, _labels(recorded, ranks)),
+        modes=modes_of(values, labels),
+        out_of_line=_out_of_line(values, labels, metric) if ranks > 1 else (),
         quantiles=tuple(drawn[place] for place in chosen),
     )
+
+
+def _together(runs: Iterable[Measurement], ranks: int) -> float | None:
+    """Bytes per second of all ranks of a pair of nodes while all of them send; None if all never did.
+
+    Rates of ranks added up would count the time in which others waited, or had ended. A round that was repeated in
+    parts is left out.
+    """
+    rounds: dict[tuple[Pair, int], list[Measurement]] = defaultdict(list)
+    for measured in runs:
+        nodes = (_node(measured.source, ranks), _node(measured.target, ranks))
+        rounds[nodes, measured.repetition].append(measured)
+    by_pair: dict[Pair, list[float]] = defaultdict(list)
+    for (nodes, _), flows in rounds.items():
+        if len(flows) == ranks <= flows[0].pairs_at_once:
+            by_pair[nodes].append(carried(flows))
+    return median([median(own) for own in by_pair.values()]) if by_pair else None
+
+
+def _out_of_line(values: Values, labels: Callable[[Pair], tuple[str, ...]], metric: str) -> tuple[str, ...]:
+    """Nodes whose pairs are worse than what pairs with the same labels usually are; all were measured once only."""
+    alike: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    for pair, value in values.items():
+        alike[labels(pair)].append(value)
+    usual = {texts: median(own) for texts, own in alike.items()}
+    by_node: dict[str, list[float]] = defaultdict(list)
+    for pair, value in values.items():
+        for place in pair:
+            by_node[node_of(place)].append(value / usual[labels(pair)])
+    if len(by_node) < FEWEST_ALIKE:
+        return ()
+    medians, larger = {node: [median(own)] for node, own in by_node.items()}, metric == BANDWIDTH
+    fleet = judge_fleet(medians, higher_is_better=larger, effect=MOST_EFFECT[metric])
+    return tuple(one.node for one in fleet.nodes if one.slow or one.suspected)
+
+
+def spectrum_notes(spectra: Iterable[Spectrum]) -> Iterator[str]:
+    """A sentence for each spectrum with nodes that are out of line."""
+    for spectrum in spectra:
+        if spectrum.out_of_line:
+            named, (_, what) = some(spectrum.out_of_line), METRICS[spectrum.metric]
+            ranks, first = spectrum.ranks_per_node, spectrum.out_of_line[0]
+            yield (
+                f"With {count(ranks, 'rank')} per node the {what} of {named} is worse than that of other nodes. It was "
+                f"measured once: `seatrial link {first} NODE --ranks-per-node 1,{ranks}` beside a good NODE decides."
+            )
 
 
 def _node(place: str, ranks: int) -> str:

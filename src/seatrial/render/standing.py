@@ -22,7 +22,7 @@ ABOUT_NODES = (RunKind.CHECK, RunKind.NODES, RunKind.SOAK)
 def standings_of(report: Report) -> tuple[Standing, ...]:
     """One for each judged node and each part that a finding names, by name; none of a report on something else.
 
-    A good node of a run that ended undecided is undecided: PASS is about the whole run.
+    A good node of a run that ended undecided is undecided, unless it was asked about: PASS is about the whole run.
     """
     if report.run is None or run_kind(report.run) not in ABOUT_NODES:
         return ()
@@ -31,7 +31,8 @@ def standings_of(report: Report) -> tuple[Standing, ...]:
     for case in report.cases:
         subject = Subject.parse(case.name)
         if subject.kind is SubjectKind.NODE and ":" not in subject.name:  # n1:0 is a rank of a run on one machine
-            verdict = Verdict.INCONCLUSIVE if undecided and case.verdict in (*GOOD, Verdict.MEASURED) else case.verdict
+            open_too = undecided and not case.holds and case.verdict in (*GOOD, Verdict.MEASURED)
+            verdict = Verdict.INCONCLUSIVE if open_too else case.verdict
             facts = report.facts.get(subject.name)
             standings[subject.name] = Standing(
                 node=subject.name,

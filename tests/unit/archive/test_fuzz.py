@@ -20,6 +20,7 @@ from seatrial.frame.command_line import run
 from seatrial.model.errors import SeatrialError
 from tests.support.builders import Cluster, as_closed_by_earlier_version, leaves, names, record, slow_part
 from tests.support.launchers import launching_with
+from tests.support.properties import examples
 from tests.support.scripted import ScriptedLauncher
 
 NUMBERS = (0, -1, 1, 2**31, 2**53 + 1, 2**62, 2**63, 2**64, 0.0, -0.0, 5e-324, 1e-300, 1e-12, 1e9, 1e308, -1e308)
@@ -29,8 +30,8 @@ values = st.sampled_from((*NUMBERS, *WORDS, *OTHERS))
 keys = st.sampled_from(
     ("times_s", "warmup_times_s", "message_bytes", "window", "iterations", "errors", "pairs_at_once", "repetition")
 )
-FEW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-FEWER = settings(FEW, max_examples=4)
+FEW = settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
+FEWER = settings(FEW, max_examples=examples(4))
 
 
 def places(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

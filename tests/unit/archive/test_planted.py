@@ -91,7 +91,7 @@ def test_facts_are_compared_within_one_bound(tmp_path: Path, monkeypatch: pytest
 
 def test_a_list_keeps_little_of_large_descriptions(tmp_path: Path) -> None:
     folder = record(CLUSTER, tmp_path, "run")
-    described_again(folder, nodes=tuple(f"n{number}" for number in range(40_000)))
+    described_again(folder, nodes=tuple(f"n{number}" for number in range(10_000)))
     for number in range(20):
         (tmp_path / f"run{number}").mkdir()
         (tmp_path / f"run{number}" / layout.RUN_FILE).hardlink_to(folder / layout.RUN_FILE)

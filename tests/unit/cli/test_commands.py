@@ -329,18 +329,6 @@ def test_ctrl_c_before_anything_was_measured_is_2(seatrial: Seatrial, monkeypatc
     assert ran.err.splitlines()[-1] == "seatrial: Interrupted."
 
 
-def test_a_reader_that_goes_away_is_no_finding(archive: Path) -> None:
-    record(HEALTHY, archive)
-    python = Path(sys.prefix) / "bin" / "python"
-    command = [str(python), "-m", "seatrial", "report", "--json", "--archive", str(archive)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        child.stdout.close()
-        assert child.wait(20) == 2
-        assert child.stderr is not None
-        assert child.stderr.read() == b""
-
-
 def test_python_m_seatrial() -> None:
     python = Path(sys.prefix) / "bin" / "python"
     done = subprocess.run([python, "-m", "seatrial", "--help"], check=True, capture_output=True, text=True, timeout=20)

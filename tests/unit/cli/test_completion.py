@@ -38,37 +38,34 @@ def programs(tmp_path: Path) -> Path:
     return folder
 
 
-def in_bash(programs: Path, *words: str, script: str = "") -> list[str]:
-    """What bash offers for the last of these words, with the script that `seatrial completion bash` prints."""
-    script = script or 'source <(seatrial completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))'
-    show = '_seatrial_completion seatrial; printf "%s\\n" "${COMPREPLY[@]}"'
-    argv = ["bash", "--norc", "-c", f"{script}; {show}", "bash", "seatrial", *words]
+OFFERED = {
+    "plac": "placement",
+    "check --part": "--partition",
+    "check --partition mai": "main maintenance",
+    "check -w n1,n": "n1,n1 n1,n2 n1,n10",
+    "facts n1": "n1 n10",
+    "runs sho": "show",
+    "runs show sat": "saturate",
+    "report la": "last",
+    "link n1 n": "n1 n2 n10",
+    "check --run sat": "",
+}
+"""What is typed, and what may be in the place of its last word."""
+IN_BASH = """source <(seatrial completion bash)
+for line; do
+    COMPREPLY=() COMP_WORDS=(seatrial $line) COMP_CWORD=$(set -- $line; echo $#)
+    _seatrial_completion seatrial
+    echo "${COMPREPLY[@]}"
+done"""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_bash_offers(programs: Path) -> None:
+    argv = ["bash", "--norc", "-c", IN_BASH, "bash", *OFFERED]
     environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "SEATRIAL_ARCHIVE": str(ARCHIVES)}
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.stderr == ""
-    return done.stdout.split()
-
-
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        (("plac",), ["placement"]),
-        (("check", "--part"), ["--partition"]),
-        (("check", "--partition", "mai"), ["main", "maintenance"]),
-        (("check", "-p", "g"), ["gpu"]),
-        (("check", "-w", "n1,n"), ["n1,n1", "n1,n2", "n1,n10"]),
-        (("facts", "n1"), ["n1", "n10"]),
-        (("runs", "sho"), ["show"]),
-        (("runs", "show", "sat"), ["saturate"]),
-        (("report", "la"), ["last"]),
-        (("compare", "sat"), ["saturate"]),
-        (("link", "n1", "n"), ["n1", "n2", "n10"]),
-        (("check", "--run", "sat"), []),
-    ],
-)
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
-def test_bash_offers(programs: Path, words: tuple[str, ...], offered: list[str]) -> None:
-    assert in_bash(programs, *words) == offered
+    assert dict(zip(OFFERED, done.stdout.splitlines(), strict=True)) == OFFERED
 
 
 def answered(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, shell: str) -> str:

@@ -16,6 +16,7 @@ from tests.support.paths import ROOT
 from tests.support.run_archives import healthy_run, slow_run
 from tests.support.run_tables import table
 
+pytestmark = pytest.mark.usefixtures("tables_read_once")
 Read = pytest.CaptureFixture[str]
 
 

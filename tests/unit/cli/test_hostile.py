@@ -11,7 +11,6 @@ import pytest
 
 from seatrial.archive import run_sets
 from seatrial.archive.export import samples_or_problems
-from seatrial.archive.run_values import read_tables
 from seatrial.cli import operation
 from seatrial.cli.site import SHARED
 from seatrial.commands.check.unmeasured_pairs import lost_findings
@@ -31,7 +30,8 @@ HOSTILE = (
     "fat-tree:٣", "fat-tree:99999999999999999999", "link:nan", "link:-1", "²:0.5", "module:", "module:\x1b",
 )  # fmt: skip
 FEW = ("", "9" * 5000, "٣", "nan", "@x:y", "\udcff", "a\x00b")
-"""For options that many commands share, and that one of them is given in full."""
+"""For options that another option represents, with some of the others; see `values_of`."""
+SHARE = 20
 
 
 LEAVES = dict(commands())
@@ -51,19 +51,18 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-READ_TABLES, SAMPLES_FILES = cache(read_tables), cache(samples_or_problems)
+SAMPLES_FILES = cache(samples_or_problems)
 """The archive is the same for all values: starting DuckDB takes longer than all else."""
 
 
 @pytest.fixture(autouse=True)
-def alone(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def alone(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch, tables_read_once: None) -> None:
     for name in [name for name in os.environ if name.startswith(("SLURM_", "SEATRIAL_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("SEATRIAL_ARCHIVE", str(archive))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(run_sets, "read_tables", lambda files, *_: READ_TABLES(tuple(files)))
     monkeypatch.setattr(run_sets, "samples_or_problems", lambda folders: SAMPLES_FILES(tuple(folders)))
     Path("table").write_text("n1 n2\n")
 
@@ -88,11 +87,40 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("path", "parameter"), CASES, ids=lambda part: getattr(part, "name", None) or "-".join(part))
-def test_no_value_of_any_option_ends_in_an_internal_error(
-    path: tuple[str, ...], parameter: Any, seatrial: Seatrial
-) -> None:
-    for value in FEW if parameter.name in {*SHARED, "html"} and path != ("check",) else HOSTILE:
+FIRST_OF_ITS_TYPE = {
+    (type(parameter.type), getattr(parameter.type, "parse", None)): place
+    for place, (_, parameter) in reversed([*enumerate(CASES)])
+}
+"""Class of a type, and the function that makes its value -> place of the first option that has both."""
+
+
+def values_of(place: int) -> tuple[str, ...]:
+    """All values for the first option of a type, and for `check`'s of those that many commands share; a few for its
+    other ones; and a share of the values for the rest, another one for each."""
+    path, parameter = CASES[place]
+    shared = parameter.name in {*SHARED, "html"}
+    if place in FIRST_OF_ITS_TYPE.values() or (shared and path == ("check",)):
+        return HOSTILE
+    return FEW if shared else (*FEW, *HOSTILE[place % SHARE :: SHARE])
+
+
+@pytest.mark.parametrize(
+    "place", range(len(CASES)), ids=lambda place: "-".join((*CASES[place][0], CASES[place][1].name or ""))
+)
+def test_no_value_of_any_option_ends_in_an_internal_error(place: int, seatrial: Seatrial) -> None:
+    survives(place, values_of(place), seatrial)
+
+
+@pytest.mark.series
+@pytest.mark.parametrize("place", range(len(CASES)))
+def test_no_value_at_all_ends_in_an_internal_error(place: int, seatrial: Seatrial) -> None:
+    survives(place, HOSTILE, seatrial)
+
+
+def survives(place: int, values: tuple[str, ...], seatrial: Seatrial) -> None:
+    """Give an option each of the values."""
+    path, parameter = CASES[place]
+    for value in values:
         words = words_of(path, parameter, value)
         code, out, err = seatrial(*words, code=None)
         shown = " ".join(word[:40] for word in words)
@@ -111,17 +139,15 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("path", "parameter"), NUMBERS, ids=lambda part: getattr(part, "name", None) or "-".join(part))
-@pytest.mark.parametrize("value", ["٣", "²", "１", "1_0", "nan", "inf", "1e999", "9" * 20, "9" * 400])
-def test_numbers_are_digits_from_0_to_9_and_finite(
-    path: tuple[str, ...], parameter: Any, value: str, seatrial: Seatrial
-) -> None:
-    if value == "9" * 20 and isinstance(parameter.type, click.types.FloatParamType):
-        pytest.skip("a number like others")
-    code, out, err = seatrial(
-        *words_of(path, parameter, value), *(["n1", "n2"] if path == ("lab", "fault", "add") else []), code=None
-    )
-    assert (code, out) == (64, "")
-    assert parameter.opts[0] in err
+def test_numbers_are_digits_from_0_to_9_and_finite(path: tuple[str, ...], parameter: Any, seatrial: Seatrial) -> None:
+    for value in ("٣", "²", "１", "1_0", "nan", "inf", "1e999", "9" * 20, "9" * 400):
+        if value == "9" * 20 and isinstance(parameter.type, click.types.FloatParamType):
+            continue  # a number like others
+        code, out, err = seatrial(
+            *words_of(path, parameter, value), *(["n1", "n2"] if path == ("lab", "fault", "add") else []), code=None
+        )
+        assert (code, out) == (64, "")
+        assert parameter.opts[0] in err
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from seatrial.process import file_output
 from tests.support.builders import Cluster
 from tests.support.launchers import use_launcher
 from tests.support.program_launcher import ProgramLauncher
-file_output.GRACE_S = 1.0
+file_output.GRACE_S = 0.2
 use_launcher(ProgramLauncher(Cluster(nodes=("n1",))))
 sys.exit(run(["bench", "run", *sys.argv[1:]]))
 """

@@ -11,8 +11,6 @@ from tests.support.builders import Cluster, names, record, slow_part
 from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
 
-Said = pytest.CaptureFixture[str]
-
 
 @pytest.fixture
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -111,14 +111,12 @@ def test_commands_do_not_share_their_defaults() -> None:
         assert next(default_of(one) for one in command.params if one.name == "wait") == default
 
 
-@pytest.mark.parametrize("command", LEAVES.values(), ids=lambda one: one.name)
-def test_no_option_shows_two_defaults(command: click.Command) -> None:
+def test_no_option_shows_two_defaults() -> None:
     parent = program.make_context("seatrial", [], resilient_parsing=True)
-    with command.make_context(command.name, [], parent, resilient_parsing=True) as context:
-        for option in command.params:
-            row = option.get_help_record(context)
-            shown = row[1] if row else ""
-            assert shown.count("default: ") < 2, shown
+    for command in LEAVES.values():
+        with command.make_context(command.name, [], parent, resilient_parsing=True) as context:
+            rows = [option.get_help_record(context) for option in command.params]
+        assert [row[1] for row in rows if row and row[1].count("default: ") > 1] == []
 
 
 @pytest.mark.parametrize("words", [["-h"], ["check", "-h"], ["lab", "-h"], ["lab", "fault", "add", "-h"]])

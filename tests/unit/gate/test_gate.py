@@ -1,6 +1,7 @@
 """The gate lets a node pass unless a sound verdict on it is bad, and drains it only as far as the policy allows."""
 
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -119,7 +120,7 @@ def test_no_reader_sees_answers_without_their_line(cluster: GateCluster) -> None
     """Prolog and HealthCheckProgram call the gate of a node at the same moment."""
     cluster.leave("good", "n01")
     cluster.ask("n01", "report")
-    for process in [cluster.start("n01", "report") for _ in range(100)]:
+    for process in [cluster.start("n01", "report") for _ in range(40)]:
         process.communicate(timeout=60)
     counts = cluster.counts("n01")
     assert counts["error"] == 0
@@ -169,7 +170,7 @@ def test_who_drains_the_node_at_the_same_moment_is_heard(cluster: GateCluster, w
     assert cluster.reason("n01") == "fan | broken"
 
 
-@pytest.mark.parametrize("state", ["allocated", "mixed", "completing", "down", "drained", "draining", "maint", "idle*"])
+@pytest.mark.parametrize("state", ["allocated", "completing", "down", "drained", "idle*"])
 def test_only_idle_nodes_are_drained(cluster: GateCluster, state: str) -> None:
     cluster.leave("bad", "n01")
     cluster.state("n01", state, "of the administrator")
@@ -275,8 +276,10 @@ def test_another_run_is_in_the_comment_soon(cluster: GateCluster) -> None:
     assert comment.read_text().endswith("run r1")
 
 
-@pytest.mark.parametrize("code", [1, 126, 127])
-@pytest.mark.parametrize("program", ["sinfo", "scontrol", "sacctmgr"])
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [("sinfo", 1), ("sinfo", 127), ("scontrol", 1), ("scontrol", 126), ("sacctmgr", 1), ("sacctmgr", 127)],
+)
 def test_a_part_that_does_not_work_is_an_error_of_the_gate(cluster: GateCluster, program: str, code: int) -> None:
     cluster.replace(program, f"exit {code}\n")
     cluster.leave("bad", "n01")
@@ -290,11 +293,14 @@ def test_a_part_that_does_not_work_is_an_error_of_the_gate(cluster: GateCluster,
 
 
 def test_a_silent_slurm_is_waited_for_ten_seconds(cluster: GateCluster) -> None:
+    """A second passes instead of the ten."""
+    timeout = f'[ "$1 $2 $3" = "-s KILL 10" ] && shift 3 && exec {shutil.which("timeout")} -s KILL 1 "$@"\n'
+    cluster.replace("timeout", timeout)
     cluster.replace("scontrol", "sleep 60\n")
     cluster.leave("bad", "n01")
     began = time.monotonic()
     assert cluster.ask("n01", "comment").startswith("error n01: ")
-    assert time.monotonic() - began < 30
+    assert 1 <= time.monotonic() - began < 30
 
 
 def test_any_argument_passes(cluster: GateCluster) -> None:

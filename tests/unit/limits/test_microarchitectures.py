@@ -76,10 +76,10 @@ def test_it_has_limits_of_memory_and_floating_point(processor: Listed) -> None:
     assert all("base frequency" in reason for reason in reasons)
 
 
-@pytest.mark.parametrize("processor", PROCESSORS, ids=lambda each: each.name)
-def test_the_name_alone_is_enough(processor: Listed) -> None:
-    line = recognise(processor.facts(numbers=False))
-    assert (line.name if line else None) == (None if processor.name in ONLY_BY_NUMBERS else processor.line)
+def test_the_name_alone_is_enough() -> None:
+    for processor in PROCESSORS:
+        line = recognise(processor.facts(numbers=False))
+        assert (line.name if line else None) == (None if processor.name in ONLY_BY_NUMBERS else processor.line)
 
 
 @pytest.mark.parametrize(

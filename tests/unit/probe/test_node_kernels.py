@@ -46,26 +46,21 @@ def test_memory_kernels_compute_what_they_should(mpi: Mpi, probe: Path) -> None:
 
 
 def test_a_chase_visits_every_line(mpi: Mpi, probe: Path) -> None:
-    for message_bytes in (ODD_BYTES, 64, 1 << 20):
-        (delivered,) = samples(
-            mpi, probe, {"kernel": "chase", "ranks": [1, 2], "message_bytes": message_bytes, "verify": "ends"}
-        )
+    asked = {"kernel": "chase", "ranks": [1, 2], "verify": "ends"}
+    for delivered in samples(mpi, probe, *(asked | {"message_bytes": size} for size in (ODD_BYTES, 64, 1 << 20))):
         assert [(one["errors"], one["verified"]) for one in delivered] == [(0, 1)] * 2
         assert all(time_s > 0 for one in delivered for time_s in one["times_s"])
 
 
-@pytest.mark.parametrize("width", [16, 32, 64])
-def test_arithmetic_is_exact_in_every_width(mpi: Mpi, probe: Path, width: int) -> None:
-    """Where this processor has no vectors of that width, the times are 0."""
-    (delivered,) = samples(mpi, probe, {"kernel": "fma", "ranks": [0, 3], "message_bytes": width, "window": 4})
-    assert [(one["errors"], one["verified"]) for one in delivered] == [(0, TIMED + 1)] * 2
-    measured = {time_s > 0 for one in delivered for time_s in one["times_s"]}
-    assert measured == {True} or (measured == {False} and width > 16)
-
-
-def test_a_width_that_no_processor_has_is_not_measured(mpi: Mpi, probe: Path) -> None:
-    (delivered,) = samples(mpi, probe, {"kernel": "fma", "ranks": [1], "message_bytes": 8, "window": 1})
-    assert delivered[0]["times_s"] == [0.0] * TIMED
+def test_arithmetic_is_exact_in_every_width(mpi: Mpi, probe: Path) -> None:
+    """The times are 0 if this processor has no vectors of that width; no processor has those of 8 bytes."""
+    asked = {"kernel": "fma", "ranks": [0, 3], "window": 4}
+    *of_widths, none = samples(mpi, probe, *(asked | {"message_bytes": width} for width in (16, 32, 64, 8)))
+    for width, delivered in zip((16, 32, 64), of_widths, strict=True):
+        assert [(one["errors"], one["verified"]) for one in delivered] == [(0, TIMED + 1)] * 2
+        measured = {time_s > 0 for one in delivered for time_s in one["times_s"]}
+        assert measured == {True} or (measured == {False} and width > 16)
+    assert none[0]["times_s"] == [0.0] * TIMED
 
 
 def test_a_wrong_result_of_the_processor_is_counted_in_every_block(mpi: Mpi, probe: Path) -> None:
@@ -98,17 +93,19 @@ def test_noise_is_a_time_for_each_quantum(mpi: Mpi, probe: Path) -> None:
     assert all(time_s > 0 for time_s in detour[0]["times_s"])
 
 
-@pytest.mark.parametrize("kernel", ["pipe_switch", "pipe_wake"])
-def test_a_byte_goes_through_pipes_and_back(mpi: Mpi, probe: Path, kernel: str) -> None:
-    pair, alone, many = samples(
-        mpi, probe, {"kernel": kernel, "ranks": [1, 0], "group_sizes": [2], "iterations": 300},
-        {"kernel": kernel, "ranks": [2], "group_sizes": [1]},
-        {"kernel": kernel, "ranks": [2, 1, 3], "group_sizes": [3]},
-    )  # fmt: skip
-    assert (pair[0]["errors"], len(pair[0]["times_s"])) == (0, 300)
-    assert all(time_s > 0 for time_s in pair[0]["times_s"])
-    for one in (alone[0], many[0]):
-        assert (one["times_s"], one["errors"]) == ([0.0] * TIMED, 0), "a pipe has two ends"
+def test_a_byte_goes_through_pipes_and_back(mpi: Mpi, probe: Path) -> None:
+    asked: list[dict[str, Any]] = [
+        {"ranks": [1, 0], "group_sizes": [2], "iterations": 300},
+        {"ranks": [2], "group_sizes": [1]},
+        {"ranks": [2, 1, 3], "group_sizes": [3]},
+    ]
+    kernels = ("pipe_switch", "pipe_wake")
+    delivered = samples(mpi, probe, *(own | {"kernel": kernel} for kernel in kernels for own in asked))
+    for pair, alone, many in (delivered[:3], delivered[3:]):
+        assert (pair[0]["errors"], len(pair[0]["times_s"])) == (0, 300)
+        assert all(time_s > 0 for time_s in pair[0]["times_s"])
+        for one in (alone[0], many[0]):
+            assert (one["times_s"], one["errors"]) == ([0.0] * TIMED, 0), "a pipe has two ends"
 
 
 def test_a_rank_sleeps_and_shares_its_processor(mpi: Mpi, probe: Path) -> None:

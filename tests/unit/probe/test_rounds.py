@@ -90,21 +90,22 @@ COMPARED = {"none": 0, "ends": 2, "all": 4}
 BESIDE = {"none": 0, "ends": 1, "all": 3}
 
 
-@pytest.mark.parametrize("verify", COMPARED)
-def test_wrong_bytes_are_counted_for_each_rank_of_a_group(mpi: Mpi, probe: Path, verify: str) -> None:
-    (answer,) = answers(mpi, probe, {"kernel": "everyone", "message_bytes": 10, "verify": verify})
-    sample, wrong = answer[1], RANKS * COMPARED[verify]
-    assert (sample["verified"], sample["errors"]) == (COMPARED[verify], wrong)
-    assert sample.get("errors_by_rank", []) == ([0, wrong, 0, 0] if wrong else [])
-    assert sample.get("first_errors", []) == ([-1, 1, -1, -1] if wrong else [])
+def test_wrong_bytes_are_counted_for_each_rank_of_a_group(mpi: Mpi, probe: Path) -> None:
+    rounds = ({"kernel": "everyone", "message_bytes": 10, "verify": verify} for verify in COMPARED)
+    for compared, answer in zip(COMPARED.values(), answers(mpi, probe, *rounds), strict=True):
+        sample, wrong = answer[1], RANKS * compared
+        assert (sample["verified"], sample["errors"]) == (compared, wrong)
+        assert sample.get("errors_by_rank", []) == ([0, wrong, 0, 0] if wrong else [])
+        assert sample.get("first_errors", []) == ([-1, 1, -1, -1] if wrong else [])
 
 
-@pytest.mark.parametrize("verify", COMPARED)
-def test_wrong_bytes_of_a_pair_say_which_way_they_went(mpi: Mpi, probe: Path, verify: str) -> None:
+def test_wrong_bytes_of_a_pair_say_which_way_they_went(mpi: Mpi, probe: Path) -> None:
     bytes_each = 1001
-    garbled = {"kernel": "garbled", "pairs": [2, 1, 0, 3], "message_bytes": bytes_each, "verify": verify}
-    (answer,) = answers(mpi, probe, garbled)
-    for sample in answer[1:-1]:
+    garbled = {"kernel": "garbled", "pairs": [2, 1, 0, 3], "message_bytes": bytes_each}
+    delivered = answers(mpi, probe, *(garbled | {"verify": verify} for verify in COMPARED))
+    for verify, sample in (
+        (verify, one) for verify, rows in zip(COMPARED, delivered, strict=True) for one in rows[1:-1]
+    ):
         assert sample["verified"] == BESIDE[verify]
         assert sample["warmup_times_s"] + sample["times_s"] == [US] * 3
         never_came, last = BESIDE[verify] * bytes_each, BESIDE[verify]

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from seatrial.commands.check.headline import headline, not_tested
 from seatrial.model import subject
-from seatrial.model.judgement import Power
+from seatrial.model.judgement import Loaded, Power
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.render.finding_text import first_line, sentence_of, word_of
@@ -78,6 +78,16 @@ def test_a_pass_says_what_it_is_worth() -> None:
     assert said.word == "PASS"
     assert said.what.endswith("% of its limit; spread 0.4 %; a node that is 3.2 % slower would have been found")
     assert "uplinks under load" in not_tested(run_info(), judgement())
+
+
+@pytest.mark.parametrize(("design", "named"), [(None, True), (2.0, False)])
+def test_a_pass_says_nothing_of_cables_whose_routes_are_unknown(design: float | None, named: bool) -> None:
+    """Random checks had such a cable between leaves: it lost 2 % of packets, and no measured pair crossed it."""
+    loaded = Loaded(rounds=2, design_oversubscription=design)
+    left = not_tested(run_info(), judgement(loaded=loaded))
+    assert ("single cables between leaves" in left) is named
+    alone = tuple(replace(state, leaf="") for state in judgement().nodes)
+    assert "single cables" not in not_tested(run_info(), judgement(loaded=loaded, nodes=alone))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from seatrial.commands.nodes.program_judge import NodeStart, ProgramResult
+from seatrial.drift.fact_words import hertz
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import node_of
 from seatrial.model.run import RunInfo
@@ -56,7 +57,7 @@ def program_report(run: RunInfo, result: ProgramResult, facts: Mapping[str, Node
     return run_report(
         run,
         result,
-        _sentence(result, fleet),
+        "; ".join(filter(None, (_sentence(result, fleet), _hottest(result)))),
         payload=lambda: filled(
             NodeProgramFields, result, program=result.words, fleet=fleet.payload() if fleet else None
         ),
@@ -96,6 +97,15 @@ def _sentence(result: ProgramResult, fleet: Report | None) -> str:
         return result.reason or compared
     left = result.reason.partition(": ")[0]  # the causes are below, beside each node
     return fitting_sentence(result.word, (f"{result.reason}; {compared}", f"{left}; {compared}", left), needed=True)
+
+
+def _hottest(result: ProgramResult) -> str:
+    """`hottest n1 GPU 3: 91 °C, 1.2 GHz`, of GPUs that were sampled under load; empty if none was."""
+    hot = max((gpu for gpu in result.gpus if gpu.celsius is not None), key=lambda gpu: gpu.celsius or 0.0, default=None)
+    if hot is None:
+        return ""
+    clock = "" if hot.hertz is None else f", {hertz(hot.hertz)}"
+    return f"hottest {hot.node} {hot.gpu}: {hot.celsius:.0f} °C{clock}"
 
 
 def _measured(result: ProgramResult) -> int:

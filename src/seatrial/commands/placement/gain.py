@@ -115,7 +115,7 @@ def _value(some: Sequence[Measurement]) -> float:
     """All pairs of a round: bytes per second of them together, or the median of their latencies in seconds."""
     if some[0].shape.kernel is Kernel.PINGPONG:
         return median([run_value(one) for one in some])
-    return sum(one.shape.message_bytes * one.shape.window for one in some) / together_s(some)
+    return sum(one.shape.window_bytes for one in some) / together_s(some)
 
 
 def _gain(metric: str, asked: Sequence[float], advised: Sequence[float]) -> Gain:

@@ -26,6 +26,8 @@ MOST_LETTERS = 80
 MOST_PICTURES, MOST_PAGE_PICTURES = 6, 24
 MOST_COPIED = 16
 """Lines of a rankfile that a terminal prints to be copied."""
+MOST_QUOTED = 120
+"""Letters of an advised line that the first lines contain; a longer one is only below them."""
 WIDE = 80
 """Narrower terminals get the fewer columns."""
 NARROW_HEADINGS = ("rank", "node", "may run on", "advised")
@@ -181,8 +183,12 @@ def headline(placement: Placement) -> str:
     if not placement.rows:
         return placement.failure or "it is not known where the ranks are"
     faults = sentence_of(placement.findings) or next(map(finding_sentence, placement.findings), "nothing found")
-    result = f"{faults}, {where}" if placement.findings else f"{where}: {faults}"
-    return result + (f"; {_fix_text(placement)}" if placement.fix is not Fix.NONE else "")
+    result = [f"{faults}, {where}" if placement.findings else f"{where}: {faults}"]
+    if placement.advised_line and len(line := shlex.join(placement.advised_line)) <= MOST_QUOTED:
+        result.append(f"write {line}")
+    if placement.fix is not Fix.NONE:
+        result.append(_fix_text(placement))
+    return "; ".join(result)
 
 
 def advised_row(placement: Placement) -> str:
@@ -192,12 +198,12 @@ def advised_row(placement: Placement) -> str:
 
 def _fix_text(placement: Placement) -> str:
     if placement.fix is Fix.PROVED:
-        return f"the fix below is proved: {placement.why}"
+        return f"the fix is proved: {placement.why}"
     if placement.fix is Fix.WITHDRAWN:
         return f"the fix is withdrawn: {placement.why}"
     if not placement.advised_line:
         return f"no launch line is recommended: {placement.why}"
-    return f"the fix below is not proved: {placement.why}"
+    return f"the fix is not proved: {placement.why}"
 
 
 def row_cells(row: RankRow) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class KernelRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunShowFields(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run is, and what its kernels delivered; docs/commands.md describes each field."""
+    """What a run is, and what its kernels delivered; docs/archive.md describes each field."""
 
     info: RunInfo
     kernels: tuple[KernelRow, ...]

@@ -33,7 +33,7 @@ def samples_of(measurements: Iterable[Measurement], pairs: Collection[Pair]) -> 
     for measurement in measurements:
         shape, pair = measurement.shape, (measurement.source, measurement.target)
         if pair in pairs and shape.kernel is Kernel.ONEWAY:
-            window_bytes = shape.window * shape.message_bytes
+            window_bytes = shape.window_bytes
             rates.setdefault(pair, []).extend(window_bytes / time for time in measurement.times_s if time > 0)
     return {
         pair: PairSamples(source=pair[0], target=pair[1], bytes_per_s=tuple(values[:MOST_SAMPLES]))

@@ -94,7 +94,7 @@ def _links(pairs: Iterable[Measurement]) -> dict[str, Runs]:
     rates: dict[str, Runs] = defaultdict(dict)
     for one_way in pairs:
         if one_way.shape.kernel is Kernel.ONEWAY and one_way.times_s and min(one_way.times_s) > 0:
-            rate = one_way.shape.window * one_way.shape.message_bytes / median(one_way.times_s)
+            rate = one_way.shape.window_bytes / median(one_way.times_s)
             for name in one_way.pair:
                 rates[node_of(name)][one_way.repetition] = rate
     return rates

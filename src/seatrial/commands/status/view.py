@@ -42,7 +42,7 @@ def ago(time: str, at: datetime) -> str:
 def status_report(
     by_name: Mapping[str, NodeStanding], runs: int, unread: int, at: datetime, gate: GateTally | None = None
 ) -> Report:
-    """The whole report. Without any node it is MEASURED: nothing is known, and nothing is wrong.
+    """The whole report. Without any node it is NOT_RUN.
 
     `gate`: what seatrial-gate answered; None where the site has none.
     """
@@ -52,7 +52,7 @@ def status_report(
     undecided = [node for node in nodes if not node.faults and node.verdict not in (*GOOD, Verdict.MEASURED)]
     unknown = undecided or unread or not nodes
     code = ExitCode.FINDINGS if faulty else ExitCode.INCOMPLETE if unknown else ExitCode.PASS
-    verdict = worst([part.verdict for part in parts]) if parts else Verdict.MEASURED
+    verdict = worst([part.verdict for part in parts]) if parts else Verdict.NOT_RUN
     verdict = Verdict.INCONCLUSIVE if unread and not faulty and not undecided else verdict
     return Report(
         word=verdict.value,

@@ -21,6 +21,7 @@ from seatrial.render.fleet.view import (
     FleetStratum,
     ahead_note,
     column_fields,
+    failed_text,
     fewer_runs_notes,
     fewer_runs_text,
     fleet_pictures,
@@ -211,6 +212,8 @@ def _unnamed(judged: StrataJudgement) -> Iterator[str]:
     elif two := [stratum for stratum in judged.strata if stratum.judged.result and stratum.judged.result.populations]:
         yield f"two populations of {'parts' if judged.parts else 'nodes'} in {two[0].text or 'the values'}"
         yield f"two populations under {len(two)} of {count(len(judged.strata), 'condition')}"
+    elif judged.failed and judged.verdict is Verdict.INCONCLUSIVE:
+        yield from (failed_text(judged.failed, names) for names in range(MOST_NAMES, 0, -1))
     elif judged.verdict is Verdict.NOT_RUN and (gaps := [each for each in judged.strata if _missing(each)]):
         where = "any run" if len({_missing(each) for each in judged.strata}) == 1 else gaps[0].text
         yield f"not measured: {some(_missing(gaps[0]), MOST_NAMES)} in {where}; no other named"

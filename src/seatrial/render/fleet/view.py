@@ -130,6 +130,7 @@ class FleetFields(FleetFigures, frozen=True, kw_only=True):
     without_facts: tuple[str, ...]
     columns: tuple[FleetColumns, ...]
     without_value: tuple[str, ...]
+    failed: tuple[str, ...]
 
 
 def fleet_report(judged: FleetJudgement, tables: Mapping[str, FleetTable] = {}) -> Report:
@@ -232,9 +233,12 @@ def _sentence(judged: FleetJudgement) -> str:
         for fact, short, number in ways
     ]
     gaps = [fewer_runs_text(judged.fewer_runs(), number) for number in names]
-    return fitting_sentence(
-        judged.verdict, sentences, gaps, needed=not (judged.slow or judged.unstable or judged.suspected)
-    )
+    return fitting_sentence(judged.verdict, sentences, gaps, needed=not any(_unhealthy(judged)))
+
+
+def failed_text(failed: Sequence[str], names: int) -> str:
+    """`2 runs of n3 and n5 failed`. `failed`: the node of each failed run."""
+    return f"{count(len(failed), 'run')} of {some(tuple(dict.fromkeys(failed)), names)} failed"
 
 
 def fewer_runs_text(fewer: Sequence[FewerRuns], names: int, noun: str = "node") -> str:
@@ -315,7 +319,8 @@ def _unnamed(judged: FleetJudgement, result: FleetResult, names: int, *, short: 
         first = f"; lowest: {lowest.node} {share(lowest.loss)}" if lowest.loss >= judged.effect and not short else ""
         weakest = max(judged.fewer_runs(), key=lambda each: each.detectable, default=None)
         on = f" on {weakest.subject}" if weakest and weakest.detectable == result.detectable and not short else ""
-        return f"the scatter hides {loss} less than {share(result.detectable)}{on}{first}"
+        hides = f"the scatter hides {loss} less than {share(result.detectable)}{on}{first}"
+        return failed_text(judged.failed, names) if judged.failed else hides
     return f"{nodes} alike; {loss} {share(result.detectable)} would {'show' if short else 'have been named'}"
 
 

@@ -4,6 +4,8 @@ import pytest
 
 from seatrial.commands.doctor import node_states, partition, versions
 from seatrial.commands.doctor.versions import versions_of
+from seatrial.commands.doctor.view import headline
+from seatrial.model.launching import Examination, fine
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.slurm import job, text
 from seatrial.slurm.text import parse_sinfo
@@ -40,6 +42,10 @@ def test_a_suspended_node_is_no_obstacle_and_is_said_to_be_woken() -> None:
     assert one.verdict is Verdict.NOTE
     for words in ("n3 is suspended", "powered down", "wakes it, within 30 sec", "keeps it awake"):
         assert words in one.statement
+    came_up = fine("start", "2 ranks came up on 2 nodes.")
+    first = headline(Examination(remarks=(one, came_up)))
+    assert first.startswith("2 ranks came up on 2 nodes. n3 is suspended")
+    assert "An allocation wakes it, within 30 sec" in first
 
 
 def test_a_node_on_its_way_to_sleep_is_left_out_unless_named() -> None:

@@ -6,7 +6,9 @@ from tests.support.resampled_histories import Resampled, recorded_families, resa
 from tests.support.resampled_trials import Trial, trial
 
 
-@pytest.mark.parametrize("kind", Trial)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.series) if kind is Trial.HEALTHY else kind for kind in Trial]
+)
 def test_what_is_planted_is_named_and_nothing_else(kind: Trial) -> None:
     outcome = trial(kind, seed=13)
     assert outcome.right, outcome.text

@@ -33,6 +33,7 @@ from tests.support.node_programs import NO_DEVICE, NodeProgramLauncher, prints
 from tests.support.pair_programs import ran
 from tests.support.scripted import ScriptedLauncher
 
+pytestmark = pytest.mark.usefixtures("without_keeper")
 TWELVE = names(12)
 Does = Callable[[str, int], str]
 
@@ -329,8 +330,10 @@ def test_gpus_are_sampled_while_a_program_is_repeated_and_a_hot_one_is_named(
         for gpu, *rest in (("GPU 0000:11:00.0", 91.0, 1.2e9, 655.1), ("GPU 0000:12:00.0", 60.0, 1.98e9, None))
     }
     assert outcome.result.gpus[1].slowdowns == {"sw_power_cap": 1.0}
+    report = program_report(outcome.recorded.info, outcome.result, {})
+    assert report.sentence.endswith("; hottest n1 GPU 0000:11:00.0: 91 °C, 1.2 GHz")
     (table,) = [
-        block for block in program_report(outcome.recorded.info, outcome.result, {}).terminal(100)
+        block for block in report.terminal(100)
         if isinstance(block, Table) and block.columns[0].title == "GPU"
     ]  # fmt: skip
     assert len(table.rows) == 6

@@ -9,7 +9,7 @@ import pytest
 from seatrial.commands.check.judge import judge
 from seatrial.commands.placement.gain import ADVISED, ASKED, Fix, Gain, GainOutcome, gains_of
 from seatrial.commands.placement.judge import Placement, judge_placement
-from seatrial.commands.placement.view import placement_fields
+from seatrial.commands.placement.view import headline, placement_fields
 from seatrial.model.facts import NodeFacts, PciKind
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase, ProbeStart, RankPlace
 from seatrial.model.run import Design, RecordedRun
@@ -111,7 +111,7 @@ def test_bad_bindings_are_named_and_a_fix_that_measures_better_is_printed(
     assert found.advised_line == ("srun", "-N2", "-n4", "--cpu-bind=map_cpu:8,9", "./app")
     assert found.why == "it measured better: bandwidth +20 % [+20 % to +20 %], latency -17 % [-17 % to -17 %]"
     assert all(finding.experiments[0].confirmed for finding in found.findings)
-    assert "srun -N2 -n4 --cpu-bind=map_cpu:8,9 ./app" in text_of(found)
+    assert "; write srun -N2 -n4 --cpu-bind=map_cpu:8,9 ./app; the fix is proved: " in headline(found)
     assert all("(the advised line does so)" in finding.remedy for finding in found.findings)
 
 

@@ -19,6 +19,7 @@ from tests.support.facts_examples import hca, port, processor, server
 from tests.support.machine_forms import facts_of
 from tests.support.machines import machine as generated
 from tests.support.machines import sysfs_tree
+from tests.support.properties import examples
 from tests.support.rule_cases import ranks_on
 
 SHAPES = {
@@ -96,7 +97,7 @@ def check_order(facts: NodeFacts, ranks: tuple[RankPlace, ...], each: int, *, th
         assert not left or min(left) >= max(classes)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(placements(), st.integers(1, 4), st.booleans())
 def test_advised_cores_are_the_jobs_own_and_the_nearest(
     case: tuple[NodeFacts, tuple[RankPlace, ...]], each: int, threads: bool
@@ -109,7 +110,7 @@ def from_mask(word: str) -> tuple[int, ...]:
     return tuple(place for place, bit in enumerate(reversed(f"{int(word, 16):b}")) if bit == "1")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(placements(), st.integers(1, 3), st.booleans())
 def test_all_launchers_are_told_the_same(
     case: tuple[NodeFacts, tuple[RankPlace, ...]], each: int, threads: bool
@@ -134,7 +135,7 @@ def test_all_launchers_are_told_the_same(
         assert {core for core in ours if set(cpus) & set(core.processors)} == set(cores)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(placements())
 def test_ranks_placed_as_advised_have_no_finding(case: tuple[NodeFacts, tuple[RankPlace, ...]]) -> None:
     facts, ranks = case

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from functools import cache
 
 import msgspec
 import pytest
@@ -31,13 +32,18 @@ def all_slower(_node: str, cycle: int) -> Machine:
     return Machine(memory=0.7) if cycle > 10 else GOOD
 
 
+@cache
+def healthy_soak() -> RecordedRun:
+    return soaked(healthy, NAMES, CYCLES)
+
+
 def with_fault(name: str, first: int, machine: Machine, end: int = CYCLES) -> RecordedRun:
     """n3, say, is another machine from the cycle `first` on."""
     return soaked(lambda node, cycle: machine if node == name and first <= cycle < end else GOOD, NAMES, CYCLES)
 
 
 def test_healthy_nodes_pass() -> None:
-    result = judge_soak(soaked(healthy, NAMES, CYCLES))
+    result = judge_soak(healthy_soak())
     assert (result.verdict, result.findings, result.exit_code) == (Verdict.PASS, (), ExitCode.PASS)
     assert [node.cycles for node in result.nodes] == [CYCLES] * 4
 
@@ -57,7 +63,7 @@ def test_a_node_that_recovers_is_named_with_the_end() -> None:
 
 
 def test_a_quota_that_stops_few_iterations_for_long_is_seen() -> None:
-    run = soaked(healthy, NAMES, CYCLES)
+    run = healthy_soak()
     groups = tuple(
         msgspec.structs.replace(group, times_s=(*group.times_s[:-2], *(20 * time_s for time_s in group.times_s[-2:])))
         if group.nodes[0].startswith("n3") and group.repetition > 12 and group.shape.kernel is Kernel.FMA
@@ -127,7 +133,7 @@ def wild(mood: random.Random) -> Machine:
 
 
 def test_throttling_is_a_finding() -> None:
-    run = soaked(healthy, NAMES, CYCLES)
+    run = healthy_soak()
     hot = Conditions(wall_s=1.0, throttles=3, millicelsius=96000)
     groups = tuple(
         msgspec.structs.replace(group, conditions=hot) if group.nodes[0].startswith("n4") else group
@@ -139,7 +145,7 @@ def test_throttling_is_a_finding() -> None:
 
 
 def test_the_clock_of_the_slowest_core_over_time() -> None:
-    run = soaked(healthy, NAMES, CYCLES)
+    run = healthy_soak()
     groups = tuple(
         msgspec.structs.replace(
             group, conditions=Conditions(wall_s=1.0, least_khz=3_100_000 - 10_000 * group.repetition)
@@ -158,7 +164,7 @@ def test_the_clock_of_the_slowest_core_over_time() -> None:
 
 
 def died_run(ending: Ending = Ending.COMPLETE) -> RecordedRun:
-    run = soaked(healthy, NAMES, CYCLES)
+    run = healthy_soak()
     cool = Conditions(wall_s=1.0, millicelsius=71000)
     groups = tuple(
         msgspec.structs.replace(group, conditions=cool)
@@ -183,7 +189,7 @@ def test_a_node_that_dies_leaves_evidence() -> None:
 
 
 def test_a_soak_that_was_stopped_is_incomplete() -> None:
-    run = soaked(healthy, NAMES, CYCLES)
+    run = healthy_soak()
     stopped = msgspec.structs.replace(run, info=msgspec.structs.replace(run.info, ending=Ending.INTERRUPTED))
     result = judge_soak(stopped)
     assert (result.word, result.exit_code) == ("INCOMPLETE", ExitCode.INCOMPLETE)
@@ -192,7 +198,7 @@ def test_a_soak_that_was_stopped_is_incomplete() -> None:
 
 
 def test_a_link_that_becomes_slow() -> None:
-    run = soaked(healthy, NAMES, CYCLES)
+    run = healthy_soak()
     matchings = ((("n1", "n4"), ("n2", "n3")), (("n1", "n3"), ("n4", "n2")), (("n1", "n2"), ("n3", "n4")))
     measured = tuple(
         Measurement(
@@ -221,7 +227,7 @@ MISSING: dict[str, Kept] = {
 
 
 def test_a_kernel_that_no_node_has_results_of_is_missed() -> None:
-    run = soaked(healthy, NAMES, CYCLES)
+    run = healthy_soak()
     without = tuple(group for group in run.group_measurements if group.shape.kernel is not Kernel.NOISE_WORK)
     result = judge_soak(msgspec.structs.replace(run, group_measurements=without))
     assert (result.verdict, result.exit_code) == (Verdict.INCONCLUSIVE, ExitCode.INCOMPLETE)
@@ -235,7 +241,7 @@ def test_a_kernel_that_no_node_has_results_of_is_missed() -> None:
 
 
 def test_the_first_line_says_who_lacks_how_much() -> None:
-    run = soaked(healthy, NAMES, CYCLES)
+    run = healthy_soak()
     kept = tuple(
         group for group in run.group_measurements if not (group.nodes[0].startswith("n3") and group.repetition % 2)
     )
@@ -246,7 +252,7 @@ def test_the_first_line_says_who_lacks_how_much() -> None:
 
 @pytest.mark.parametrize("lacking", MISSING)
 def test_a_node_that_lacks_results_is_no_pass(lacking: str) -> None:
-    run = soaked(healthy, NAMES, CYCLES)
+    run = healthy_soak()
     kept = [MISSING[lacking](group) if group.nodes[0].startswith("n3") else group for group in run.group_measurements]
     groups = tuple(group for group in kept if group is not None)
     result = judge_soak(msgspec.structs.replace(run, group_measurements=groups))

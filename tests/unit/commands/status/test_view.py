@@ -63,7 +63,7 @@ def test_a_cluster_without_findings_says_how_old_that_is() -> None:
 @pytest.mark.parametrize(
     ("nodes", "words", "code"),
     [
-        ((), "MEASURED  no run has judged a node yet", ExitCode.INCOMPLETE),
+        ((), "NOT_RUN  no run has judged a node yet", ExitCode.INCOMPLETE),
         ((standing("n1", Verdict.MEASURED),), "MEASURED  1 of 1 node compared with nothing: n1", ExitCode.PASS),
         (
             (standing("n1"), standing("n2", Verdict.INCONCLUSIVE), standing("n3", Verdict.NOT_RUN)),

@@ -14,6 +14,7 @@ from seatrial.launch.environments.kinds import KINDS, parse_environment
 from seatrial.model.errors import UsageError
 from seatrial.process.process import run
 from tests.support import wrapper_programs
+from tests.support.properties import examples
 
 HOSTILE = [
     "a b",
@@ -102,7 +103,7 @@ def test_no_word_from_outside_gets_into_the_shells_text(name: str) -> None:
 
 @given(names=NAMES, argv=WORDS)
 @example(names=HOSTILE[:5], argv=HOSTILE)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_modules_are_loaded_and_all_words_arrive(names: list[str], argv: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home, record = Path(folder), Path(folder) / "modules"
@@ -141,7 +142,7 @@ def test_spack_is_asked_for_text_to_evaluate(kind: str, asked: list[str], tmp_pa
 )  # fmt: skip
 @given(argv=WORDS)
 @example(argv=HOSTILE)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 def test_all_words_arrive_behind_a_stand_in(spec: str, argv: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         name = spec.partition(":")[0].partition("-")[0]

@@ -132,7 +132,7 @@ def _one_way_s(one: Measurement) -> NDArray[np.float64]:
 
 
 def _s_per_byte(one: Measurement) -> NDArray[np.float64]:
-    return np.array(one.times_s) / max(one.shape.message_bytes * one.shape.window, 1)
+    return np.array(one.times_s) / max(one.shape.window_bytes, 1)
 
 
 def _iterations(

@@ -124,9 +124,24 @@ def headline(transports: Transports | TransportsByRail) -> str:
     where = " to ".join(transports.pair)
     if isinstance(transports, TransportsByRail):
         where = f"{where}, each rail alone"
-    elif transports.within:
+        return f"{where}: {transports.reason}"
+    if transports.within:
         where = f"within {transports.pair[0].rpartition(':')[0]}"
-    return f"{where}: {transports.reason}"
+    return "; ".join((f"{where}: {transports.reason}", *_forced(transports.effects)))
+
+
+def _forced(effects: Iterable[Effect]) -> Iterator[str]:
+    """How long the MPI takes with each transport alone, the worse of latency and bandwidth, and which do not start."""
+    forced = {one.variant.carrier: one for one in effects if one.variant.role is Role.FORCED and one.variant.carrier}
+    parts = [
+        f"{carrier} {times_text(max(times))}"
+        for carrier, one in forced.items()
+        if (times := [of.value for of in (one.latency_times, one.bandwidth_times) if of])
+    ]
+    if failed := [carrier for carrier, one in forced.items() if one.failure and not one.unmeasured]:
+        parts.append(f"not {told(failed)}")
+    if parts:
+        yield f"forced, of the default's time: {', '.join(parts)}"
 
 
 def _terminal(transports: Transports | TransportsByRail) -> Iterator[Block]:

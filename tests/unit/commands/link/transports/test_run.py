@@ -1,12 +1,14 @@
 """The ablation driven against a scripted launcher whose default is OFI."""
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
 
 from seatrial.archive.reader import read_run
 from seatrial.commands.link.transports import run
+from seatrial.commands.link.transports.view import headline
 from seatrial.model.errors import ProbeLost, SeatrialError, UsageError
 from seatrial.model.measurement import Phase
 from seatrial.model.transport import Carrier
@@ -33,6 +35,8 @@ def test_the_default_is_proved_and_the_absent_is_invalid(tmp_path: Path) -> None
     assert transports_text(found, width=80).startswith(
         "PASS  n1 to n2: OFI carried the data, and eth0 counted its bytes; declared OFI\n"
     )
+    (row,) = [row for row in headline(found).split("; ") if row.startswith("forced, of the default's time: ")]
+    assert re.search(r"TCP 1\.0\d, OFI (0\.99|1\.0\d), not .*PSM2", row), row
     assert '"carried_by": "OFI"' in transports_json(outcome.run, found)
 
 
