@@ -161,10 +161,10 @@ ABLATION ?=
 ablation: setup-test
 	.venv/bin/python -m bench.ablation $(ABLATION)
 
-# Checks of simulated fabrics and faults that are drawn at random, and which of them were wrong: `RANDOM="--checks 200"`.
-RANDOM ?=
+# Checks of simulated fabrics and faults that are drawn at random, and which of them were wrong: `RANDOM=200` a family.
+RANDOM ?= 60
 random-checks: setup-test
-	.venv/bin/python -m bench.random_checks $(RANDOM)
+	.venv/bin/python -m bench.ablation --random $(RANDOM) --only none --full
 
 # A year of `seatrial qualify` on 1,000 simulated nodes: coverage by week, and false alarms; half a minute.
 simulate-year: setup-test

@@ -7,7 +7,9 @@ repeated.
 
 Columns: trials that are right (nothing missed, no wrong name), faults found, wrong names, PASS with a fault missed,
 INCONCLUSIVE, and node-seconds, each for the full program and without the mechanism, over the trials in which it acted;
-and the classes whose answers differ. Options: `--seeds N`, `--only MECHANISM` (may be repeated), `--classes TEXT`.
+and the classes whose answers differ. Options: `--seeds N`, `--only MECHANISM` (may be repeated; `none`: the full
+program alone), `--classes TEXT`. `--random N`: N checks of each family that are drawn at random (`random_classes.py`)
+in place of the classes; `--full` lists those that are wrong, with their seeds.
 """
 
 import argparse
@@ -27,6 +29,7 @@ from unittest import mock
 
 import msgspec
 from bench.ablation_classes import TrialClass, classes, without_member
+from bench.random_classes import FAMILIES, drawn
 
 from seatrial.commands.check.next_experiments import plan_retest
 from seatrial.fabric.parts import PartKind, merged
@@ -248,9 +251,18 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class Paired(msgspec.Struct, frozen=True, kw_only=True):
     """The checks of one seed of a class: with everything, and without each mechanism that acted."""
 
-    kind: str
+    kind: TrialClass
+    seed: int
     full: Answer
     without: dict[str, Answer]
+
+    @property
+    def text(self) -> str:
+        """What was checked, and the answer."""
+        kind, full = self.kind, self.full
+        routed = " routed" if kind.routed else ""
+        checked = f"{kind.name} {self.seed}: {kind.topology}{routed} {' '.join(kind.faults)} {kind.conditions}"
+        return f"{checked}: {full.verdict} {', '.join(full.named)}"
 
 
 def plant(fabric: SimulatedFabric, settings: TrialSettings, seed: int) -> list[SimulatedFault]:
@@ -302,21 +314,27 @@ def answer(kind: TrialClass, seed: int) -> Answer:
     )
 
 
-def paired(job: tuple[TrialClass, int, tuple[str, ...], bool]) -> Paired:
-    """All checks of one seed of a class; `repeat`: whether to check without the mechanisms, or to say which acted."""
+def paired(job: tuple[TrialClass, int, tuple[str, ...], bool]) -> Paired | None:
+    """All checks of one seed of a class; None where its faults have no room beside each other.
+
+    `repeat`: whether to check without the mechanisms, or to say which acted.
+    """
     kind, seed, only, repeat = job
     acted: set[str] = set()
     chosen = [one for one in MECHANISMS if (not only or one.name in only)]
     with ExitStack() as stack:
         for one in chosen:
             stack.enter_context(watch(one, acted))
-        full = answer(kind, seed)
+        try:
+            full = answer(kind, seed)
+        except UsageError:
+            return None
     without = {}
     for one in chosen:
         if one.name in acted:
             with mock.patch.object(*owner(one.place), one.without):
                 without[one.name] = answer(kind, seed) if repeat else full
-    return Paired(kind=kind.name, full=full, without=without)
+    return Paired(kind=kind, seed=seed, full=full, without=without)
 
 
 def row(name: str, pairs: Sequence[tuple[str, Answer, Answer]]) -> str:
@@ -350,26 +368,36 @@ def main() -> int:
     options.add_argument("--classes", default="")
     options.add_argument("--acted", action="store_true", help="only count the trials in which each mechanism acts")
     options.add_argument("--full", action="store_true", help="also a line for each class, with the full program")
+    options.add_argument("--random", type=int, default=0, metavar="N", help="checks of each random family instead")
     given = options.parse_args()
     chosen = [kind for kind in classes() if given.classes in kind.name]
-    seeds = range(given.first, given.first + given.seeds)
-    jobs = [(kind, seed, tuple(given.only), not given.acted) for seed in seeds for kind in chosen]
+    seeds = range(given.first, given.first + (given.random or given.seeds))
+    checks = [(kind, seed) for seed in seeds for kind in chosen]
+    if given.random:
+        checks = [(drawn(family, seed), seed) for family in FAMILIES if given.classes in family for seed in seeds]
+    jobs = [(kind, seed, tuple(given.only), not given.acted) for kind, seed in checks]
     results: dict[str, list[tuple[str, Answer, Answer]]] = defaultdict(list)
     by_class: dict[str, list[tuple[str, Answer, Answer]]] = defaultdict(list)
+    wrong = []
     with ProcessPoolExecutor(max_workers=2) as pool:
         for number, one in enumerate(pool.map(paired, jobs)):
             print(f"\r{number + 1} of {len(jobs)}", end="", file=sys.stderr, flush=True)
-            by_class[one.kind].append((one.kind, one.full, one.full))
-            for name, other in one.without.items():
-                results[name].append((one.kind, one.full, other))
+            if one is None:
+                continue
+            name = one.kind.name
+            by_class[name].append((name, one.full, one.full))
+            wrong += [one.text] if one.full.wrong or one.full.false_pass else []
+            for other_name, other in one.without.items():
+                results[other_name].append((f"{name} {one.seed}", one.full, other))
     columns = "trials | right | found | wrong names | false PASS | INCONCLUSIVE | node-seconds | measurements"
     print(f"\n| mechanism | {columns} | other answers | wrong without it |\n|{'---|' * 11}")
-    for kind in chosen if given.full else ():
-        print(row(kind.name, by_class[kind.name]))
+    for name in by_class if given.full else ():
+        print(row(name, by_class[name]))
     print(row("full program", [one for many in by_class.values() for one in many]))
     for mechanism in MECHANISMS:
         if not given.only or mechanism.name in given.only:
             print(row(mechanism.name, results[mechanism.name]))
+    print(*(wrong if given.full else ()), sep="\n")
     return 0
 
 

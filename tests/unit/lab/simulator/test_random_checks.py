@@ -1,10 +1,8 @@
 """Checks that were drawn at random and named a good part, or passed: each by its family and seed."""
 
-import random
-
 import pytest
 from bench.ablation import answer
-from bench.random_checks import FAMILIES
+from bench.random_classes import drawn
 
 
 @pytest.mark.parametrize(
@@ -44,6 +42,6 @@ from bench.random_checks import FAMILIES
     ],
 )
 def test_nothing_good_is_named_and_nothing_passes_that_was_seen(family: str, seed: int, named: tuple[str, ...]) -> None:
-    answered = answer(FAMILIES[family](random.Random(f"{family} {seed}")), seed)
+    answered = answer(drawn(family, seed), seed)
     assert answered.named == named
     assert (answered.wrong, answered.false_pass) == (0, False)

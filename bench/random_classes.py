@@ -1,25 +1,17 @@
-"""`make random-checks`: checks of simulated fabrics that are drawn at random, family by family.
+"""Checks of simulated fabrics that are drawn at random, family by family, for `make random-checks`.
 
 The classes of the ablation are few and known; these are many, and nobody has seen them. Families differ in what
 disturbs the check: faults that begin late or lose packets, latency, jobs of others, losses on cables, and ranks that
-wait for a processor. The table has a line a family; below it each check that is wrong, with its seed.
-
-Options: `--checks N` of each family, `--first SEED`, `--family NAME` (may be repeated).
+wait for a processor.
 """
 
-import argparse
 import random
-import sys
-from collections import defaultdict
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 
-from bench.ablation import Answer, answer
+import msgspec
 from bench.ablation_classes import TrialClass
 
 from seatrial.lab.simulator.disturbances import SimulatedConditions, Starved
-from seatrial.model.errors import UsageError
-from seatrial.model.verdict import Verdict
 
 SELDOM_STARVED = (Starved.NOBODY, Starved.NOBODY, Starved.ONE, Starved.ALL)
 
@@ -117,51 +109,6 @@ FAMILIES: dict[str, Callable[[random.Random], TrialClass]] = {
 }
 
 
-def one_check(job: tuple[str, int]) -> tuple[str, int, TrialClass, Answer | None]:
-    """One check; None where the faults have no room beside each other."""
-    family, seed = job
-    kind = FAMILIES[family](random.Random(f"{family} {seed}"))
-    try:
-        return family, seed, kind, answer(kind, seed)
-    except UsageError:
-        return family, seed, kind, None
-
-
-def main() -> int:
-    """Print the table and the checks that are wrong."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--checks", type=int, default=60)
-    options.add_argument("--first", type=int, default=1)
-    options.add_argument("--family", action="append", choices=FAMILIES, default=[])
-    given = options.parse_args()
-    families = given.family or list(FAMILIES)
-    jobs = [(family, seed) for family in families for seed in range(given.first, given.first + given.checks)]
-    answers: dict[str, list[Answer]] = defaultdict(list)
-    wrong = []
-    with ProcessPoolExecutor(max_workers=2) as pool:
-        for number, (family, seed, kind, found) in enumerate(pool.map(one_check, jobs)):
-            print(f"\r{number + 1} of {len(jobs)}", end="", file=sys.stderr, flush=True)
-            if found is None:
-                continue
-            answers[family].append(found)
-            if found.wrong or found.false_pass:
-                wrong.append(
-                    f"{family} {seed}: {kind.topology}{' routed' if kind.routed else ''} {' '.join(kind.faults)} "
-                    f"{kind.conditions}: {found.verdict} {', '.join(found.named)}"
-                )
-    columns = "checks | right | faults | found | wrong names | false PASS | INCONCLUSIVE | node-seconds"
-    print(f"\n| family | {columns} |\n|{'---|' * 9}")
-    for family in families:
-        own = answers[family]
-        values = (
-            len(own), sum(one.right for one in own), sum(one.faults for one in own), sum(one.found for one in own),
-            sum(one.wrong for one in own), sum(one.false_pass for one in own),
-            sum(one.verdict is Verdict.INCONCLUSIVE for one in own), round(sum(one.node_s for one in own)),
-        )  # fmt: skip
-        print(f"| {family} | {' | '.join(map(str, values))} |")
-    print(*wrong, sep="\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def drawn(family: str, seed: int) -> TrialClass:
+    """The check of this seed, named after its family."""
+    return msgspec.structs.replace(FAMILIES[family](random.Random(f"{family} {seed}")), name=family)
