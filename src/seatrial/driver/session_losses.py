@@ -49,7 +49,7 @@ def timed(
 MOST_PER_NODE = 3
 """Sessions that one node's ranks may cost; then the node is left out."""
 MOST_STARTS_PER_NODE = 5
-"""Sessions that one node's ranks may cost while the probe is started: MPIs crash now and then on healthy nodes, too."""
+"""Starts of the probe or of a program that one node's ranks may cost: MPIs crash now and then on healthy nodes, too."""
 MOST_UNEXPLAINED = 12
 """Sessions that may be lost without a node to leave out; then the run ends."""
 STRUCK = (LossCause.SIGNAL, LossCause.OUT_OF_MEMORY, LossCause.NODE_FAILURE)
@@ -148,7 +148,7 @@ class Losses:
 
 
 def _too_often(lost: list[SessionLoss]) -> bool:
-    starts = sum(one.moment is Moment.START for one in lost)
+    starts = sum(one.starting for one in lost)
     return len(lost) - starts >= MOST_PER_NODE or starts >= MOST_STARTS_PER_NODE
 
 

@@ -71,7 +71,8 @@ def judge_deaths(recorded: RecordedRun) -> Deaths:
     if not recorded.losses or (recorded.info.program is not None and not recorded.measurements):
         return Deaths()
     gone = {state.node for state in recorded.info.lost if state.fault and not state.rank_died}
-    counted = [_with_kernel(one, recorded) for one in recorded.losses if _counts(one, gone)]
+    started = {name for one in recorded.measurements for name in one.pair}
+    counted = [_with_kernel(_not_cleared(one, started), recorded) for one in recorded.losses if _counts(one, gone)]
     at_start = [one for one in counted if _may_be_chance(one)]
     groups, rest = _groups([one for one in counted if one not in at_start])
     sessions = _tries(recorded)
@@ -80,13 +81,17 @@ def judge_deaths(recorded: RecordedRun) -> Deaths:
         findings.append(_anywhere(rest, sessions))
         rest = []
     waited = median([max(waits_of(measured)) for measured in recorded.measurements]) if recorded.measurements else 0.0
-    many = len(at_start) >= START_CRASHES and len(at_start) > START_CRASHES_SHARE * sessions
     undecided: set[str] = set()
-    if many and len(at_start) > waited * sessions:
-        findings.append(_at_start(at_start, sessions))
-        at_start = []
-    elif many:
-        undecided = {name for one in at_start for name in one.loss.suspects}
+    placed = [(names, losses, _tries(recorded, names[0])) for names, losses in _groups(at_start)[0]]
+    for names, losses, tries in [*placed, ([], [*at_start], sessions)]:
+        losses = [crash for crash in losses if crash in at_start]  # noqa: PLW2901
+        if len(losses) < START_CRASHES or len(losses) <= START_CRASHES_SHARE * tries:
+            continue
+        if len(losses) <= waited * tries:
+            undecided |= {name for crash in losses for name in crash.loss.suspects}
+            continue
+        findings.append(_on_nodes(names, losses, tries) if names else _anywhere(losses, tries))
+        at_start = [crash for crash in at_start if crash not in losses]
     rest += at_start
     single = [*rest, *(one for one in recorded.losses if _explained(one, gone) and not one.altered)]
     notes = [_single(one) for one in single[:MOST_NOTES]]
@@ -96,12 +101,14 @@ def judge_deaths(recorded: RecordedRun) -> Deaths:
     return Deaths(findings=tuple(findings), notes=tuple(notes), undecided=tuple(natural_sorted(undecided)))
 
 
-def _tries(recorded: RecordedRun) -> int:
-    """How often the probe was started, or a check's program."""
+def _tries(recorded: RecordedRun, name: str = "") -> int:
+    """How often the probe was started, or a check's program on this node, on any without a name."""
     if recorded.info.program is None:
         return recorded.sessions + sum(one.moment is Moment.START for one in recorded.losses)
     both_ways = recorded.info.figure is not None and recorded.info.figure.both_ways
-    return len(recorded.measurements) // (2 if both_ways else 1) + len(recorded.losses)
+    given = sum(not name or name in one.pair for one in recorded.measurements)
+    failed = sum(not name or one.loss.pair is None or name in one.loss.pair for one in recorded.losses)
+    return given // (2 if both_ways else 1) + failed
 
 
 def run_notes(recorded: RecordedRun, reason: str = "", findings: Sequence[Finding] = ()) -> tuple[str, ...]:
@@ -128,10 +135,19 @@ def _counts(one: SessionLoss, gone: set[str]) -> bool:
     return not one.altered and one.loss.cause not in (*ENDED, LossCause.SILENT) and not _explained(one, gone)
 
 
+def _not_cleared(lost: SessionLoss, started: set[str]) -> SessionLoss:
+    """A start of a program without the node that gave a figure with others, where the other one never did."""
+    left = tuple(name for name in lost.loss.suspects if name not in started)
+    if lost.loss.pair is None or not left:
+        return lost
+    return msgspec.structs.replace(lost, loss=msgspec.structs.replace(lost.loss, suspects=left))
+
+
 def _may_be_chance(one: SessionLoss) -> bool:
     """Whether it is the kind of crash that an MPI has at its start now and then."""
-    unsure = one.loss.cause in (LossCause.EXIT, LossCause.UNKNOWN)
-    return one.moment is Moment.START and (unsure or (one.loss.cause is LossCause.SIGNAL and _signal(one) in RACES))
+    if one.loss.cause is LossCause.SIGNAL:
+        return one.starting and _signal(one) in RACES
+    return one.moment is Moment.START and one.loss.cause in (LossCause.EXIT, LossCause.UNKNOWN)
 
 
 def _explained(one: SessionLoss, gone: set[str]) -> bool:
@@ -190,11 +206,6 @@ def _brief(losses: Sequence[SessionLoss]) -> str:
 def of_program(losses: Iterable[SessionLoss]) -> bool:
     """Whether these were all starts of a check's program, and none a session of the probe."""
     return all(one.loss.pair is not None for one in losses)
-
-
-def _at_start(losses: Sequence[SessionLoss], sessions: int) -> Finding:
-    common = set.intersection(*(set(one.loss.suspects) for one in losses))
-    return _on_nodes(natural_sorted(common), losses, sessions) if common else _anywhere(losses, sessions)
 
 
 def _anywhere(losses: Sequence[SessionLoss], sessions: int) -> Finding:

@@ -79,6 +79,11 @@ class SessionLoss(msgspec.Struct, frozen=True, kw_only=True):
     """The launcher's last words."""
     loss: Loss
 
+    @property
+    def starting(self) -> bool:
+        """Whether something had just been started: a session, or a program, all of which is one start."""
+        return self.moment is Moment.START or self.loss.pair is not None
+
 
 class CapCause(enum.StrEnum):
     """Why pairs across a part cost too much to measure all of them."""

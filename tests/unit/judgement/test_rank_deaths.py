@@ -1,6 +1,7 @@
 """Lost sessions judged: what is a note, what is a finding, and on whom."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.loss import Loss, LossCause, Moment, RankDeath, SessionLoss
 from seatrial.model.measurement import Phase
 from seatrial.model.run import NodeState, RecordedRun
+from seatrial.model.settings import CheckSettings, SiteProgram
 from seatrial.model.subject import CLUSTER, node
 from seatrial.model.verdict import Verdict
 from tests.support.builders import Cluster, info_of, names, sail
@@ -149,3 +151,50 @@ def test_altered_cancelled_and_silent_sessions_are_never_held_against_a_node() -
 def test_what_to_do_depends_on_the_cause(loss: SessionLoss, word: str) -> None:
     (finding,) = judged([loss, loss], 3).findings
     assert word in finding.remedy
+
+
+def of_starts(*losses: tuple[tuple[str, str], LossCause, tuple[str, ...]]) -> Deaths:
+    """A check's program on all pairs of eight nodes, besides starts that failed: pair, cause and suspects of each."""
+    failed = [
+        msgspec.structs.replace(
+            one := lost(*suspects, cause=cause, number=11 if cause is LossCause.SIGNAL else None),
+            loss=msgspec.structs.replace(one.loss, pair=pair),
+        )
+        for pair, cause, suspects in losses
+    ]
+    recorded = sail(Cluster(nodes=names(8)))
+    gone = {name for pair, cause, _ in losses if cause is LossCause.EXIT for name in pair[:1]}
+    started = tuple(one for one in recorded.measurements if gone.isdisjoint(one.pair))
+    settings = CheckSettings(archive=Path("x"), pair_program=SiteProgram(words=("osu_bw",)))
+    info = msgspec.structs.replace(recorded.info, settings=settings)
+    return judge_deaths(
+        msgspec.structs.replace(recorded, info=info, measurements=started, losses=tuple(failed), sessions=1)
+    )
+
+
+def test_a_program_that_crashes_now_and_then_is_a_note() -> None:
+    """As seen of Open MPI 4.1 on a lab: two starts of one pair crashed one after the other, and the third did not."""
+    deaths = of_starts(*[(("n8", "n1"), LossCause.SIGNAL, ("n1",))] * 2)
+    assert deaths.findings == ()
+    assert len(deaths.notes) == 2
+
+
+def test_a_node_on_which_a_program_crashes_in_many_of_its_own_starts_is_named() -> None:
+    """Four are few of all starts, and all of its own but one, which failed in another way."""
+    crashes = [(("n2", f"n{other}"), LossCause.SIGNAL, ("n2",)) for other in (3, 4, 5, 6)]
+    (finding,) = of_starts((("n2", "n7"), LossCause.EXIT, ("n2", "n7")), *crashes).findings
+    assert finding.subject == node("n2")
+    assert "in 4 of 5 starts" in finding.statement
+
+
+def test_a_node_on_which_a_program_ran_with_others_is_not_blamed() -> None:
+    """n3 gave figures with all others, n2 with none."""
+    (finding,) = of_starts(*[(("n2", "n3"), LossCause.EXIT, ("n2", "n3"))] * 2).findings
+    assert (finding.subject, finding.ambiguous_with) == (node("n2"), ())
+
+
+def test_two_nodes_on_which_a_program_fails_together_alone_are_both_named() -> None:
+    pair = ("n2", "n3")
+    failed = [(pair, LossCause.UNKNOWN, pair)] * 2
+    (finding,) = of_starts(*failed).findings
+    assert (finding.subject, finding.ambiguous_with) == (node("n2"), (node("n3"),))
