@@ -57,6 +57,11 @@ def classes() -> Iterator[TrialClass]:
                 conditions=SimulatedConditions(jobs=jobs),
             )
     yield TrialClass(name="84, healthy", topology="fat-tree:84")
+    yield TrialClass(name="400, 120 nodes", topology="fat-tree:400,per-leaf=20", faults=("node:0.8",) * 120)
+    for level in ("0.9", "0.94"):
+        rough = SimulatedConditions(noise=0.02)
+        small = "fat-tree:4,per-leaf=4"
+        yield TrialClass(name=f"4, noise 0.02, {level}", topology=small, faults=(f"node:{level}",), conditions=rough)
     yield from faulty_fabrics()
     yield from fast_trunks()
     yield from complete_designs()

@@ -48,12 +48,6 @@ def make_notes(
     if (figure := recorded.info.figure) and figure.unchecked:
         why = "did not check the data that it received: start it with its check (nccl-tests: -c 1)"
         notes.append(f"{figure.benchmark} {why}, or verify data with the probe (seatrial check --verify).")
-    if suspicion.restless:
-        which = "Starts of the program were" if recorded.info.program else "Most nodes were"
-        notes.append(
-            f"{which} unstable: something disturbed the measurement itself (load on the nodes, a shared "
-            "machine), so no part is reported. Measure again when the machine is quiet."
-        )
     if suspicion.late_everywhere:
         notes.append(
             "Pairs with high latency were measured again beside good pairs, and those were late in many runs, too: "

@@ -83,8 +83,7 @@ class SecondLook:
         whatever the peers do; None: there is none. `scatter`: of a healthy pair in the survey.
         `waited`: of each run the shares of its time for which the ranks had no processor; None: not known.
         `since`: the first run that a pair is judged by; the earlier ones serve as controls only. `round_trips`:
-        the waits of both ranks of a pair add up, since one waits for the other, and are not compared with those of the
-        controls, whose median hides a few long waits.
+        waits are not compared with those of the controls, whose median hides a few long ones.
         """
         self._waited = waited or {}
         self._since = since or {}
@@ -203,7 +202,7 @@ class SecondLook:
         waited, floor = self._waited.get(pair, {}), self._floor_of(pair)
         kept = {}
         for run, value in relative.items():
-            wait = self._wait(waited.get(run))
+            wait = max(waited.get(run, (0.0, 0.0)))
             beside = 0.0 if self._round_trips else self._waits_beside.get(run, 0.0)
             above_floor = self._over[pair][run] - floor
             controlled = run in self._beside
@@ -216,12 +215,6 @@ class SecondLook:
                 kept[run] = value
         return kept
 
-    def _wait(self, ends: Ends | None) -> float:
-        """Share of a run's time for which its ranks had no processor; for a stream, that of the longer wait."""
-        if ends is None:
-            return 0.0
-        return min(sum(ends), 1.0) if self._round_trips else max(ends)
-
     def _whatever_beside(self, pair: Pair, relative: Runs) -> Runs:
         """The runs that waits do not explain, however long the ranks of the controls waited.
 
@@ -232,7 +225,7 @@ class SecondLook:
         return {
             run: value
             for run, value in relative.items()
-            if value >= -self._effect or not explained(math.exp(value), self._wait(waited.get(run)))
+            if value >= -self._effect or not explained(math.exp(value), max(waited.get(run, (0.0, 0.0))))
         }
 
     def _all_waited(self, run: int, value: float, wait: float, beside: float) -> bool:

@@ -1,7 +1,7 @@
 """Parts and pairs under suspicion, by what is wrong with them: packet loss, bandwidth, latency."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -72,8 +72,6 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     """Pairs, by metric, that were good before a part on their way turned out bad at the end of the run."""
     excused: frozenset[Pair] = frozenset()
     """Pairs that are slow because packets are lost on their way."""
-    restless: bool = False
-    """Most nodes were unstable: no part is reported, since the measurement may be disturbed."""
     late_everywhere: bool = False
     """Good pairs were late too when they were measured beside the late ones: no part is reported for latency."""
 
@@ -138,8 +136,6 @@ def suspect_all(survey: Survey, references: References, *, unknown_waits: bool =
     if proved.turned and not uniform:  # a pair that cleared a part by chance may have hidden it
         groups = _slow_groups(survey, references, excused, turned=proved.turned)
         proved = prove(groups, rates.judged, evidence, retested, references)
-    unstable = suspects_of(proved.unstable)
-    restless = _most_nodes(unstable, survey.nodes)
     late = _late(survey, references, excused, unknown_waits)
     return Suspicion(
         bandwidth={**rates.judged, **proved.changed},
@@ -151,7 +147,7 @@ def suspect_all(survey: Survey, references: References, *, unknown_waits: bool =
         without_stalls=survey.without_stalls.changed((), ()),
         lossy=tuple(lossy),
         slow=tuple(_by_cables(suspects_of(proved.slow), evidence, references)),
-        unstable=() if restless else tuple(unstable),
+        unstable=tuple(suspects_of(proved.unstable)),
         late=late.suspects,
         open=tuple(suspects_of(proved.open)),
         busy=tuple(suspects_of(proved.busy)),
@@ -162,7 +158,6 @@ def suspect_all(survey: Survey, references: References, *, unknown_waits: bool =
         located=survey.located,
         stale={metric: survey.stale(metric) for metric in (BANDWIDTH, LATENCY)},
         excused=frozenset(excused),
-        restless=restless,
         late_everywhere=late.everywhere,
     )
 
@@ -293,19 +288,6 @@ def _wavering(survey: Survey, late: Sequence[PartSuspect], references: Reference
         if line is not None and not any(crosses(suspect, pair, survey.good(LATENCY).fabric) for suspect in late):
             runs += [line.over_peers(1 / max(run, SHORTEST_S)) < -line.effect for run in again.runs]
     return sum(runs) > WAVERING_SHARE * len(runs)
-
-
-def _most_nodes(suspects: Sequence[PartSuspect], nodes: Collection[str]) -> bool:
-    """Whether pairs of more than half of the nodes are among the suspects' own."""
-    blamed = {name for suspect in suspects for name in nodes_of(suspect)}
-    blamed |= {
-        name
-        for suspect in suspects
-        if suspect.subject.kind is SubjectKind.PAIR
-        for pair in suspect.pairs
-        for name in pair
-    }
-    return 2 * len(blamed) > len(nodes) > 2
 
 
 def _is_starved(known: MeasuredPair, limit: Limit) -> bool:

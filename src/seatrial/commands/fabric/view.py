@@ -182,7 +182,7 @@ def _map_lines(fabric: FabricMap, tables: TableReport | None) -> Iterator[str]:
 
 
 def _unread(lines: Sequence[str]) -> str:
-    few = f"{count(len(lines), 'line')} {verb(len(lines), 'was', 'were')} not understood"
+    few = f"{count(len(lines), 'line')} of the map {verb(len(lines), 'was', 'were')} not understood"
     return f"{few}, the first: {clean(lines[0][:80])!r}"
 
 

@@ -290,7 +290,7 @@ def test_good_and_bad_in_turn_is_unstable() -> None:
     assert judgement.exit_code is ExitCode.FINDINGS
 
 
-def test_where_most_nodes_are_restless_nobody_is_named() -> None:
+def test_pairs_of_all_nodes_that_vary_name_no_node() -> None:
     def mood(phase: Phase, repetition: int, pair: tuple[str, str]) -> float:
         neighbours = abs(int(pair[0][1:]) - int(pair[1][1:])) == 1
         return 0.4 if neighbours and (phase is Phase.SURVEY or repetition % 2) else 1.0
