@@ -37,33 +37,24 @@ KEYS = {"ArrowRight": 39, "ArrowDown": 40, "Enter": 13, "Tab": 9, "+": 187, "0":
 Event = dict[str, Any]
 
 
-class Browser:
-    """One window, with everything that was asked for and logged since it was opened."""
+class Chromium:
+    """A running browser: commands go into one pipe, answers and events of all windows come from the other."""
 
     def __init__(self, reads: int, writes: int) -> None:
         """The ends of the pipes that are ours."""
         self._reads, self._writes = reads, writes
-        self._numbers, self._rest, self._session = 0, b"", ""
-        self.events: list[Event] = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(f"{domain}.enable")
+        self._numbers, self._rest = 0, b""
 
-    def call(self, method: str, **parameters: object) -> Event:
-        """The answer to one command. Raises AssertionError where it fails or does not come."""
+    def send(self, method: str, parameters: Event, session: str) -> int:
+        """Write a command; the number that its answer will have."""
         self._numbers += 1
         message: Event = {"id": self._numbers, "method": method, "params": parameters}
-        if self._session:
-            message["sessionId"] = self._session
+        message |= {"sessionId": session} if session else {}
         os.write(self._writes, msgspec.json.encode(message) + b"\0")
-        while True:
-            answer = self._message()
-            if answer.get("id") == self._numbers:
-                assert "error" not in answer, (method, answer)
-                return answer["result"]  # type: ignore[no-any-return]
+        return self._numbers
 
-    def _message(self) -> Event:
+    def message(self) -> Event:
+        """The next answer or event. Raises AssertionError where none comes."""
         while b"\0" not in self._rest:
             readable, _, _ = select.select([self._reads], [], [], ANSWER_S)
             assert readable, "Chromium does not answer"
@@ -72,13 +63,47 @@ class Browser:
             self._rest += piece
         text, _, self._rest = self._rest.partition(b"\0")
         message: Event = msgspec.json.decode(text)
-        if "method" in message:
+        return message
+
+
+class Browser:
+    """One window with a profile of its own, with everything that was asked for and logged since it was opened."""
+
+    def __init__(self, program: Chromium) -> None:
+        self._program, self._session = program, ""
+        self.events: list[Event] = []
+        self._profile = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=self._profile)["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def close(self) -> None:
+        """Close the window, and forget its profile."""
+        self._session = ""
+        self.call("Target.disposeBrowserContext", browserContextId=self._profile)
+
+    def call(self, method: str, **parameters: object) -> Event:
+        """The answer to one command. Raises AssertionError where it fails or does not come."""
+        number = self._program.send(method, parameters, self._session)
+        while True:
+            answer = self._message()
+            if answer.get("id") == number:
+                assert "error" not in answer, (method, answer)
+                return answer["result"]  # type: ignore[no-any-return]
+
+    def _message(self) -> Event:
+        message = self._program.message()
+        if self._is_event(message):
             self.events.append(message)
         return message
 
+    def _is_event(self, message: Event) -> bool:
+        return "method" in message and message.get("sessionId", "") == self._session
+
     def wait_for(self, method: str) -> None:
         """Wait until the browser reports such an event, from here on."""
-        while self._message().get("method") != method:
+        while not (self._is_event(event := self._message()) and event["method"] == method):
             pass
 
     def open(self, address: str, width: int = 1440, height: int = 900, *, dark: bool = False) -> None:
@@ -149,8 +174,8 @@ class Browser:
 
 
 @contextmanager
-def chromium(profile: Path) -> Iterator[Browser]:
-    """A browser with a profile of its own, which ends with the block."""
+def chromium(profile: Path) -> Iterator[Chromium]:
+    """A browser with a profile of its own, which ends with the block. Windows are a `Browser` each."""
     (theirs_in, writes), (reads, theirs_out) = os.pipe(), os.pipe()
     given = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, LEAST_DESCRIPTOR) for end in (theirs_in, theirs_out)]
     log = os.open(profile.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -160,7 +185,7 @@ def chromium(profile: Path) -> Iterator[Browser]:
     for end in (theirs_in, theirs_out, *given, log):
         os.close(end)
     try:
-        yield Browser(reads, writes)
+        yield Chromium(reads, writes)
     finally:
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGTERM)

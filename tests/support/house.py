@@ -84,7 +84,7 @@ def lines(path: Path) -> int:
 @functools.cache
 def tree(path: Path) -> ast.Module:
     """The syntax tree of a Python file."""
-    return ast.parse(path.read_text())
+    return wording.parsed(path.read_text())
 
 
 @functools.cache
@@ -144,14 +144,9 @@ def repeated_classes(modules: Mapping[str, ast.Module]) -> dict[str, tuple[str, 
 
 def imports_inside_functions(module: ast.Module) -> int:
     """Import statements inside functions, each counted once."""
-    count = 0
-    rest: list[tuple[ast.AST, bool]] = [(module, False)]
-    while rest:
-        node, inside = rest.pop()
-        count += inside and isinstance(node, ast.Import | ast.ImportFrom)
-        inside = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        rest += [(child, inside) for child in ast.iter_child_nodes(node)]
-    return count
+    functions = [node for node in nodes(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    within = {line for node in functions for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    return sum(node.lineno in within for node in nodes(module) if isinstance(node, ast.Import | ast.ImportFrom))
 
 
 def fleeting_names(module: ast.AST) -> int:

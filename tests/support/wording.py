@@ -1,6 +1,7 @@
 """Phrases that readers stumble over, and where the project's texts contain them."""
 
 import ast
+import functools
 import io
 import re
 import tokenize
@@ -71,6 +72,13 @@ PHRASES = (
 )  # fmt: skip
 
 
+@functools.cache
+def parsed(source: str) -> ast.Module:
+    """The syntax tree of a Python source, for all tests that read it."""
+    return ast.parse(source)
+
+
+@functools.cache
 def counts() -> dict[str, int]:
     """How often each phrase occurs in the sources' literals and comments, the documents and the README."""
     texts = [" ".join(text.split()) for _, text in project_texts()]
@@ -88,7 +96,7 @@ def project_texts() -> Iterator[tuple[Path, str]]:
 
 def source_texts(source: str) -> Iterator[str]:
     """String literals, docstrings and comments of a Python file; `{}` replaces the values in an f-string."""
-    yield from _literals(ast.parse(source))
+    yield from _literals(parsed(source))
     block: list[str] = []
     last_line = -1
     for token in tokenize.generate_tokens(io.StringIO(source).readline):

@@ -12,6 +12,7 @@ import pytest
 from seatrial.archive import contents, reader, run_sets, run_values
 from seatrial.archive.samples import NotInstalled
 from seatrial.process import file_output
+from tests.support.browser import Browser, Chromium, chromium
 from tests.support.clocks import clock_restored
 from tests.support.command_line import Seatrial
 from tests.support.launchers import launching_with
@@ -73,10 +74,27 @@ def tables_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_sets, "read_tables", lambda files, *_: READ_TABLES(tuple(files)))
 
 
-@pytest.fixture(autouse=True)
-def _any_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session")
+def chromium_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """Chromium, which takes a second of processor time to start."""
+    with chromium(tmp_path_factory.mktemp("chromium") / "profile") as program:
+        yield program
+
+
+@pytest.fixture
+def browser(chromium_program: Chromium) -> Iterator[Browser]:
+    """A window with a profile of its own."""
+    window = Browser(chromium_program)
+    yield window
+    window.close()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _any_clock() -> Iterator[None]:
     """Runs of the tests have dates of their own, whatever this machine's clock says."""
-    monkeypatch.setattr(reader, "AHEAD_S", 20 * 365 * 86_400.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "AHEAD_S", 20 * 365 * 86_400.0)
+        yield
 
 
 @pytest.fixture(autouse=True)

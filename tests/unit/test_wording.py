@@ -1,19 +1,14 @@
 """Phrases that readers stumble over may only become fewer."""
 
-import functools
-
 import pytest
 
 from tests.support.house import BOUNDS
 from tests.support.wording import PHRASES, Phrase, counts, project_texts, source_texts
 
-COUNTS = functools.cache(counts)
-"""Not at import: every worker of pytest-xdist imports every test."""
-
 
 @pytest.mark.parametrize("phrase", PHRASES, ids=lambda phrase: phrase.name)
 def test_a_phrase_to_avoid_does_not_spread(phrase: Phrase) -> None:
-    found, most = COUNTS()[phrase.name], BOUNDS.phrases.get(phrase.name, 0)
+    found, most = counts()[phrase.name], BOUNDS.phrases.get(phrase.name, 0)
     files = sorted({path.name for path, text in project_texts() if phrase.count(text)}) if found > most else []
     assert found <= most, f"write {phrase.better!r} instead of {phrase.avoid!r}, which is somewhere in {files}"
 

@@ -176,11 +176,17 @@ class SiteCommand(click.Command):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Parse the command line, with the defaults of the site's files. Raises UsageError for these."""
-        shared = click.command()(site_options()(lambda **_: 0)).params
-        flags = [one.name for one in shared if isinstance(one, click.Option) and one.is_flag]
-        lists = [*(one.name for one in shared if one.multiple), "path", "family_pattern"]
-        extra["default_map"] = site_defaults(OF_A_SITE, flags, lists)
+        extra["default_map"] = site_defaults(OF_A_SITE, *_flags_and_lists())
         return super().make_context(info_name, args, parent, **extra)
+
+
+@functools.cache
+def _flags_and_lists() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the options of a site's file that are flags, and of those that take several values."""
+    shared = click.command()(site_options()(lambda **_: 0)).params
+    flags = (option.name for option in shared if isinstance(option, click.Option) and option.is_flag)
+    lists = (option.name for option in shared if option.multiple)
+    return tuple(filter(None, flags)), (*filter(None, lists), "path", "family_pattern")
 
 
 def site_settings(given: dict[str, Any]) -> SiteSettings:

@@ -1,10 +1,11 @@
-"""The one place where loading is put off: our own modules are executed when something of them is used first.
+"""How modules are loaded: our own when something of them is used first, and NumPy without threads.
 
 Command files import at the top what they use, as modules: `from seatrial.driver import detached`. With `install` such
 an import only finds the module, so that `--help` and light commands do not pay for what others need. Importing names
 (`from seatrial.model.run import RunInfo`) executes a module at once, as usual.
 """
 
+import os
 import sys
 import threading
 from collections.abc import Sequence
@@ -12,6 +13,9 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 
 PACKAGE = "seatrial."
+THREADS = "OPENBLAS_NUM_THREADS"
+"""OpenBLAS starts a thread and reserves tens of MiB for each core of a login node as NumPy is loaded, and ends the
+process where it cannot have them. Our matrices need none."""
 LOCK = threading.RLock()
 EXECUTING: set[str] = set()
 """Names of modules that are being executed."""
@@ -50,20 +54,36 @@ class LazyLoader(SourceFileLoader):
         super().exec_module(module)
 
 
+class ThreadlessLoader(SourceFileLoader):
+    """Loads NumPy for one core; programs that are started later have the variable as the user set it."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Errors as of importlib."""
+        threads = os.environ.pop(THREADS, None)
+        os.environ[THREADS] = "1"
+        try:
+            super().exec_module(module)
+        finally:
+            del os.environ[THREADS]
+            os.environ |= {} if threads is None else {THREADS: threads}
+
+
 class LazyFinder:
-    """Finds our own modules, packages excepted: those have their submodules as attributes."""
+    """Finds our own modules and NumPy; of ours not the packages, which have their submodules as attributes."""
 
     @classmethod
     def find_spec(
         cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The module's spec with a loader that puts its execution off; None for what others find."""
-        if not name.startswith(PACKAGE):
+        """The module's spec with its loader; None for what others find."""
+        if name != "numpy" and not name.startswith(PACKAGE):
             return None
         spec = PathFinder.find_spec(name, path, target)
-        if spec is None or spec.origin is None or spec.submodule_search_locations is not None:
+        if spec is None or spec.origin is None or not isinstance(spec.loader, SourceFileLoader):
             return spec
-        if isinstance(spec.loader, SourceFileLoader):
+        if name == "numpy":
+            spec.loader = ThreadlessLoader(name, spec.origin)
+        elif spec.submodule_search_locations is None:
             spec.loader = LazyLoader(name, spec.origin)
         return spec
 

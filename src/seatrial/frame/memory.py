@@ -1,7 +1,6 @@
 """Little memory: preparations before anything large is loaded, and the message for what did not fit."""
 
 import errno
-import os
 import resource
 from pathlib import Path
 
@@ -14,8 +13,6 @@ MOST_SHARE = 0.75
 """Share of the memory that is free when a command begins."""
 ALWAYS_BYTES = 4 << 30
 """A matrix of 25 million pairs takes that."""
-THREADS = "OPENBLAS_NUM_THREADS"
-"""OpenBLAS reserves tens of MiB for each core as NumPy is loaded, and ends the process where it cannot have them."""
 MEMORY = Path("/proc/meminfo")
 REMEDY = (
     "Allow more (ulimit -v unlimited, or --mem of the job), then run it again; `seatrial runs recover` closes a run."
@@ -23,9 +20,9 @@ REMEDY = (
 
 
 def make_do() -> None:
-    """Take no more than a share of the memory that is free; where `ulimit -v` holds, load NumPy for one core.
+    """Take no more than a share of the memory that is free: whatever others wrote, the machine has memory left.
 
-    Whatever others wrote, the machine has memory left. Raises SeatrialError where there is too little for anything.
+    Raises SeatrialError where `ulimit -v` leaves too little for anything.
     """
     before, _ = resource.getrlimit(resource.RLIMIT_DATA)
     free_bytes = _free_bytes()
@@ -33,20 +30,9 @@ def make_do() -> None:
     if free_bytes and (before == resource.RLIM_INFINITY or before > most_bytes):
         limit_own_memory(most_bytes)
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit == resource.RLIM_INFINITY:
-        return
-    if limit < LEAST_BYTES:
+    if limit != resource.RLIM_INFINITY and limit < LEAST_BYTES:
         allowed = f"This shell allows {limit >> 20} MiB of memory (ulimit -v)"
         raise SeatrialError(f"{allowed}, and seatrial takes {LEAST_BYTES >> 20}.", REMEDY)
-    threads = os.environ.get(THREADS)
-    os.environ[THREADS] = "1"
-    try:
-        import numpy as np  # noqa: F401 - loaded now, while the variable is set
-    finally:  # programs that are started have it as the user set it
-        if threads is None:
-            del os.environ[THREADS]
-        else:
-            os.environ[THREADS] = threads
 
 
 def _free_bytes() -> int:

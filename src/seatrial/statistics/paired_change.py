@@ -100,7 +100,8 @@ class _Differences:
         self._ranks = midranks(together, np.zeros(len(together), np.intp))
         self._few = before.few(PAIRS_OF_DRAW).ended, after.few(PAIRS_OF_DRAW).ended
         before, after = before.few(MOST_PAIRS), after.few(MOST_PAIRS)
-        self._within = _distance(before.ended, before.ended) / 2 + _distance(after.ended, after.ended) / 2
+        times = (before.ended, after.ended)
+        self._within = sum(float(np.abs(np.subtract.outer(side, side)).mean()) / 2 for side in times)
         self._known = np.sort(np.subtract.outer(after.ended, before.ended).ravel())
         self._least = np.sort(np.subtract.outer(after.ended, before.open).ravel())
         self._most = np.sort(np.subtract.outer(after.open, before.ended).ravel())
@@ -123,12 +124,13 @@ class _Differences:
     def _chance(self) -> float:
         """Probability that days put on either side by chance are brought together as well."""
         gain, draw = _gain(*self._few), np.random.default_rng(1)
-        days, first, hits = np.concatenate(self._few), len(self._few[0]), 0
-        for number in range(1, DRAWS + 1):
-            mixed = draw.permutation(days)
-            hits += _gain(mixed[:first], mixed[first:]) >= gain
-            if hits == ENOUGH:
-                return hits / number
+        days, first, hits, batch = np.concatenate(self._few), len(self._few[0]), 0, math.isqrt(DRAWS)
+        for drawn in range(0, DRAWS, batch):
+            mixed = draw.permuted(np.tile(days, (batch, 1)), axis=1)
+            for row in np.flatnonzero(_most_gains(mixed, first) >= gain - 1e-9).tolist():  # rounding
+                hits += _gain(mixed[row, :first], mixed[row, first:]) >= gain
+                if hits == ENOUGH:
+                    return hits / (drawn + row + 1)
         return (hits + 1) / (DRAWS + 1)
 
     @property
@@ -145,23 +147,25 @@ class _Differences:
     def interval(self, deviations: float) -> tuple[float, float]:
         """The changes at which the ranks show no more than that."""
         first, second = self._sizes
-        outside = math.floor(
-            len(self._known) * (0.5 - deviations * math.sqrt((first + second + 1) / (12 * first * second)))
-        )
+        share = 0.5 - deviations * math.sqrt((first + second + 1) / (12 * first * second))
+        outside = math.floor(len(self._known) * share)
         if outside < 0:
             return -math.inf, math.inf
         return float(self._least[outside]), float(self._most[-1 - outside])
-
-
-def _distance(before: Reals, after: Reals) -> float:
-    """Mean distance between a time before and one after."""
-    return float(np.abs(np.subtract.outer(after, before)).mean())
 
 
 def _gain(before: Reals, after: Reals) -> float:
     """The distance by which shifting by the median of all differences brings the days together."""
     far = np.subtract.outer(after, before)
     return float(np.abs(far).mean() - np.abs(far - np.median(far)).mean())
+
+
+def _most_gains(days: Reals, first: int) -> Reals:
+    """Energy distance of each row's `first` days from its others: no shift brings them closer together than that."""
+    second = days.shape[1] - first
+    before, after, both = (np.sort(part, axis=1) @ np.arange(1 - part.shape[1], part.shape[1], 2)
+                           for part in (days[:, :first], days[:, first:], days[:1]))  # fmt: skip
+    return np.asarray((both - before - after) / (first * second) - before / first**2 - after / second**2, np.float64)
 
 
 def changes_at(
@@ -174,7 +178,9 @@ def changes_at(
     change, error, p_value, low, high = (np.full(count, np.nan) for _ in range(5))
     compared: dict[int, tuple[_Differences, float]] = {}
     ended = ended or medians
-    for group, place, end in zip(*_bounds(medians.group), strict=True):
+    groups, places = np.unique(medians.group, return_index=True)
+    ends = np.append(places[1:], len(medians.group))
+    for group, place, end in zip(groups.tolist(), places.tolist(), ends.tolist(), strict=True):
         split = place + int(np.searchsorted(medians.day[place:end], since))
         if min(split - place, end - split) < FEWEST_DAYS:
             continue
@@ -194,12 +200,6 @@ def changes_at(
         low[group], high[group] = below - coarse, above + coarse
         named[group] = differences.explained >= HALF and not low[group] <= 0 <= high[group]
     return GroupChanges(change=change, error=error, p_value=p_value, named=named, low=low, high=high)
-
-
-def _bounds(group: Places) -> tuple[list[int], list[int], list[int]]:
-    """Each group with its first entry and the one behind its last."""
-    groups, begins = np.unique(group, return_index=True)
-    return groups.tolist(), begins.tolist(), [*begins[1:].tolist(), len(group)]
 
 
 def _deviations(confidence: float) -> float:

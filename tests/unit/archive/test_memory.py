@@ -1,7 +1,6 @@
 """Little memory: runs are closed nevertheless, and what cannot be done is said in a sentence."""
 
 import errno
-import os
 import resource
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from seatrial.archive.reader import read_info, read_run
 from seatrial.archive.run_recovery import partial_folders, recover
 from seatrial.archive.samples import TooLittleMemory, opened
 from seatrial.archive.writer import ArchiveError, RunWriter
-from seatrial.frame import memory
 from seatrial.frame.command_line import explain, run
 from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError
 from tests.support.builders import Cluster, described_again, fill, info_of, names, record, sail
@@ -119,16 +117,6 @@ def test_too_little_for_anything_is_said_at_once(
     assert run(["runs", "list", "--archive", str(tmp_path)]) == ExitCode.INCOMPLETE
     assert "100 MiB of memory (ulimit -v), and seatrial takes 256" in capsys.readouterr().err
     assert run(["--version"]) == ExitCode.PASS
-
-
-def test_a_users_own_setting_of_threads_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    allow(monkeypatch, 512 << 20)
-    for before in ("7", None):
-        monkeypatch.delenv(memory.THREADS, raising=False)
-        if before:
-            monkeypatch.setenv(memory.THREADS, before)
-        memory.make_do()
-        assert os.environ.get(memory.THREADS) == before
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """Modules are executed when they are used first, and commands when they are named."""
 
+import os
 import subprocess
 import sys
 import textwrap
 from collections.abc import Sequence
+from importlib.util import module_from_spec
 from pathlib import Path
 
 import click
@@ -11,6 +13,7 @@ import pytest
 
 from seatrial.cli import main
 from seatrial.cli.main import SUMMARIES, seatrial
+from seatrial.frame import lazy
 
 
 def loaded_by(*lines: Sequence[str]) -> set[str]:
@@ -111,3 +114,26 @@ def test_a_module_that_fails_is_tried_again_and_names_that_it_lacks_are_errors(t
         """,
     )
     assert said == "not yet\n7 False False\n"
+
+
+@pytest.mark.parametrize("threads", ["7", None])
+def test_numpy_has_one_thread_and_programs_have_the_users_setting(
+    threads: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv(lazy.THREADS, raising=False)
+    if threads:
+        monkeypatch.setenv(lazy.THREADS, threads)
+    (tmp_path / "numpy.py").write_text(f"import os\nseen = os.environ[{lazy.THREADS!r}]\n")
+    spec = lazy.LazyFinder.find_spec("numpy", [str(tmp_path)])
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (module.seen, os.environ.get(lazy.THREADS)) == ("1", threads)
+
+
+def test_numpy_starts_no_thread() -> None:
+    """One would come for each further core as OpenBLAS is loaded."""
+    program = "from seatrial.frame import lazy\nlazy.install()\nimport os, numpy\nprint(*os.listdir('/proc/self/task'))"
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert len(done.stdout.split()) == 1

@@ -5,7 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from seatrial.statistics.paired_change import GroupChanges, changes_at, course, day_medians, pooled_change
+from seatrial.statistics.paired_change import (
+    DRAWS,
+    ENOUGH,
+    TESTS,
+    GroupChanges,
+    changes_at,
+    course,
+    day_medians,
+    pooled_change,
+)
 from seatrial.statistics.strata import ENDLESS
 
 
@@ -118,3 +127,41 @@ def test_kinds_that_lie_farther_apart_than_the_change_do_not_hide_it(seed: int) 
     changes = of_two_kinds(0.3, 0.45, 2.0, seed)
     assert changes.named.all()
     assert changes.low[0] <= math.log(2.0) <= changes.high[0]
+
+
+def every_draw(values: np.ndarray, first: int) -> float:
+    """Probability of Besag and Clifford, of one permutation after another."""
+
+    def gain(days: np.ndarray) -> float:
+        far = np.subtract.outer(days[first:], days[:first])
+        return float(np.abs(far).mean() - np.abs(far - np.median(far)).mean())
+
+    draw, hits = np.random.default_rng(1), 0
+    for number in range(1, DRAWS + 1):
+        hits += gain(draw.permutation(values)) >= gain(values)
+        if hits == ENOUGH:
+            return hits / number
+    return (hits + 1) / (DRAWS + 1)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "noise", "step", "digits", "seed"),
+    [
+        (3.0, 0.05, 0.2, 1, 5),
+        (3.0, 0.05, 0.2, 1, 6),
+        (3.0, 0.02, 0.3, 2, 2),
+        (3.0, 0.1, 0.1, 9, 4),
+        (0.0, 0.3, 0.25, 1, 11),
+        (0.0, 0.3, 0.25, 9, 21),
+        (0.0, 0.3, 0.25, 9, 33),
+    ],
+)
+def test_no_draw_is_passed_over_that_brings_days_together_as_well(
+    kinds: float, noise: float, step: float, digits: int, seed: int
+) -> None:
+    """Only draws whose energy distance permits it are computed in full; rounded times have many equal distances."""
+    random = np.random.default_rng(seed)
+    values = kinds * (random.random(34) < 0.4) + noise * random.standard_normal(34) + step * (np.arange(34) >= 20)
+    values = np.round(8 + values, digits)
+    changes = changes_at(day_medians(values, np.zeros(34, int), np.arange(34)), 20, 1, 0.01)
+    assert changes.p_value[0] == TESTS * every_draw(values, 20)

@@ -1,6 +1,5 @@
 """The pages in a real browser, from the disk: real clicks and keys, no complaint, no request but for the pages."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,9 +7,9 @@ import pytest
 from seatrial.commands.check.view import check_report
 from seatrial.commands.site.addresses import pair_section
 from seatrial.commands.site.pages import page_text, with_links
-from tests.support.browser import CHROMIUM, Browser, chromium
+from tests.support.browser import CHROMIUM, Browser
 from tests.support.builders import Cluster, leaves, names, record, slow_part
-from tests.support.command_line import Seatrial
+from tests.support.command_line import call
 from tests.support.paths import ROOT
 from tests.support.report_examples import big, run_info
 
@@ -25,21 +24,16 @@ AXE_RUN = """axe.run(document, {resultTypes: ['violations']}).then((found) => [
 """Violations of grave impact, each with its first element, and the number of rules that a page passes."""
 
 
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    with chromium(tmp_path / "profile") as started:
-        yield started
-
-
-@pytest.fixture
-def site(tmp_path: Path, seatrial: Seatrial) -> Path:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("chromium")
     for number in (1, 2, 3):
         parts = slow_part("node", "n3", 0.6) if number > 1 else {}
         cluster = Cluster(nodes=names(6), leaf_of=leaves(6, 3), parts=parts, seed=number)
         day = f"2026-11-{number:02d}T10:0"
-        record(cluster, tmp_path / "archive", f"night{number}", started=f"{day}0:00Z", ended=f"{day}1:00Z")
-    seatrial("site", str(tmp_path / "site"), "--archive", str(tmp_path / "archive"))
-    return tmp_path / "site"
+        record(cluster, folder / "archive", f"night{number}", started=f"{day}0:00Z", ended=f"{day}1:00Z")
+    call("site", str(folder / "site"), archive=folder / "archive")
+    return folder / "site"
 
 
 def test_every_kind_of_page_opens_fits_and_asks_for_nothing(site: Path, browser: Browser) -> None:
