@@ -1,6 +1,5 @@
 """What a program printed, without what launchers, clocks and terminals add: prefixes of ranks, times, colours."""
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Sequence

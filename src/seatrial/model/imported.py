@@ -40,7 +40,7 @@ SPANS = TIME_UNITS | {"second", "minute", "h", "hour", "hours", "d", "day", "day
 
 def sense_of(name: str, unit: str = "") -> Sense | None:
     """The sense by the unit, or by the words of the name: `hpl_time_s` is lower, `triad_MB_s` higher; None: unknown."""
-    if unit.strip().lower() in TIME_UNITS or _counts_losses(name):
+    if unit.strip().lower() in TIME_UNITS or _counts_losses(name) or _counts_losses(unit):
         return Sense.LOWER
     return _sense_of_words(unit) or _sense_of_words(name) or (Sense.HIGHER if unit else None)
 
@@ -57,8 +57,6 @@ def _counts_losses(text: str) -> bool:
 
 def _sense_of_words(text: str) -> Sense | None:
     """The sense of words; what is above the line of a quotient decides: `s/step` is a time, `ns/day` a rate."""
-    if _counts_losses(text):
-        return Sense.LOWER
     words = _words(text)
     if "per" in words:
         place = words.index("per")
