@@ -136,10 +136,10 @@ def is_summary(name: str) -> bool:
 
 
 def refuse_sets(names: Iterable[str]) -> None:
-    """Raise UsageError for a name that stands for several nodes: one value of them is no measurement of each."""
+    """Raise UsageError for a name that stands for several nodes: one value for all does not measure each."""
     if several := next((name for name in names if "[" in name and SET.search(name)), ""):
         raise UsageError(
-            f"{several[:60]!r} is several nodes, and one value of all of them is no measurement of each.",
+            f"{several[:60]!r} is several nodes, and one value for all of them does not measure each.",
             "Write a row for each node; groups of nodes that are compared need names of their own: group1.",
         )
 

@@ -25,7 +25,7 @@ RELAYED = re.compile(r"^(?:pdsh@[\w.-]{1,100}|clush): (?=[A-Za-z][\w.-]{0,99}: )
 """What pdsh and clush put before their own word about a node: pdsh@admin: n7: ssh exited with exit code 127."""
 NODE_PREFIX = re.compile(r"(?P<node>[A-Za-z][\w.-]{0,99}): ?(?P<line>.*)")
 FAILED_SHARE = 3
-"""Fewer nodes than one in so many may have failed in a table that is read for all."""
+"""A table is read if fewer than a third of its nodes failed."""
 MOST_PREFIXES = 3
 SAMPLE = 1000
 """Lines of a long output that are examined."""
