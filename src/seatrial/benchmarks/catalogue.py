@@ -116,6 +116,13 @@ def benchmark_named(name: str) -> Benchmark:
     return BENCHMARKS[name]
 
 
+FAILURE = re.compile(
+    r"(?i)\b(?:err(?:or)?|fail(?:ed|ure)?|fatal|cannot|can't|unable|denied|refused|timed out|not found|no such|no route"
+    r"|unreachable|aborted|killed|exited with)\b"
+)
+"""What a node prints where a program did not run."""
+
+
 def detected(text: str) -> Benchmark | None:
     """The benchmark whose marks the text has, whatever launchers and messages put before its lines; None: of none."""
     for form in _forms(text):
@@ -126,9 +133,18 @@ def detected(text: str) -> Benchmark | None:
 
 
 def outputs_by_node(text: str) -> dict[str, str]:
-    """Node -> its output of a benchmark, of the outputs of several nodes that pdsh or clush put into one file."""
+    """Node -> what it printed, of the outputs of several nodes that pdsh or clush put into one file.
+
+    Most are outputs of a benchmark; none if a node printed neither an output nor a failure.
+    """
     parts = by_node(text)
-    return parts if parts and all(detected(part) for part in parts.values()) else {}
+    outputs = 0
+    for part in parts.values():
+        output = detected(part) is not None
+        if not (output or FAILURE.search(part)):  # a file of 100,000 nodes is a table, and its first node shows it
+            return {}
+        outputs += output
+    return parts if 2 * outputs > len(parts) else {}
 
 
 def _forms(text: str) -> Iterator[str]:

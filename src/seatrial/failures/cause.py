@@ -48,8 +48,7 @@ WARNS = re.compile(r"^\s*(?:\[[\w.-]+:\d+\]\s*)?WARNING: ")
 TELLS = re.compile(r"btl_tcp_if_|failed to TCP connect")
 """Boxes that begin as a warning, and after which Open MPI does not start."""
 HARMLESS = re.compile(
-    r"\(ignored\)\s{0,80}$"  # a component of Open MPI that was left out
-    r"|\bUCX {1,80}(?:WARN|INFO|DEBUG)\b(?!.{0,400} (?:is not available, please use|API version is incompatible))"
+    r"\bUCX {1,80}(?:WARN|INFO|DEBUG)\b(?!.{0,400} (?:is not available, please use|API version is incompatible))"
     r"|libfabric:\S{0,200}(?:<info>|:core:core:\S{0,200}<warn>)"
     r"|^(?:srun|salloc|sbatch): (?:(?:error: )?(?:spank: \S{1,400}: Plugin file not found|[Ww]arning: )|lua: "
     r"|job \d{1,18} )"
@@ -58,7 +57,7 @@ HARMLESS = re.compile(
     r"|^slurmstepd\S{0,255}: error: (?:Unable to create TMPDIR|Setting TMPDIR|couldn't chdir to)"
     r"|^slurmstepd\S{0,255}: error: task/cgroup: (?:unable to add task\[pid=\d{1,9}\] to memory cg"
     r"|hwloc_get_obj_below|task\[\d{1,9}\] unable to set taskset)"
-    r"|NCCL WARN Failed to open lib|^\[\S{1,300}\] \*\*\* (?:MPI_ERRORS_ARE_FATAL|reported by process)"
+    r"|NCCL WARN (?:Failed to open lib|Missing \")|^\[\S{1,300}\] \*\*\* (?:MPI_ERRORS_ARE_FATAL|reported by process)"
     r"|more process(?:es)? ha(?:s|ve) sent help message|_base_help_aggregate"
     r"|PMIX ERROR: (?:PMIX_)?ERROR in file \S{1,400}gds_ds\d{1,9}_lock"
     r"|I_MPI_PMI_LIBRARY will be ignored|Error in initializing MVAPICH2 ptmalloc|NONEXIST-KEY|_pmi2_kvs_get failed"
@@ -66,6 +65,9 @@ HARMLESS = re.compile(
 )
 """Lines that successful starts also print."""
 STEP_CREATED = "srun: Step created for"
+REQUIRED = re.compile(r"requested\s+component\s+was\s+not\s+found|No components were able to be opened")
+LEFT_OUT = re.compile(r"\(ignored\)\s{0,80}$")
+"""A component of Open MPI that was left out, which is harmless unless Open MPI requires it."""
 STEP_WAITS = re.compile(r"step creation (?:temporarily|still) disabled, retrying")
 
 
@@ -328,8 +330,9 @@ def without_warnings(text: str) -> str:
             pieces[-1].append(line)
     inner = range(1, len(pieces) - 1)
     kept = [line for number, piece in enumerate(pieces) if number not in inner or not _warns(piece) for line in piece]
-    overcome = STEP_WAITS if STEP_CREATED in text else HARMLESS
-    return "\n".join(line for line in kept if not HARMLESS.search(line) and not overcome.search(line))
+    overcome = [STEP_WAITS] if STEP_CREATED in text else []
+    overcome += [] if REQUIRED.search(text) else [LEFT_OUT]
+    return "\n".join(line for line in kept if not any(chat.search(line) for chat in (HARMLESS, *overcome)))
 
 
 def boxes(text: str) -> list[str]:

@@ -31,6 +31,8 @@ ENDED = re.compile(
     r"|non-zero (?:exit|status)|exiting improperly|MPI_ABORT was invoked"
 )
 """What the boxes of a launcher say after a rank has ended, and a program that counts no failure."""
+COMPLAINTS = re.compile(rf"{COMPLAINS.pattern}|\b(?:please|you can|try)\b", re.IGNORECASE)
+"""A box may give advice without any word of failure."""
 LAUNCH = re.compile(r"launch (?:for \S{1,40} )?failed")
 STACK = "error stack:"
 CALL = re.compile(r"\w[\w ]{0,80}\(\d{1,6}\)[. ]{0,80}: {0,9}(?P<words>.{0,4000})")
@@ -78,7 +80,7 @@ def explain_output(text: str) -> JobFailure | None:
     crashed = JobFailure(meaning=f"{_death(first)}.", remedy=remedy, quote=_last_words(telling)) if first else None
     if ended or (first is not None and first.signal is not None):
         return ended or crashed
-    if best is not None and best.cause.unspecific and crashed is None:
+    if best is not None:
         return _unspecific(best, stronger_line(telling, stated, best))
     return _complaint(telling) or crashed or _unknown(telling, boxes(seen))
 
@@ -91,9 +93,9 @@ def _unspecific(best: Statement, line: str) -> JobFailure:
 
 def _unknown(text: str, boxed: Sequence[str]) -> JobFailure | None:
     """The complaint of an MPI, its libraries, an adapter, or a launcher in its boxes, for which no cause is known."""
-    lines = spoken(text.splitlines()) or [box for box in boxed if COMPLAINS.search(box) and not ENDED.search(box)]
+    lines = spoken(text.splitlines()) or [box for box in boxed if COMPLAINTS.search(box) and not ENDED.search(box)]
     words = shortened(_last_of_stack(text, lines[0])) if lines else ""
-    return JobFailure(meaning=f"it says: {words}.", remedy=NO_CAUSE, quote=words) if lines else None
+    return JobFailure(meaning=f"it says: {words.rstrip('.')}.", remedy=NO_CAUSE, quote=words) if lines else None
 
 
 def _last_of_stack(text: str, line: str) -> str:

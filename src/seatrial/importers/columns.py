@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import msgspec
 
-from seatrial.importers.printed_text import with_prefixes
+from seatrial.importers.printed_text import with_failures, with_prefixes
 from seatrial.importers.written_numbers import in_seconds, with_point, without_unit
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import NUMBER, unit_of
@@ -133,7 +133,7 @@ def csv_columns(text: str) -> tuple[TableColumn, ...]:
 
     `#` begins a comment; one directly above rows of numbers, with a word for each column, has their names.
     """
-    text = with_prefixes(text.lstrip("\ufeff").translate(BOXES))
+    text = with_failures(with_prefixes(text.lstrip("\ufeff").translate(BOXES)))
     written = [line.strip(" ") for line in SEPARATOR.sub("", text).splitlines() if line.strip()]
     lines = [_without_bars(line) for line in written if not line.startswith("#") and not RULE.fullmatch(line)]
     lines = lines[titles(lines) :]

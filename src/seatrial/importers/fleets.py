@@ -21,9 +21,9 @@ from seatrial.importers.column_roles import (
     words_of,
 )
 from seatrial.importers.columns import TableColumn, checked, json_value, read_columns, with_durations
-from seatrial.importers.node_names import is_summary, short_names
+from seatrial.importers.node_names import is_summary, refuse_sets, short_names
 from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
-from seatrial.importers.row_outcomes import failed_rows, split_outcomes
+from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
 from seatrial.importers.series import TIME_NAMES
 from seatrial.importers.wide_columns import melted, transposed
 from seatrial.model.errors import UsageError
@@ -120,6 +120,7 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
     if any(len(one.cells) != len(nodes.cells) for one in columns):
         raise UsageError("The columns of nodes and of values differ in length.", REMEDY)
     columns, nodes, summaries = _without_summaries(columns, nodes)
+    refuse_sets(nodes.cells)
     if blank := next((row for row, cell in enumerate(nodes.cells, 1) if not cell.strip()), 0):
         raise UsageError(f"Row {blank} has no name in column {nodes.name!r}.", "Write the node's name in each row.")
     if not column and (long := melted(columns, nodes)):
@@ -333,7 +334,8 @@ def _node_column(columns: Sequence[TableColumn], wanted: set[str]) -> TableColum
     ranked = sorted(named, key=lambda name: (named[name].numeric, NODE_NAMES.index(name)))
     if ranked:
         return named[ranked[0]]
-    possible = [one for one in free if _plain(one.name) not in NO_NODES and not are_moments(one)]
+    named_else = (one for one in free if _plain(one.name) not in NO_NODES and not is_outcome(one.name))
+    possible = [one for one in named_else if not are_moments(one)]
     words = [one for one in possible if not one.numeric]
     if len(words) > 1:  # without units, and columns of a single word
         words = [one for one in words if len(set(one.cells)) > 1 and not all(map(unit_in, one.cells))] or words

@@ -1,13 +1,15 @@
 """Numbers for millions of node names, and one name for a node that is written with and without its domain."""
 
+import re
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.importers.fields import MASKS, PADDING, Fields, Places
+from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable
 
 Words = NDArray[np.uint64]
@@ -16,6 +18,8 @@ FACTORS = np.array([0x9E3779B97F4A7C15**power % 2**64 for power in range(PADDING
 RUN = 4
 """Average repeats of a name from which each run of equal names is looked up once."""
 
+SET = re.compile(r"\[\d{1,9}(?:[-,]\d{1,9})+(?:,[-,\d]{0,200})?\]")
+"""Numbers of several nodes in a name, as Slurm and pdsh write them: n[01-04], n[1,3]."""
 SUMMARIES = frozenset({
     "average", "avg", "mean", "geomean", "median", "min", "minimum", "max", "maximum", "sum", "total", "grand total",
     "subtotal", "std", "stdev", "stddev", "std dev", "std. dev.", "standard deviation", "sigma", "range", "cv",
@@ -131,6 +135,15 @@ def is_summary(name: str) -> bool:
     return name.strip().lower().rstrip(":") in SUMMARIES
 
 
+def refuse_sets(names: Iterable[str]) -> None:
+    """Raise UsageError for a name that stands for several nodes: one value for all does not measure each."""
+    if several := next((name for name in names if "[" in name and SET.search(name)), ""):
+        raise UsageError(
+            f"{several[:60]!r} is several nodes, and one value for all of them does not measure each.",
+            "Write a row for each node; groups of nodes that are compared need names of their own: group1.",
+        )
+
+
 def short_names(names: Collection[str]) -> dict[str, str]:
     """Name with its domain -> name without it, for each that is written without it, too: n1.cluster beside n1.
 
@@ -147,7 +160,11 @@ def short_names(names: Collection[str]) -> dict[str, str]:
 
 
 def one_name_each(table: PairTable) -> PairTable:
-    """The table with one node for each pair of names such as n1 and n1.cluster, without rows of a node with itself."""
+    """The table with one node for each pair of names such as n1 and n1.cluster, without rows of a node with itself.
+
+    Raises UsageError for a name that stands for several nodes.
+    """
+    refuse_sets(table.nodes)
     short = short_names(table.nodes)
     if not short and len({*table.nodes}) == len(table.nodes):
         return table

@@ -17,6 +17,7 @@ FORMATS = "Formats of tables of pairs: docs/judge-pairs.md."
 NONE = f"No seatrial command reads it. {FORMATS}"
 JSON_TEXT = "JSON"
 """Name of a text of which no more is known."""
+PROSE = "a text about programs (Markdown or reStructuredText)"
 FACTS = "seatrial facts --from reads recordings of machines."
 
 
@@ -37,6 +38,11 @@ def _parsed(mark: str, name: str, benchmark: str) -> OtherOutput:
 
 
 OUTPUTS = (
+    _output(
+        r"\A\s*(?:# [^\n#:]{1,100}\n\s*\n|\w[\w &/-]{2,100}\n={3,100}\n\s*\n)|^```\w{0,20}[ \t]*$",
+        PROSE,
+        "Copy the output of a program out of it into a file of its own.",
+    ),
     _output(
         r"Intel\(R\) MPI Benchmarks|^#\s*Benchmarking\s+\w+|#bytes\s+#repetitions",
         "the output of the Intel MPI Benchmarks (IMB)",

@@ -81,9 +81,16 @@ def _failed_as_dead(heading: str, lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def column_names(heading: str) -> tuple[str, ...]:
-    """The names in a line."""
+    """The names in a line. Between blanks a unit belongs to the name before it: `latency us bandwidth (GB/s)`."""
     bare = heading.strip().lstrip("\ufeff# ")
-    return tuple((DELIMITER if DELIMITER.search(bare) else SPACES).split(bare))
+    if DELIMITER.search(bare):
+        return tuple(DELIMITER.split(bare))
+    names: list[str] = []
+    for word in SPACES.split(bare):
+        before = names[-1] if names and _scale(names[-1]) and not any(_units_in(names[-1])) else ""
+        joined = bool(before) and unit_of(word.strip("()[]")) is not None
+        names[len(names) - joined :] = [f"{before} {word}" if joined else word]
+    return tuple(names)
 
 
 def names_columns(heading: str) -> bool:

@@ -1,7 +1,10 @@
 """What a program printed, without what launchers, clocks and terminals add: prefixes of ranks, times, colours."""
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 
+from seatrial.model.unit_text import is_number
 from seatrial.model.words import MOMENT
 
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)")
@@ -18,7 +21,11 @@ PREFIXES = tuple(
 )
 HEADED = re.compile(r"^-{8,80}\n([\w.-]{1,100})(?: \(1\))?\n-{8,80}\n", re.MULTILINE)
 """The heading of a node's lines in the output of clush -b and dshbak."""
+RELAYED = re.compile(r"^(?:pdsh@[\w.-]{1,100}|clush): (?=[A-Za-z][\w.-]{0,99}: )", re.MULTILINE)
+"""What pdsh and clush put before their own word about a node: pdsh@admin: n7: ssh exited with exit code 127."""
 NODE_PREFIX = re.compile(r"(?P<node>[A-Za-z][\w.-]{0,99}): ?(?P<line>.*)")
+FAILED_SHARE = 3
+"""A table is read if fewer than a third of its nodes failed."""
 MOST_PREFIXES = 3
 SAMPLE = 1000
 """Lines of a long output that are examined."""
@@ -28,6 +35,7 @@ SHARE = 0.9
 
 def with_prefixes(text: str) -> str:
     """The text with the name of a node before each of its lines, in place of a heading of clush -b or dshbak."""
+    text = RELAYED.sub("", text)
     if HEADED.search(text) is None:
         return text
     before, *parts = HEADED.split(text)
@@ -44,6 +52,31 @@ def by_node(text: str) -> dict[str, str]:
             return {}
         parts.setdefault(match["node"], []).append(match["line"])
     return {node: "\n".join((*written, "")) for node, written in parts.items()} if len(parts) > 1 else {}
+
+
+def with_failures(text: str) -> str:
+    """The text with `failed` in place of the first number of a node that printed none.
+
+    Most nodes must print lines of the same words with numbers in the same places. Other text is returned as it is.
+    """
+    parts = {node: [line.split() for line in lines.splitlines()] for node, lines in by_node(text).items()}
+    forms = {node: forms.pop() for node, rows in parts.items() if len(forms := {*map(_form, rows)}) == 1}
+    usual = Counter(forms.values()).most_common(1)[0][0] if forms else ()
+    others = [node for node in parts if forms.get(node) != usual]
+    first = usual.index(None) if None in usual else 0
+    measured = any(is_number(cell) for node in others for row in parts[node] for cell in row[first : first + 1])
+    if None not in usual or measured or not 0 < FAILED_SHARE * len(others) < len(parts):
+        return text
+    columns = zip(*(row for node in parts if node not in others for row in parts[node]), strict=True)
+    failed = [cells[0] if len({*cells}) == 1 else "nan" for cells in columns]
+    failed[first] = "failed"
+    rows = ((node, row) for node in parts for row in ([failed] if node in others else parts[node]))
+    return "".join(f"{node}: {' '.join(row)}\n" for node, row in rows)
+
+
+def _form(cells: Sequence[str]) -> tuple[str | None, ...]:
+    """The words of a line, None in place of each number."""
+    return tuple(None if is_number(cell) else cell for cell in cells)
 
 
 def plain(text: str, *, moments: bool = True) -> str:

@@ -25,25 +25,39 @@ TIMES = frozenset({
     "time", "times", "seconds", "sec", "secs", "latency", "lat", "elapsed", "wall", "walltime", "wallclock", "duration",
     "runtime", "delay", "jitter",
 })  # fmt: skip
+LOSSES = frozenset({
+    "loss", "losses", "lost", "drop", "drops", "dropped", "discards", "discarded", "retransmits", "retransmitted",
+    "retransmissions", "retries", "overruns", "error", "errors", "failures", "mismatches", "misses",
+})  # fmt: skip
+"""What went wrong, of which less is better in whatever unit: loss %, error rate, drops/s."""
 RATES = frozenset(
     {"rate", "rates", "bandwidth", "bw", "busbw", "algbw", "throughput", "speed", "speedup", "efficiency", "iops"}
 )
-QUANTITIES = re.compile(r"[kmgtp]?i?(?:b|byte|bytes|bit|bits|flop|flops|op|ops|msg|messages|steps)")
+QUANTITIES = re.compile(r"[kmgtp]?i?(?:b|byte|bytes|bit|bits|flop|flops|op|ops|msg|messages|steps|bps|bitps)")
 """What is counted in a rate, as in MB_s."""
 SPANS = TIME_UNITS | {"second", "minute", "h", "hour", "hours", "d", "day", "days"}
 
 
 def sense_of(name: str, unit: str = "") -> Sense | None:
     """The sense by the unit, or by the words of the name: `hpl_time_s` is lower, `triad_MB_s` higher; None: unknown."""
-    if unit.strip().lower() in TIME_UNITS:
+    if unit.strip().lower() in TIME_UNITS or _counts_losses(name) or _counts_losses(unit):
         return Sense.LOWER
     return _sense_of_words(unit) or _sense_of_words(name) or (Sense.HIGHER if unit else None)
 
 
+def _words(text: str) -> list[str]:
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text.replace("/", " per ")).lower()
+    return re.findall(r"[a-zµ]+", text)
+
+
+def _counts_losses(text: str) -> bool:
+    words = _words(text)
+    return not LOSSES.isdisjoint(words[: words.index("per")] if "per" in words else words)
+
+
 def _sense_of_words(text: str) -> Sense | None:
     """The sense of words; what is above the line of a quotient decides: `s/step` is a time, `ns/day` a rate."""
-    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text.replace("/", " per ")).lower()
-    words = re.findall(r"[a-zµ]+", text)
+    words = _words(text)
     if "per" in words:
         place = words.index("per")
         timed = TIMES.intersection(words[:place]) or TIME_UNITS.intersection(words[max(place - 1, 0) : place])

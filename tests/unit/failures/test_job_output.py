@@ -67,6 +67,7 @@ CUT = "slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT 2026-11-26T00:00:00 DUE 
         ("a.out: mesh.c:12: cut: Assertion `cells > 0' failed.\n", "mesh.c:12: cut: Assertion `cells > 0' failed", ""),
         ("MPT ERROR: In xpmem_attach: Rank 0 could not attach 99 bytes\n", "it says: MPT ERROR: In xpmem_attach", ""),
         ("[n1:7] pml_zz.c:70: Unable to bind the thing\n", "it says: [n1:7] pml_zz.c:70: Unable to bind", "doctor"),
+        (f"[n1:7] PMIX ERROR: UNREACHABLE in file ptl_tcp.c at line 790\n{ENDED}", "PMIx of the launcher", "--mpi"),
         ("result 1\n" * 100_000 + TRACE, "it says: ImportError: no foo", ""),
     ],
 )
@@ -160,6 +161,10 @@ BOX = "-" * 74
     [
         (f"{BOX}\nYour job failed to map. Either no mapper\nwas available\n\n  Mapping policy: PPR:24:NUMA\n{BOX}\n",
          "it says: Your job failed to map. Either no mapper was available Mapping policy: PPR:24:NUMA."),
+        (f"{BOX}\nThe mapper has gone to the moon.\n\nPlease revise the policy.\n{BOX}\n",
+         "it says: The mapper has gone to the moon. Please revise the policy."),
+        ("g1: Test NCCL failure common.cu:9 'of a new kind / '\n",
+         "NCCL failed, and its message does not say why (of a new kind)."),
         ("Abort(1) (rank 7 in comm 0): Fatal error in PMPI_Recv: Other MPI error, error stack:\nPMPI_Recv(7).: \n"
          "MPIDI_OFI_recv_event(126): Message truncated\nlater(1): words\n\n",
          "it says: later(1): words."),

@@ -78,6 +78,7 @@ HARMLESS = (
     "slurmstepd: error: task/cgroup: unable to add task[pid=77] to memory cg '(null)'\n",
     "[n1:1] mca_base_component_repository_open: unable to open mca_btl_openib: librdmacm.so.1: cannot open shared "
     "object file: No such file or directory (ignored)\n",
+    'n1:4:4 [0] init.cc:127 NCCL WARN Missing "iommu=pt" from kernel command line which can lead to hang!\n',
     "[pi01:28731] 3 more processes have sent help message help-mpi-btl-openib.txt / no device params found\n"
     '[pi01:28731] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages\n',
     "[n1:26041] PMIX ERROR: ERROR in file ../gds_ds12_lock_pthread.c at line 169\n",

@@ -53,6 +53,9 @@ FORMS = {
     "units, two metrics": lines(
         lambda a, b, rate: f"{a},{b},bw,{rate},GB/s\n{a},{b},lat,1.5,us", "source,target,metric,value,unit\n"
     ),
+    "units between blanks": lines(
+        lambda a, b, rate: f"{a} {b} 1.5 {rate}", "source target latency us bandwidth (GB/s)\n"
+    ),
     "title": lines(lambda a, b, rate: f"{a},{b},{rate}", "Pairs in May, rack 7\n\nsource,target,bandwidth_GB/s\n"),
     "title of a spreadsheet": lines(lambda a, b, rate: f"{a};{b};{rate}", "Pairs;;\nsource;target;bandwidth_GB/s\n"),
 }
@@ -91,6 +94,11 @@ def test_a_mark_within_names_is_found_by_the_names_that_return() -> None:
 def test_what_only_the_author_knows_is_asked(text: str, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
         read_matrix(text)
+
+
+def test_a_pair_with_several_nodes_at_one_end_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"'c\[6-7\]' is several nodes"):
+        read_matrix(lines(lambda a, b, rate: f"{a} {b} {rate}", "source target GB/s\nc[6-7] c1 20\nc1 c[6-7] 20\n"))
 
 
 def test_a_pair_that_failed_in_a_line_of_prose_is_dead() -> None:

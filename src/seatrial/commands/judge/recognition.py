@@ -22,6 +22,7 @@ from seatrial.importers.nccl_tests import is_nccl_folder
 from seatrial.importers.osu import pairs_of_names, size_tables
 from seatrial.importers.other_outputs import (
     JSON_TEXT,
+    PROSE,
     UTF8_MARK,
     recognised,
     refusal_of_folder,
@@ -182,7 +183,10 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
     """The kinds that a text can be which is not a table of pairs. Raises UsageError where none is."""
     if catalogue.outputs_by_node(text):
         return (Kind.FLEET,)
+    other = recognised(text)
     if catalogue.detected(text) is not None:
+        if other is not None and other.name == PROSE and not catalogue.parse_auto(text)[1].results:
+            raise UsageError(f"This looks like {PROSE}, without a result in it.", other.remedy)
         return (Kind.OUTPUT,)
     refuse_listing(plain(text, moments=False))
     if is_perflog(text):
@@ -193,7 +197,7 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
     try:
         kinds = _kinds_of_columns(text)
     except UsageError as error:
-        if (other := recognised(text)) is not None and other.name != JSON_TEXT:
+        if other is not None and other.name != JSON_TEXT:
             unread = "" if other.remedy.startswith("seatrial judge") else ", which seatrial judge does not read"
             raise UsageError(f"This looks like {other.name}{unread}.", other.remedy) from error
         if catalogue.begins(text):
@@ -234,7 +238,8 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
     if words and all(column.name.strip().lower() in CONFIGURATIONS for column in words) and not clock:
         return ()
     runs = _named(names, RUN_NAMES - CLOCKS)
-    repeated = _named(names, NODE_NAMES) or any(_repeated(column) for column in words)
+    labelled = any(cell.endswith(":") for column in words[:1] for cell in column.cells)  # by pdsh or clush
+    repeated = labelled or _named(names, NODE_NAMES) or any(_repeated(column) for column in words)
     return (Kind.FLEET,) if runs or (repeated and not clock) else (Kind.FLEET, Kind.SERIES)
 
 

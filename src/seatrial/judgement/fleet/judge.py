@@ -173,7 +173,7 @@ def judge_nodes(
     if zero is not None and not higher_is_better:
         raise UsageError(
             f"Node {zero!r} has the value 0; where lower values are better, they must be positive.",
-            "Leave the value of a run that failed empty.",
+            "Leave the value of a run that failed empty; counts that may be 0 have no ratio between nodes.",
         )
     all_zero = () if any(any(runs) for runs in measured.values()) else tuple(measured)
     result = None

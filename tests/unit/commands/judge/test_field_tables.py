@@ -10,6 +10,7 @@ from seatrial.commands.judge.sources import Sources
 from seatrial.importers.fleets import read_fleet_table
 from seatrial.model.errors import UsageError
 from tests.support.benchmark_outputs import stream
+from tests.support.command_line import Seatrial
 
 NODES = ("c1", "c2", "c3", "c4", "c5", "c6")
 RATES = {node: 300.5 + number for number, node in enumerate(NODES)}
@@ -68,6 +69,47 @@ def test_a_cell_that_says_that_the_run_failed_is_a_failed_run() -> None:
 def test_a_column_of_words_that_are_no_failures_is_not_taken_apart() -> None:
     with pytest.raises(UsageError, match="'perhaps' in row 6"):
         read_fleet_table("node,run,triad\n" + rows("{n},{r},{v}").replace("c2,3,301.5", "c2,3,perhaps"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "c2: bash: ./triad: No such file or directory\npdsh@admin: c2: ssh exited with exit code 127",
+        "c2: Connection refused",
+        "clush: c2: exited with exit code 255",
+    ],
+)
+@pytest.mark.parametrize("form", ["{n}: {v}", "{n}: Triad: {v} GB/s"])
+def test_a_node_that_printed_only_an_error_is_a_failed_run(form: str, words: str, tmp_path: Path) -> None:
+    lines = [line for line in rows(form).splitlines() if not line.startswith("c2")]
+    (tmp_path / "table").write_text("\n".join([*lines, words, ""]))
+    assert kind_of(Sources([tmp_path / "table"], print), tuple(Kind)) is Kind.FLEET
+    table = read_fleet_table((tmp_path / "table").read_text())
+    assert table.failed == ("c2",)
+    assert {node: values for node, values in table.values.items() if values} == {
+        node: [rate] * 3 for node, rate in RATES.items() if node != "c2"
+    }
+
+
+def test_a_node_that_printed_another_number_is_no_failure() -> None:
+    with pytest.raises(UsageError, match="has 3 cells"):
+        read_fleet_table("".join(f"c{number}: {number}.5\n" for number in range(9)) + "c9: 12 GB/s\n")
+
+
+@pytest.mark.parametrize("name", ["n[01-04]", "n[1,3]", "rack2-n[07-09,12]"])
+def test_a_value_of_several_nodes_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="is several nodes"):
+        read_fleet_table("node,run,triad\n" + rows("{n},{r},{v}") + f'"{name}",1,300.5\n')
+
+
+def test_a_node_without_an_output_is_not_measured(tmp_path: Path, seatrial: Seatrial) -> None:
+    outputs = "".join(f"{node}: {line}\n" for node in NODES for line in stream().splitlines())
+    file = tmp_path / "all.txt"
+    file.write_text(f"{outputs}n9: bash: ./stream: No such file or directory\n")
+    printed = seatrial("judge", str(file), code=None)
+    assert "not measured: n9" in printed.out
+    file.write_text(f"{outputs}n9: all is well\n")  # nothing says that it failed
+    assert kind_of(Sources([file], print), tuple(Kind)) is Kind.OUTPUT
 
 
 @pytest.mark.parametrize("prefix", [True, False])

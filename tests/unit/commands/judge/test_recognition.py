@@ -106,6 +106,10 @@ def test_folders_are_outputs_by_node_pairs_or_a_run(tmp_path: Path, seatrial: Se
     [
         ("Architecture:   x86_64\n", r"looks like a description of a machine .*seatrial facts --from"),
         ("# n1 n2\n# out-of-place in-place\n", "looks like the output of nccl-tests"),
+        ("# Plugin\n\nIt lets nccl-tests and netperf use libfabric.\n", r"a text about programs .*file of its own"),
+        ("Plugin\n======\n\nIt lets nccl-tests use libfabric.\n", "a text about programs"),
+        ("# Plugin\n\nRun the Intel(R) MPI Benchmarks.\n", "a text about programs .* without a result in it"),
+        ("Run it:\n\n```shell\n# nThread 1 nGpus 8 minBytes 8 maxBytes 8\n```\n", "without a result in it"),
         ("Communicators... (0.00s)\n=====\n", "looks like the state of a job from NCCL's"),
         ('{"nccl_version": "2.28.9", "communicators_count": 1, "communicators": []}', "looks like the state of a job"),
         ("JOBID PARTITION NAME USER ST TIME NODES NODELIST\n1 a b c R 1 2 n1\n", "looks like the output of Slurm"),
