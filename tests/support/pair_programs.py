@@ -58,8 +58,9 @@ def ran(rank: int, waited: float) -> str:
 class PairProgramLauncher(ScriptedLauncher):
     """Starts no program but a shell that prints what one would.
 
-    `fails`: nodes on which it ends with exit code 3; `says`: what it prints for a rate in bytes per second; `waits`:
-    share of its time that the rank of each node waits for a processor, of which the probe reports; None: an old one.
+    `fails`: nodes on which it ends with exit code 3; `between`: two nodes on which it does so together; `says`: what
+    it prints for a rate in bytes per second; `waits`: share of its time that the rank of each node waits for a
+    processor, of which the probe reports; None: an old one.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class PairProgramLauncher(ScriptedLauncher):
         says: Callable[[float], str] = osu_bw,
         *,
         fails: Collection[str] = (),
+        between: Collection[str] = (),
         bad: str = "",
         waits: Callable[[str], float] | None = None,
     ) -> None:
@@ -75,7 +77,7 @@ class PairProgramLauncher(ScriptedLauncher):
         self.waits = waits
         self.header = {"runs_programs": 1} if waits else {}
         self.says = says
-        self.fails = set(fails)
+        self.fails, self.between = set(fails), set(between)
         self.bad = bad
         self.pairs: list[Pair] = []
 
@@ -86,7 +88,7 @@ class PairProgramLauncher(ScriptedLauncher):
         assert (tuple(argv[:2]) == (self.program, RUN_OPTION)) is (self.waits is not None)
         source, target = nodes
         self.pairs.append((source, target))
-        if self.fails & set(nodes):
+        if self.fails & set(nodes) or self.between == set(nodes):
             return ProgramCommand(argv=("sh", "-c", self.bad or NO_DEVICE))
         asked = Round(phase=Phase.SURVEY, repetition=0, shape=PROGRAM, pairs=((source, target),))
         (measured,) = self.cluster.measure(asked, random.Random(f"{self.cluster.seed} {len(self.pairs)}"))

@@ -20,7 +20,7 @@ from seatrial.locate.evidence import MeasuredPair, Pair, in_one_direction
 from seatrial.locate.explanation import BUNDLES, MANY_PAIRS, Crossings, PartSuspect, blamed_parts
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import CONTROL_PAIRS, RETEST_CAP, RETEST_PAIRS, RETEST_RUNS
-from seatrial.model.fabric import NO_FABRIC, Wiring
+from seatrial.model.fabric import Wiring
 from seatrial.model.loss import SessionLoss
 from seatrial.model.measurement import Phase, Round, Shape
 from seatrial.model.subject import Direction, SubjectKind, node
@@ -198,14 +198,14 @@ def next_started(
     asked: Collection[Pair] = (),
     seed: int,
 ) -> list[Pair]:
-    """Pairs that show on which nodes a program fails. `losses`: those of the run, which grow with it.
-
-    A start that gives a figure, however small, clears both its nodes; the ways between them do not matter.
-    """
-    started = {way for pair, known in evidence.items() if known.bandwidth for way in (pair, pair[::-1])}
-    bad = [one.loss.pair for one in losses if one.loss.pair is not None]
-    had = started | {way for pair in (*bad, *asked) for way in (pair, pair[::-1])}
-    return next_pairs(nodes, _known(bad, Crossings(NO_FABRIC, started)), NO_FABRIC, asked=had, seed=seed)
+    """Each node that gave no figure and failed with one other only, with a node that never failed: a program may fail
+    on a node, or between two. `losses`: those of the run, which grow with it."""
+    started = {name for pair, known in evidence.items() if known.bandwidth for name in pair}
+    failed = Counter(name for pair in {frozenset(one.loss.pair or ()) for one in losses} for name in pair)
+    left = [name for name in nodes if failed[name] == 1 and name not in started]
+    good = [name for name in nodes if name in started - failed.keys()]
+    random.Random(seed).shuffle(good)
+    return [pair for pair in zip(left, good, strict=False) if pair not in asked]
 
 
 def _known(bad: Collection[Pair], good: Crossings) -> Known:

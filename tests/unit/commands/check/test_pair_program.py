@@ -273,6 +273,18 @@ def test_a_node_on_which_the_program_fails_is_named_and_its_pairs_are_not_run(tm
     assert len(launcher.pairs) <= QUARTER
 
 
+def test_two_nodes_between_which_alone_the_program_fails_are_not_told_apart(tmp_path: Path) -> None:
+    """Each gives a figure with another node, with which it is started for that."""
+    healthy = PairProgramLauncher(Cluster(nodes=names(8)))
+    checked(tmp_path / "healthy", healthy)
+    ends = set(healthy.pairs[-1])
+    (finding,) = checked(
+        tmp_path / "apart", PairProgramLauncher(Cluster(nodes=names(8)), between=ends)
+    ).judgement.findings
+    assert finding.kind == FindingKind.RANK_DIED
+    assert {finding.subject, *finding.ambiguous_with} == set(map(node, ends))
+
+
 @pytest.mark.parametrize(
     "bad",
     ["printf '# OSU MPI Bandwidth Test v7.3\\n'", "echo hello", "printf ''"],
