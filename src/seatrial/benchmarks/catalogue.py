@@ -123,6 +123,10 @@ FAILURE = re.compile(
 """What a node prints where a program did not run."""
 
 
+MOST_WITHOUT = 100
+"""Nodes without an output at the beginning of a file of outputs."""
+
+
 def detected(text: str) -> Benchmark | None:
     """The benchmark whose marks the text has, whatever launchers and messages put before its lines; None: of none."""
     for form in _forms(text):
@@ -135,13 +139,15 @@ def detected(text: str) -> Benchmark | None:
 def outputs_by_node(text: str) -> dict[str, str]:
     """Node -> what it printed, of the outputs of several nodes that pdsh or clush put into one file.
 
-    Most are outputs of a benchmark; none if a node printed neither an output nor a failure.
+    Most are outputs of a benchmark; none if a node printed neither an output nor a failure, or the first many nodes
+    printed no output.
     """
     parts = by_node(text)
     outputs = 0
-    for part in parts.values():
+    for number, part in enumerate(parts.values()):
         output = detected(part) is not None
-        if not (output or FAILURE.search(part)):  # a file of 100,000 nodes is a table, and its first node shows it
+        neither = not (output or FAILURE.search(part))
+        if neither or (not outputs and number == MOST_WITHOUT):  # a table of 100,000 nodes is seen by the first ones
             return {}
         outputs += output
     return parts if 2 * outputs > len(parts) else {}

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import is_number
 from seatrial.model.words import MOMENT
 
@@ -24,6 +25,11 @@ HEADED = re.compile(r"^-{8,80}\n([\w.-]{1,100})(?: \(1\))?\n-{8,80}\n", re.MULTI
 RELAYED = re.compile(r"^(?:pdsh@[\w.-]{1,100}|clush): (?=[A-Za-z][\w.-]{0,99}: )", re.MULTILINE)
 """What pdsh and clush put before their own word about a node: pdsh@admin: n7: ssh exited with exit code 127."""
 NODE_PREFIX = re.compile(r"(?P<node>[A-Za-z][\w.-]{0,99}): ?(?P<line>.*)")
+ENDED = re.compile(
+    r"(?i)\b(?:exited with|exit (?:code|status)|command not found|no such file|connection (?:refused|timed out|closed)"
+    r"|permission denied|no route to host|host key verification failed)\b"
+)
+"""Words of a launcher or a shell about a program that did not run; a number behind them measures nothing."""
 FAILED_SHARE = 3
 """A table is read if fewer than a third of its nodes failed."""
 MOST_PREFIXES = 3
@@ -58,11 +64,15 @@ def with_failures(text: str) -> str:
     """The text with `failed` in place of the first number of a node that printed none.
 
     Most nodes must print lines of the same words with numbers in the same places. Other text is returned as it is.
+    Raises UsageError where these words say that a program did not run.
     """
     parts = {node: [line.split() for line in lines.splitlines()] for node, lines in by_node(text).items()}
     forms = {node: forms.pop() for node, rows in parts.items() if len(forms := {*map(_form, rows)}) == 1}
     usual = Counter(forms.values()).most_common(1)[0][0] if forms else ()
     others = [node for node in parts if forms.get(node) != usual]
+    if ENDED.search(" ".join(word or "" for word in usual)):
+        words = " ".join(next(rows for node, rows in parts.items() if node not in others)[0])
+        raise UsageError(f"Most nodes printed no value but {words[:80]!r}.", "See to it that the program runs there.")
     first = usual.index(None) if None in usual else 0
     measured = any(is_number(cell) for node in others for row in parts[node] for cell in row[first : first + 1])
     if None not in usual or measured or not 0 < FAILED_SHARE * len(others) < len(parts):

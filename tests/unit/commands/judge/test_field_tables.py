@@ -91,6 +91,14 @@ def test_a_node_that_printed_only_an_error_is_a_failed_run(form: str, words: str
     }
 
 
+@pytest.mark.parametrize("words", ["ssh exited with exit code 127", "bash: line 1: stream: command not found"])
+def test_nodes_that_all_printed_a_failure_have_no_values(words: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    """The same exit code of every node was PASS: all alike."""
+    (tmp_path / "out").write_text("".join(f"pdsh@a: n{number}: {words}\n" for number in range(1, 9)))
+    ran = seatrial("judge", str(tmp_path / "out"), code=64)
+    assert f"Most nodes printed no value but '{words}'" in ran.err
+
+
 def test_a_node_that_printed_another_number_is_no_failure() -> None:
     with pytest.raises(UsageError, match="has 3 cells"):
         read_fleet_table("".join(f"c{number}: {number}.5\n" for number in range(9)) + "c9: 12 GB/s\n")
