@@ -173,7 +173,7 @@ def of_starts(*losses: tuple[tuple[str, str], LossCause, tuple[str, ...]]) -> De
 
 
 def test_a_program_that_crashes_now_and_then_is_a_note() -> None:
-    """As seen of Open MPI 4.1 on a lab: two starts of one pair crashed one after the other, and the third did not."""
+    """Open MPI 4.1 on a lab: two starts of one pair crashed one after the other, and the third did not."""
     deaths = of_starts(*[(("n8", "n1"), LossCause.SIGNAL, ("n1",))] * 2)
     assert deaths.findings == ()
     assert len(deaths.notes) == 2

@@ -93,7 +93,7 @@ def test_a_node_that_printed_only_an_error_is_a_failed_run(form: str, words: str
 
 @pytest.mark.parametrize("words", ["ssh exited with exit code 127", "bash: line 1: stream: command not found"])
 def test_nodes_that_all_printed_a_failure_have_no_values(words: str, tmp_path: Path, seatrial: Seatrial) -> None:
-    """The same exit code of every node was PASS: all alike."""
+    """An exit code that all nodes share was PASS: all alike."""
     (tmp_path / "out").write_text("".join(f"pdsh@a: n{number}: {words}\n" for number in range(1, 9)))
     ran = seatrial("judge", str(tmp_path / "out"), code=64)
     assert f"Most nodes printed no value but '{words}'" in ran.err
