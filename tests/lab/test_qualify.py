@@ -20,6 +20,7 @@ from seatrial.lab.faults.base import Parameters
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import LONG_S, eventually, wait_until_idle
 from tests.support.json_objects import parsed
+from tests.support.processes import kill_all
 
 pytestmark = pytest.mark.lab
 POLICY = "minutes = 0.1\nkeep-free = 0\nnodes = 4\n"
@@ -105,8 +106,7 @@ def test_a_controller_that_dies_during_a_slice_leaves_no_allocation(
     time.sleep(SAVED_S)
     process = slice_begun()
     pids = [pid for pid in pids_in([timer.lab.space(LOGIN)]) if program(pid) == "slurmctld"]
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+    kill_all(pids)
     assert pids
     time.sleep(3)
     slurm(timer.lab, ["slurmctld"])

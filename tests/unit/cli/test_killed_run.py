@@ -1,7 +1,5 @@
 """seatrial bench run whose driver is killed: its program ends, and its files go at the next command."""
 
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -17,6 +15,7 @@ from tests.support.collecting import program
 from tests.support.command_line import Seatrial
 from tests.support.launchers import use_launcher
 from tests.support.paths import ROOT
+from tests.support.processes import kill_all
 from tests.support.program_launcher import ProgramLauncher
 
 WAIT_S = 60.0
@@ -81,9 +80,7 @@ def kill_driver(folder: Path) -> Iterator[Callable[..., list[int]]]:
         return started
 
     yield killed
-    for pid in started:
-        if runs(pid):
-            os.kill(pid, signal.SIGKILL)
+    kill_all(pid for pid in started if runs(pid))
 
 
 def until(becomes_true: Callable[[], bool]) -> bool:

@@ -3,9 +3,7 @@
 import os
 import re
 import shutil
-import signal
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from seatrial.node.system import read_system
 from seatrial.rules.mounts import lasting_mounts
 from tests.support.collecting import SHELLS, collect, finish, program, start, write
 from tests.support.facts_examples import mount
+from tests.support.processes import kill_all
 
 MOUNTS = r"""proc /proc proc rw 0 0
 /dev/sda1 / ext4 rw,relatime 0 0
@@ -88,9 +87,7 @@ def test_a_dead_file_server_stops_nobody(tmp_path: Path, stuck: str, seconds: fl
         frames = [finish(process) for process in running]
         elapsed = time.monotonic() - started
     finally:
-        for pid in (tmp_path / "pids").read_text().split():
-            with suppress(ProcessLookupError):
-                os.kill(int(pid), signal.SIGKILL)
+        kill_all(map(int, (tmp_path / "pids").read_text().split()))
     assert seconds - 0.5 < elapsed < 20  # of the 60 that they hang; four shells on a machine that others use
     for frame in frames:
         facts, absent = read_system(frame)

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from seatrial.launch.local import mpirun_argv
 from seatrial.launch.mpi import Mpi
 from seatrial.launch.mpiexec import without_schedulers
+from tests.support.processes import kill_all
 from tests.unit.probe.test_rounds import answers, mpi, probe
 
 assert mpi, probe  # fixtures
@@ -67,8 +67,7 @@ def test_killed_ranks_leave_no_data(mpi: Mpi, probe: Path, tmp_path: Path) -> No
                 pids.append(int(record.partition('"pid":')[2].partition(",")[0]))
             if '"record":"start"' in record:
                 break
-        for pid in pids:
-            os.kill(pid, signal.SIGKILL)
+        kill_all(pids)
         started.wait(timeout=60)
     deadline = time.monotonic() + 20
     while [*tmp_path.iterdir()] and time.monotonic() < deadline:

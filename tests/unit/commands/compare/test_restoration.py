@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -33,6 +32,7 @@ from seatrial.process.after_driver import bearers
 from seatrial.process.keeper import MARK, NAME
 from tests.lab.waiting import eventually
 from tests.support.command_line import Seatrial
+from tests.support.processes import kill_all
 from tests.support.slurm_scripts import in_place_of_slurm
 
 BENCHMARK = """
@@ -90,8 +90,7 @@ class Toggling:
 
     def kill(self, *, keeper: bool) -> None:
         """Kill the command, and its keeper before it."""
-        for pid in self.keepers if keeper else []:
-            os.kill(pid, signal.SIGKILL)
+        kill_all(self.keepers if keeper else [])
         self.process.kill()
         self.process.wait()
 
@@ -104,8 +103,7 @@ def toggling(folder: Path) -> Iterator[Toggling]:
         yield command
     finally:
         command.kill(keeper=True) if command.process.poll() is None else None
-        for pid in command.programs:
-            os.kill(pid, signal.SIGKILL)
+        kill_all(command.programs)
 
 
 def test_a_killed_toggle_is_restored_and_its_benchmark_ended(tmp_path: Path) -> None:
