@@ -42,7 +42,7 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.importers.fleets import OUTPUT_NAME
 from seatrial.importers.other_outputs import recognised
-from seatrial.importers.printed_text import SHARE, by_node, plain
+from seatrial.importers.printed_text import FAILURE, SHARE, by_node, plain
 from seatrial.model.benchmark import Label, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source
@@ -114,13 +114,6 @@ def benchmark_named(name: str) -> Benchmark:
             f"{name!r} is not a known benchmark.", f"Known: {', '.join(BENCHMARKS)}; or give the TOML file of your own."
         )
     return BENCHMARKS[name]
-
-
-FAILURE = re.compile(
-    r"(?i)\b(?:err(?:or)?|fail(?:ed|ure)?|fatal|cannot|can't|unable|denied|refused|timed out|not found|no such|no route"
-    r"|unreachable|aborted|killed|exited with)\b"
-)
-"""What a node prints where a program did not run."""
 
 
 MOST_WITHOUT = 100

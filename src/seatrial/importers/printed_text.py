@@ -30,6 +30,13 @@ ENDED = re.compile(
     r"|permission denied|no route to host|host key verification failed)\b"
 )
 """Words of a launcher or a shell about a program that did not run; a number behind them measures nothing."""
+FAILURE = re.compile(
+    r"(?i)\b(?:err(?:or)?|fail(?:ed|ure)?|fatal|cannot|can't|unable|denied|refused|timed out|not found|no such|no route"
+    r"|unreachable|aborted|killed|exited with)\b"
+)
+"""Words that a node without an output prints where the program did not run, or failed; a value may be beside some
+of them, as in `max error 1e-9`.
+"""
 FAILED_SHARE = 3
 """A table is read if fewer than a third of its nodes failed."""
 MOST_PREFIXES = 3
@@ -37,6 +44,10 @@ SAMPLE = 1000
 """Lines of a long output that are examined."""
 SHARE = 0.9
 """Share of the lines with text that must have a prefix; other lines come from the script around the program."""
+
+
+class NothingRanError(UsageError):
+    """The text is of nodes on which the program did not run."""
 
 
 def with_prefixes(text: str) -> str:
@@ -64,7 +75,7 @@ def with_failures(text: str) -> str:
     """The text with `failed` in place of the first number of a node that printed none.
 
     Most nodes must print lines of the same words with numbers in the same places. Other text is returned as it is.
-    Raises UsageError where these words say that a program did not run.
+    Raises NothingRanError where these words say that a program did not run.
     """
     parts = {node: [line.split() for line in lines.splitlines()] for node, lines in by_node(text).items()}
     forms = {node: forms.pop() for node, rows in parts.items() if len(forms := {*map(_form, rows)}) == 1}
@@ -72,7 +83,9 @@ def with_failures(text: str) -> str:
     others = [node for node in parts if forms.get(node) != usual]
     if ENDED.search(" ".join(word or "" for word in usual)):
         words = " ".join(next(rows for node, rows in parts.items() if node not in others)[0])
-        raise UsageError(f"Most nodes printed no value but {words[:80]!r}.", "See to it that the program runs there.")
+        raise NothingRanError(
+            f"Most nodes printed no value but {words[:80]!r}.", "See to it that the program runs there."
+        )
     first = usual.index(None) if None in usual else 0
     measured = any(is_number(cell) for node in others for row in parts[node] for cell in row[first : first + 1])
     if None not in usual or measured or not 0 < FAILED_SHARE * len(others) < len(parts):

@@ -92,6 +92,8 @@ class FleetResult(msgspec.Struct, frozen=True, kw_only=True):
     populations: tuple[tuple[str, ...], ...]
     """Two groups of unlike nodes, the slower one first; empty for one population."""
     enough: bool
+    rounded: bool
+    """Whether the last digit of the values is coarser than healthy nodes scatter."""
 
 
 def judge_fleet(
@@ -111,14 +113,16 @@ def judge_fleet(
     if not names:
         raise ValueError("no values of no node")
     sign = 1.0 if higher_is_better else -1.0
-    logs = _logarithms([values[name] for name in names], sign)
+    usual = float(np.median([value for runs in values.values() for value in runs if value > 0]))
+    logs = [sign * np.log(np.maximum(values[name], usual * math.exp(-LOG_OF_NOTHING))) for name in names]
     medians = np.array([float(np.median(runs)) for runs in logs])
     run_scatter = _run_scatter(logs)
-    groups = populations(medians, effect)
+    step = math.log1p(resolution([value for name in names for value in values[name]]) / usual)
+    groups = populations(medians, -math.expm1(math.log1p(-effect) - step))
     tail = ERROR_RATE / 2 / len(names) / comparisons
-    scales = _scales(medians, groups, run_scatter, [len(runs) for runs in logs], tail=tail, effect=effect)
+    scales = _scales(medians, groups, run_scatter, [len(runs) for runs in logs], tail=tail, effect=effect, step=step)
     gross = max(_gross(logs, comparisons) * max(run_scatter, LEAST_SCATTER),
-                -math.log1p(-min(GROSS_EFFECTS * effect, 0.9)))  # fmt: skip
+                step - math.log1p(-min(GROSS_EFFECTS * effect, 0.9)))  # fmt: skip
     alive = {
         name: _node(
             name,
@@ -145,6 +149,7 @@ def judge_fleet(
         reliability=reliability,
         populations=tuple(tuple(names[place] for place in group) for group in groups) if len(groups) > 1 else (),
         enough=len(names) >= FEWEST_ALIKE,
+        rounded=step > scales.scatter,
     )
 
 
@@ -169,8 +174,12 @@ def _scales(
     *,
     tail: float,
     effect: float,
+    step: float,
 ) -> _Scales:
-    """Scales of the nodes. `runs`: of each node; one that has fewer than is usual scatters by more than its peers."""
+    """Scales of the nodes. `runs`: of each node; one that has fewer than is usual scatters by more than its peers.
+
+    `step`: the last digit of the values. A node one step lower may lose next to nothing, or nearly two.
+    """
     usual = statistics.median_high(runs)
     run_error = run_scatter / math.sqrt(usual)
     errors = run_scatter * np.array([_median_error(number) for number in runs])
@@ -185,12 +194,12 @@ def _scales(
             medians[group], centre, max(run_error, LEAST_SCATTER), tail, excess[group]
         )
     critical = _critical(tail, min(len(group) for group in groups))
-    least = -math.log1p(-effect)
+    least = step - math.log1p(-effect)
     scatter = float(scatters.max())
     threshold = max(min(critical * scatter, float(np.median(beside_others))), least)
     scatters = np.sqrt(scatters**2 + excess)
     limits = np.maximum(np.minimum(critical * scatters, beside_others), least)
-    usually = threshold + NORMAL_95 * scatter
+    usually = threshold + NORMAL_95 * scatter + step
     return _Scales(
         centres=centres,
         scatters=scatters,
@@ -206,30 +215,20 @@ def _median_error(runs: int) -> float:
     return (1.0 if runs <= 2 else MEDIAN_ERROR) / math.sqrt(runs)
 
 
-def _logarithms(values: Sequence[Sequence[float]], sign: float) -> list[Reals]:
-    """Logarithms of each node's runs, larger for better ones."""
-    usual = float(np.median([value for runs in values for value in runs if value > 0]))
-    nothing = usual * math.exp(-LOG_OF_NOTHING)
-    return [sign * np.log(np.maximum(np.asarray(runs, dtype=np.float64), nothing)) for runs in values]
+def resolution(values: Sequence[float]) -> float:
+    """The last decimal place in which any of the values is not 0: 1 of whole numbers; 0 beyond six places."""
+    numbers = np.asarray(values)
+    places = (10.0**-place for place in range(7))
+    return next((step for step in places if np.allclose(numbers / step, np.rint(numbers / step), 1e-9, 0)), 0.0)
 
 
 def _dead_node(name: str, values: Sequence[float], scales: _Scales) -> NodeRuns:
-    """A node that delivered nothing in any run."""
-    return NodeRuns(
-        node=name,
-        values=tuple(float(value) for value in values),
-        median=0.0,
-        loss=1.0,
-        deviations=-LOG_OF_NOTHING / scales.scatter,
-        slow=True,
-        suspected=False,
+    """A node that delivered nothing in any run: slow, however few these are."""
+    nothing = _node(
+        name, values, np.zeros(len(values)), median=0.0, low=LOG_OF_NOTHING, scatter=scales.scatter, limits=(0.0, 0.0),
         detectable=_share(float(scales.detectable.max())),
-        bad_runs=(),
-        worst_run_loss=0.0,
-        evidence=sign_evidence(len(values), len(values)),
-        low=0.0,
-        high=0.0,
-    )
+    )  # fmt: skip
+    return msgspec.structs.replace(nothing, slow=True, suspected=False, loss=1.0)
 
 
 def _node(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seatrial.statistics.fleets import judge_fleet
+from seatrial.statistics.fleets import judge_fleet, resolution
 
 
 def fleet(nodes: int, runs: int = 5, seed: int = 0, scatter: float = 0.0115) -> dict[str, list[float]]:
@@ -131,3 +131,31 @@ def test_the_detectable_loss_of_a_node_with_fewer_runs_is_found(runs: int) -> No
         hits += judge_fleet(values).nodes[3].suspected
     assert hits >= 26
     assert alarms <= 2
+
+
+def test_the_last_digit_of_rounded_values_accuses_nobody_and_hides_losses() -> None:
+    values = {f"n{number}": [12.0] * 5 for number in range(12)}
+    result = judge_fleet(values)
+    assert result.rounded
+    assert result.detectable > 2 / 12  # 12.49 is printed like 11.51, and 11.49 one step lower
+    values["n3"] = [11.0] * 5
+    assert slow(values) == unstable(values) == []
+    values["n3"] = [10.0] * 5
+    assert slow(values) == ["n3"]
+    assert not judge_fleet(fleet(12)).rounded
+
+
+@pytest.mark.parametrize(
+    ("values", "step"),
+    [
+        ([12, 100], 1),
+        ([12.5, 100], 0.1),
+        ([12.25], 0.01),
+        ([0, 3e14], 1),
+        ([1e-6], 1e-6),
+        ([1e-9], 0),
+        ([0.1 + 0.2], 0.1),
+    ],
+)
+def test_the_last_decimal_place(values: list[float], step: float) -> None:
+    assert resolution(values) == pytest.approx(step)

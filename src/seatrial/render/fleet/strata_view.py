@@ -219,7 +219,8 @@ def _unnamed(judged: StrataJudgement) -> Iterator[str]:
         yield f"not measured: {some(_missing(gaps[0]), MOST_NAMES)} in {where}; no other named"
         yield f"values are missing under {len(gaps)} of {count(len(judged.strata), 'condition')}; no node is named"
     elif judged.verdict is Verdict.INCONCLUSIVE:
-        hidden = f"the scatter hides a loss of less than {share(judged.detectable)}"
+        rounded = any(result and result.rounded and result.detectable == judged.detectable for result in results)
+        hidden = f"{'rounding' if rounded else 'the scatter'} hides a loss of less than {share(judged.detectable)}"
         loss, subject, text = max(
             (runs.loss, runs.node, stratum.text)
             for stratum in judged.strata if stratum.judged.result for runs in stratum.judged.result.nodes

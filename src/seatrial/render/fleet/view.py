@@ -260,11 +260,8 @@ def fewer_runs_text(fewer: Sequence[FewerRuns], names: int, noun: str = "node") 
 
 def fewer_runs_notes(fewer: Sequence[FewerRuns]) -> Iterator[str]:
     """What would have been found of each node with fewer runs."""
-    listed = [
-        f"{each.subject} {each.runs} of {each.planned}{each.where and ' in '}{each.where} "
-        f"(a loss of {share(each.detectable)} is found)"
-        for each in fewer
-    ]
+    listed = [f"{each.subject} {each.runs} of {each.planned}{each.where and ' in '}{each.where} "
+              f"(a loss of {share(each.detectable)} is found)" for each in fewer]  # fmt: skip
     if listed:
         yield f"Fewer runs than planned: {some(listed, MOST_NAMES)}."
 
@@ -309,19 +306,20 @@ def _unnamed(judged: FleetJudgement, result: FleetResult, names: int, *, short: 
     if judged.sense_needed:
         return f"{some(judged.ahead, names)} above {verb(len(judged.ahead), 'its', 'their')} peers: is higher better?"
     if result.populations:
-        sizes = " and ".join(str(len(group)) for group in result.populations)
-        return f"two populations of {sizes} nodes; each node was compared with its own"
+        slower, faster = map(len, result.populations)
+        return f"two populations of {slower} and {faster} nodes; each node was compared with its own"
     if not result.enough:
         return f"{nodes}, and at least {FEWEST_ALIKE} are needed to compare them with each other"
-    loss = "a loss of" if short or judged.verdict is Verdict.INCONCLUSIVE else "a node that loses"
+    loss = share(result.detectable)
     if judged.verdict is Verdict.INCONCLUSIVE:
         lowest = max(result.nodes, key=lambda node: node.loss)
         first = f"; lowest: {lowest.node} {share(lowest.loss)}" if lowest.loss >= judged.effect and not short else ""
         weakest = max(judged.fewer_runs(), key=lambda each: each.detectable, default=None)
         on = f" on {weakest.subject}" if weakest and weakest.detectable == result.detectable and not short else ""
-        hides = f"the scatter hides {loss} less than {share(result.detectable)}{on}{first}"
+        hides = f"{'rounding' if result.rounded else 'the scatter'} hides a loss of less than {loss}{on}{first}"
         return failed_text(judged.failed, names) if judged.failed else hides
-    return f"{nodes} alike; {loss} {share(result.detectable)} would {'show' if short else 'have been named'}"
+    would = f"a loss of {loss} would show" if short else f"a node that loses {loss} would have been named"
+    return f"{nodes} alike; {would}"
 
 
 def _blocks(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Iterator[Block]:

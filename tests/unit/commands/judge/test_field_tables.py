@@ -96,7 +96,7 @@ def test_nodes_that_all_printed_a_failure_have_no_values(words: str, tmp_path: P
     """An exit code that all nodes share was PASS: all alike."""
     (tmp_path / "out").write_text("".join(f"pdsh@a: n{number}: {words}\n" for number in range(1, 9)))
     ran = seatrial("judge", str(tmp_path / "out"), code=64)
-    assert f"Most nodes printed no value but '{words}'" in ran.err
+    assert ran.err.startswith(f"seatrial: Most nodes printed no value but '{words}'.")
 
 
 def test_a_node_that_printed_another_number_is_no_failure() -> None:
