@@ -54,6 +54,13 @@ median = statistics.median
 """Raises ValueError for no values."""
 
 
+def resolution(values: NDArray[np.floating[Any]] | Sequence[float]) -> float:
+    """The last decimal place in which any of the values is not 0: 1 of whole numbers; 0 beyond six places."""
+    numbers = np.asarray(values)
+    places = (10.0**-place for place in range(7))
+    return next((step for step in places if np.allclose(numbers / step, np.rint(numbers / step), 1e-9, 0)), 0.0)
+
+
 def array_median(values: NDArray[np.floating[Any]]) -> float:
     """`numpy.median` of all values, at a tenth of its time where they are few. NaN among them, or none: NaN."""
     count = values.size

@@ -22,6 +22,7 @@ from seatrial.statistics.estimates import (
     LEAST_SCATTER,
     MEDIAN_ERROR,
     NORMAL_95,
+    resolution,
     robust_scale,
     student_quantile,
     two_groups,
@@ -213,13 +214,6 @@ def _scales(
 def _median_error(runs: int) -> float:
     """Standard error of a median of `runs` runs, in standard deviations of a run; of one or two it is their mean."""
     return (1.0 if runs <= 2 else MEDIAN_ERROR) / math.sqrt(runs)
-
-
-def resolution(values: Sequence[float]) -> float:
-    """The last decimal place in which any of the values is not 0: 1 of whole numbers; 0 beyond six places."""
-    numbers = np.asarray(values)
-    places = (10.0**-place for place in range(7))
-    return next((step for step in places if np.allclose(numbers / step, np.rint(numbers / step), 1e-9, 0)), 0.0)
 
 
 def _dead_node(name: str, values: Sequence[float], scales: _Scales) -> NodeRuns:

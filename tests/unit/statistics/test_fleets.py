@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from seatrial.statistics.fleets import judge_fleet, resolution
+from seatrial.statistics.estimates import resolution
+from seatrial.statistics.fleets import judge_fleet
 
 
 def fleet(nodes: int, runs: int = 5, seed: int = 0, scatter: float = 0.0115) -> dict[str, list[float]]:
