@@ -13,6 +13,7 @@ demo: setup-demo
 
 # While lab tests wait for Slurm, all that needs no lab takes the processor time that is left, and prints at its end.
 test: setup-test
+	rm -rf build/beside
 	$(MAKE) --jobs=2 lab-beside beside-labs
 	$(MAKE) lab-alone
 
@@ -58,7 +59,8 @@ lab-test: lab-beside lab-alone
 # cores, measurements disturb each other and are repeated: that takes longer than two.
 LANES ?= 2
 lab-beside: setup-test
-	$(PYTEST) tests/lab -m "not alone and not series" -n $(LANES) --dist loadfile --no-loadscope-reorder
+	$(PYTEST) tests/lab -m "not alone and not series" -n $(LANES) --dist loadfile --no-loadscope-reorder; status=$$?; \
+	sh scripts/beside.sh --over; exit $$status
 
 # Tests that judge what they measured: nothing else may take the cores. One of them needs no lab.
 lab-alone: setup-test
