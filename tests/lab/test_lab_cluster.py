@@ -21,6 +21,7 @@ from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import eventually
 from tests.support.json_objects import parsed
+from tests.support.processes import read_of
 
 pytestmark = pytest.mark.lab
 InLab = Callable[..., Completed]
@@ -44,8 +45,8 @@ def traces(name: str) -> set[str]:
         found |= {line for line in path.read_text().splitlines() if name in line}
     for pid in all_pids():
         if program(pid) in DAEMONS and state_letter(pid) not in ("", "Z"):
-            environment = Path(f"/proc/{pid}/environ").read_bytes()
-            found |= {f"process {pid}"} if f"SEATRIAL_LAB={name}\0".encode() in environment else set()
+            of_lab = f"SEATRIAL_LAB={name}\0".encode() in read_of(pid, "environ")  # daemons of other labs come and go
+            found |= {f"process {pid}"} if of_lab else set()
     return found
 
 
