@@ -59,10 +59,10 @@ def test_a_script_that_may_not_be_run(tmp_path: Path) -> None:
 
 
 def test_a_daemon_that_is_left_behind_is_not_waited_for(tmp_path: Path) -> None:
-    left = f"setsid sleep 30 & echo $! >{tmp_path}/pid"
+    left = f"setsid sleep 300 & echo $! >{tmp_path}/pid"
     began = time.monotonic()
-    done = run(["sh", "-c", f"{left}; echo said; exit 3"], timeout_s=25)
-    assert time.monotonic() - began < 10
+    done = run(["sh", "-c", f"{left}; echo said; exit 3"], timeout_s=200)
+    assert time.monotonic() - began < 60
     assert (done.stdout, done.returncode, done.timed_out) == ("said\n", 3, False)
     run(["kill", (tmp_path / "pid").read_text().strip()], timeout_s=5)
 
