@@ -69,7 +69,7 @@ def test_killing_the_driver_loses_no_delivered_sample(
     process = started()
     journal = wait_for_measurements(tmp_path, 20)
     os.kill(process.pid, signal.SIGKILL)  # nsenter and env replaced themselves by the driver
-    process.communicate(timeout=30)
+    process.communicate(timeout=LONG_S)
     delivered = journal.read_bytes().count(b'"entry":"measurement"')
     found = parsed(run([*SEATRIAL, "runs", "recover", "--archive", str(tmp_path), "--json"], timeout_s=60).stdout)
     (recovered,) = found["recovered"]

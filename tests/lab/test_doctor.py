@@ -93,11 +93,11 @@ def partition(lab: LabPlan, change: str, back: str) -> Iterator[None]:
 @contextmanager
 def hidden(lab: LabPlan, node: str, folder: Path) -> Iterator[None]:
     """An empty folder in the place of one, on one node."""
-    assert run(inside(lab, node, ["mount", "-t", "tmpfs", "tmpfs", str(folder)]), timeout_s=10).ok
+    assert run(inside(lab, node, ["mount", "-t", "tmpfs", "tmpfs", str(folder)]), timeout_s=60).ok
     try:
         yield
     finally:
-        run(inside(lab, node, ["umount", str(folder)]), timeout_s=10)
+        run(inside(lab, node, ["umount", str(folder)]), timeout_s=60)
 
 
 def doctor(lab: LabPlan, *options: str, prefix: tuple[str, ...] = ()) -> dict[str, Any]:
