@@ -196,7 +196,7 @@ def test_the_probe_is_copied_to_a_host_that_does_not_have_it(clean: LabPlan, tmp
     done = check(clean, tmp_path, "--hosts", "n[1-2]", "--no-loaded", "--budget", "3s", "--probe-dir", folder)
     assert done.returncode in (0, 1, 2), done.stderr
     assert "Archive:" in done.stdout, done.stdout + done.stderr
-    copied = run(inside(clean, "n2", ["find", folder, "-name", "seatrial-probe", "-perm", "700"]), timeout_s=20)
+    copied = run(inside(clean, "n2", ["find", folder, "-name", "seatrial-probe", "-perm", "700"]), timeout_s=60)
     assert copied.stdout.count("seatrial-probe\n") == 1
 
 
