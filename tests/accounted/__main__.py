@@ -26,7 +26,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = tempfile.mkdtemp(prefix="seatrial-accounted-")
     plan = make_plan(name=f"j{os.getpid()}", nodes=NODES, accounts=True, folders=(*needed_folders(), folder))
-    since = datetime.now(UTC).astimezone().date().isoformat()
+    since = datetime.now(UTC).date().isoformat()
     try:
         raise_lab(plan)
         done = run_jobs(plan, JOBS, SLOW)

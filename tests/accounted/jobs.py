@@ -66,7 +66,7 @@ def run_jobs(plan: LabPlan, jobs: int, slow: str) -> Completed:
         turn, place = divmod(number, len(plan.node_names))
         user, name, tenths = kinds[turn % len(kinds)]
         words += [user, plan.node_names[place], f"{name}-{turn}", str(tenths)]
-    since = datetime.now(UTC).astimezone().date().isoformat()
+    since = datetime.now(UTC).date().isoformat()
     planting.plant(plan.name, "cpu-quota", slow, Parameters(percent=QUOTA_PERCENT))
     try:
         done = run(as_user(plan, ["sh", "-c", SUBMISSION, "sh", PROGRAM, *words]), timeout_s=900)
@@ -77,9 +77,11 @@ def run_jobs(plan: LabPlan, jobs: int, slow: str) -> Completed:
 
 
 def recorded(plan: LabPlan, since: str) -> list[SacctRecord]:
-    """All records of the lab since that day, as sacct prints them."""
+    """All records of the lab since that day in UTC, which `seatrial jobs` asks for, as sacct prints them."""
     columns = "--format=JobID,User,State,ElapsedRaw,NodeList,JobName"
     asked = [
+        "env",
+        "TZ=UTC",
         "sacct",
         "--allusers",
         "--allocations",

@@ -1,6 +1,5 @@
 """How allocations end on a real Slurm: COMPLETED after a run, and at once when the driver or salloc is killed."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from seatrial.archive.reader import read_run
 from seatrial.lab.cluster import planting
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
-from seatrial.lab.cluster.processes import pids_marked, program
+from seatrial.lab.cluster.processes import pids_marked, program, send
 from seatrial.lab.faults.base import Parameters
 from seatrial.process.process import run
 from tests.lab.waiting import eventually
@@ -96,8 +95,9 @@ def test_a_killed_driver_has_no_job_left_within_seconds(lab4: LabPlan, tmp_path:
 
 def test_a_run_whose_salloc_is_killed_goes_on_and_gives_its_nodes_back(lab4: LabPlan, tmp_path: Path) -> None:
     with check_under_way(lab4, tmp_path) as (driver, job):
-        (salloc,) = holders(lab4, "salloc")
-        os.kill(salloc, signal.SIGKILL)
+        # The program that salloc runs is called salloc, too, for a moment after the job was granted.
+        assert eventually(lambda: len(holders(lab4, "salloc")) == 1)
+        send(holders(lab4, "salloc"), signal.SIGKILL)
         assert driver.wait(120) in (0, 1, 2)
         assert eventually(lambda: ours(lab4)[job] == "CANCELLED"), ours(lab4)
     assert nothing_left(lab4)

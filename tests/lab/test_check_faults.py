@@ -69,7 +69,7 @@ def test_killing_the_driver_loses_no_delivered_sample(
     process = started()
     journal = wait_for_measurements(tmp_path, 20)
     os.kill(process.pid, signal.SIGKILL)  # nsenter and env replaced themselves by the driver
-    process.communicate(timeout=30)
+    process.communicate(timeout=LONG_S)
     delivered = journal.read_bytes().count(b'"entry":"measurement"')
     found = parsed(run([*SEATRIAL, "runs", "recover", "--archive", str(tmp_path), "--json"], timeout_s=60).stdout)
     (recovered,) = found["recovered"]
@@ -82,7 +82,7 @@ def test_killing_the_driver_loses_no_delivered_sample(
     assert judged["complete"] is False
     assert report.returncode == (1 if judged["findings"] else 2)  # there is one where others took the cores
     queued = as_user(lab, ["squeue", "-h", "-t", "PD,R"])
-    assert eventually(lambda: run(queued, timeout_s=30).stdout == ""), "nobody gave its allocation back"
+    assert eventually(lambda: run(queued, timeout_s=60).stdout == ""), "nobody gave its allocation back"
 
 
 def recover(archive: Path, *options: str, elsewhere: bool = False) -> dict[str, list[dict[str, object]]]:
@@ -143,7 +143,7 @@ def test_ctrl_c_keeps_what_was_measured(
     assert judged["complete"] is False
     assert "Interrupted" in " ".join(judged["notes"])
     assert not list(tmp_path.glob(f"*{PARTIAL}"))
-    assert run(as_user(lab, ["squeue", "-h", "-t", "R"]), timeout_s=30).stdout == ""
+    assert run(as_user(lab, ["squeue", "-h", "-t", "R"]), timeout_s=60).stdout == ""
 
 
 @pytest.mark.parametrize(

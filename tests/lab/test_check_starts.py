@@ -78,7 +78,7 @@ def test_a_probe_that_no_node_sees_is_copied_to_them(check: Check, lab4: LabPlan
         assert any("the probe was copied to them with sbcast" in note for note in found["notes"])
         assert all(pair["bandwidth_bytes_per_s"] for pair in found["pairs"])
         for node in ("n1", "n2"):
-            left = run(in_space(lab4.space(node), ["ls", "/tmp"]), timeout_s=20).stdout
+            left = run(in_space(lab4.space(node), ["ls", "/tmp"]), timeout_s=60).stdout
             assert "seatrial-probe" not in left
 
 
@@ -122,7 +122,7 @@ def test_an_odd_number_of_nodes_inside_an_allocation(check: Check, tmp_path: Pat
 def test_a_full_disk_ends_with_a_sentence_and_keeps_the_samples(lab4: LabPlan, tmp_path: Path) -> None:
     small = tmp_path / "small"
     small.mkdir()
-    assert run(["mount", "-t", "tmpfs", "-o", "size=140k", "tmpfs", str(small)], timeout_s=10).ok
+    assert run(["mount", "-t", "tmpfs", "-o", "size=140k", "tmpfs", str(small)], timeout_s=60).ok
     try:
         # the login node's mounts are older than this one: the driver has the network of the lab and the mounts of here
         _, _, *argv = as_user(lab4, [*SEATRIAL, "check", "--no-nodes", "--archive", str(small)])
@@ -132,7 +132,7 @@ def test_a_full_disk_ends_with_a_sentence_and_keeps_the_samples(lab4: LabPlan, t
         (partial,) = small.glob(f"*{PARTIAL}")
         assert len(of_type(read_entries(partial), Delivered)) > 5
     finally:
-        run(["umount", str(small)], timeout_s=10)
+        run(["umount", str(small)], timeout_s=60)
 
 
 def test_a_detached_check_is_collected_later(lab4: LabPlan, tmp_path: Path) -> None:

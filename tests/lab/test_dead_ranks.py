@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,8 @@ def test_a_rank_that_the_kernel_kills_for_want_of_memory(lab4: LabPlan, tmp_path
     deadline = time.monotonic() + LONG_S
     while process.poll() is None and time.monotonic() < deadline:
         for pid in set(named(pids_in([lab4.space("n4")]), PROBE)) - moved:
-            (small_memory / "cgroup.procs").write_text(str(pid))
+            with suppress(ProcessLookupError):  # its session may have ended meanwhile
+                (small_memory / "cgroup.procs").write_text(str(pid))
             moved.add(pid)
         time.sleep(0.05)
     process.communicate(timeout=LONG_S)

@@ -48,7 +48,7 @@ def lab(standing: LabPlan) -> Iterator[LabPlan]:
     yield standing
     planting.clear(standing.name)
     for node in standing.node_names:
-        run(as_user(standing, ["scontrol", "update", f"NodeName={node}", "State=RESUME"]), timeout_s=30)
+        run(as_user(standing, ["scontrol", "update", f"NodeName={node}", "State=RESUME"]), timeout_s=60)
 
 
 def slurm(lab: LabPlan, *argv: str) -> str:
@@ -93,11 +93,11 @@ def partition(lab: LabPlan, change: str, back: str) -> Iterator[None]:
 @contextmanager
 def hidden(lab: LabPlan, node: str, folder: Path) -> Iterator[None]:
     """An empty folder in the place of one, on one node."""
-    assert run(inside(lab, node, ["mount", "-t", "tmpfs", "tmpfs", str(folder)]), timeout_s=10).ok
+    assert run(inside(lab, node, ["mount", "-t", "tmpfs", "tmpfs", str(folder)]), timeout_s=60).ok
     try:
         yield
     finally:
-        run(inside(lab, node, ["umount", str(folder)]), timeout_s=10)
+        run(inside(lab, node, ["umount", str(folder)]), timeout_s=60)
 
 
 def doctor(lab: LabPlan, *options: str, prefix: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def test_a_suspended_node_is_woken_measured_and_left_and_nobody_is_disturbed(lab
     (note,) = [one["says"] for one in doctor(lab)["remarks"] if one["obstacle"] == "node-suspended"]
     assert "n3 is suspended to save power" in note
     # where it was asleep by then, the doctor has woken it; where it is on its way, this changes nothing
-    run(as_user(lab, ["scontrol", "update", "NodeName=n3", "State=POWER_DOWN"]), timeout_s=30)
+    run(as_user(lab, ["scontrol", "update", "NodeName=n3", "State=POWER_DOWN"]), timeout_s=60)
     wait_for(lab, lambda states: states["n3"] == "idle~")
     done = check(lab, tmp_path, "--nodes", "n[1-3]", "--idle-only")
     judged = parsed(done.stdout)

@@ -38,7 +38,7 @@ def two_nodes(tmp_path: Path) -> Iterator[LabPlan]:
 
 def wait_for_an_empty_queue(lab: LabPlan) -> None:
     """Commands take idle nodes, and the detached check before may still be at work."""
-    assert eventually(lambda: run(as_user(lab, ["squeue", "-h"]), timeout_s=30).stdout == "")
+    assert eventually(lambda: run(as_user(lab, ["squeue", "-h"]), timeout_s=60).stdout == "")
 
 
 UNDECIDED = ("collect", "nodes --for")

@@ -31,13 +31,18 @@ def test_free_nodes_are_read_a_busy_one_is_waited_for_a_drained_one_is_named(lab
         done = typed(*SEATRIAL, "facts", "n[1-4]", "--detach", "--run", "later", "--archive", str(tmp_path), "--json")
         assert done.returncode == 0, done.stderr
         name = parsed(done.stdout)["name"]
-        eventually(lambda: (now := look())["read"] == ["n1", "n2"] and "Resources" in now["waiting"].get("n3", ""))
-        found = look()
+        seen: list[dict[str, Any]] = []
+
+        def waits_for_n3() -> bool:
+            seen.append(look())
+            return seen[-1]["read"] == ["n1", "n2"] and "Resources" in seen[-1]["waiting"].get("n3", "")
+
+        assert eventually(waits_for_n3), seen[-1]
+        found = seen[-1]
         assert (found["read"], list(found["waiting"])) == (["n1", "n2"], ["n3"])
-        assert "Resources" in found["waiting"]["n3"]
         assert found["left_out"] == {"n4": "Slurm says drained (broken)"}
         typed(*found["cancel"].split())
-        eventually(lambda: not look()["waiting"])
+        assert eventually(lambda: not look()["waiting"])
         found = look()
         assert (found["waiting"], found["failed"]) == ({}, {"n3": "its job was cancelled"})
         facts = typed(*SEATRIAL, "facts", "--from", found["folder"], "--json")

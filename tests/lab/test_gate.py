@@ -18,7 +18,7 @@ from seatrial.archive.gate import leave_verdicts
 from seatrial.lab.cluster import state, stop
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LOGIN, LabPlan, make_plan
-from seatrial.lab.cluster.processes import pids_in, program
+from seatrial.lab.cluster.processes import pids_in, program, send
 from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.model.gate import GatePolicy
 from seatrial.model.monitoring import Fault, NodeStanding, OpenFault
@@ -142,7 +142,7 @@ def test_the_share_and_the_number_of_an_hour_are_kept(site: Site) -> None:
 
 def test_a_node_with_a_job_is_drained_when_it_is_over(site: Site) -> None:
     site.leave("n3")
-    assert site.slurm("sbatch", "--nodelist=n3", "--output=/dev/null", "--wrap", "sleep 60").ok
+    assert site.slurm("sbatch", "--nodelist=n3", "--output=/dev/null", "--wrap", "sleep 600").ok
     try:
         assert eventually(lambda: site.slurm("squeue", "--noheader", "--states=R").stdout.strip() != "")
         assert "not drained, since it is" in site.gate("n3")
@@ -201,16 +201,14 @@ def test_a_drain_between_the_look_and_the_change_is_not_lost(site: Site, word: s
 def test_a_silent_controller_lets_every_node_pass_in_time(site: Site) -> None:
     site.leave("n1", good=("n2",))
     pids = [pid for pid in pids_in([site.lab.space(LOGIN)]) if program(pid) == "slurmctld"]
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+    send(pids, signal.SIGSTOP)
     try:
         began = time.monotonic()
         assert site.gate("n1").startswith("error n1: ")
         assert site.gate("n2", "report") == "good n2: run r1"
         assert time.monotonic() - began < 60
     finally:
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
+        send(pids, signal.SIGCONT)
     assert eventually(lambda: site.slurm("sinfo", "--noheader").ok)
     assert site.reasons() == {}
 

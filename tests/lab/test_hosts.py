@@ -22,6 +22,7 @@ from seatrial.process.keeper import NAME as KEEPER
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided, eventually, inconclusive
 from tests.support.json_objects import parsed
+from tests.support.processes import read_of
 
 pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
@@ -195,7 +196,7 @@ def test_the_probe_is_copied_to_a_host_that_does_not_have_it(clean: LabPlan, tmp
     done = check(clean, tmp_path, "--hosts", "n[1-2]", "--no-loaded", "--budget", "3s", "--probe-dir", folder)
     assert done.returncode in (0, 1, 2), done.stderr
     assert "Archive:" in done.stdout, done.stdout + done.stderr
-    copied = run(inside(clean, "n2", ["find", folder, "-name", "seatrial-probe", "-perm", "700"]), timeout_s=20)
+    copied = run(inside(clean, "n2", ["find", folder, "-name", "seatrial-probe", "-perm", "700"]), timeout_s=60)
     assert copied.stdout.count("seatrial-probe\n") == 1
 
 
@@ -264,7 +265,7 @@ def test_a_setting_of_a_host_is_restored_after_a_kill(clean: LabPlan, left: str,
         assert process.stdout.readline() == "[0]\n"
         assert (mtu_of(clean), len(notes_of(clean, name))) == ("600", 1)
         ours = pids_marked(state_home[0])
-        keepers = [pid for pid in ours if KEEPER.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        keepers = [pid for pid in ours if KEEPER.encode() in read_of(pid, "cmdline")]
         assert len(keepers) == 1
         send([pid for pid in ours if left != "its keeper" or pid not in keepers], signal.SIGKILL)
     if left != "its keeper":

@@ -14,7 +14,7 @@ from seatrial.lab.cluster.processes import attempt, pids_in, program
 from seatrial.lab.cluster.ssh import without_slurm
 from seatrial.process.process import run
 from tests.lab.mpi_processes import COMPILERS, ROOT, of_mpi, require_compiler
-from tests.lab.waiting import eventually
+from tests.lab.waiting import LONG_S, eventually
 
 pytestmark = pytest.mark.lab
 
@@ -41,7 +41,7 @@ def test_no_rank_outlives_a_driver_that_is_killed_or_interrupted(
             assert eventually(lambda: of_mpi(ssh_lab).count("seatrial-probe") == 3), (tmp_path / "said").read_text()
             time.sleep(0.5)
             driver.send_signal(number)  # nsenter has become the driver itself
-            driver.wait(30)
+            driver.wait(LONG_S)
         finally:
             driver.kill()
     assert eventually(lambda: not of_mpi(ssh_lab)), of_mpi(ssh_lab)

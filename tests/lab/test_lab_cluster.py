@@ -21,6 +21,7 @@ from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import eventually
 from tests.support.json_objects import parsed
+from tests.support.processes import read_of
 
 pytestmark = pytest.mark.lab
 InLab = Callable[..., Completed]
@@ -44,8 +45,8 @@ def traces(name: str) -> set[str]:
         found |= {line for line in path.read_text().splitlines() if name in line}
     for pid in all_pids():
         if program(pid) in DAEMONS and state_letter(pid) not in ("", "Z"):
-            environment = Path(f"/proc/{pid}/environ").read_bytes()
-            found |= {f"process {pid}"} if f"SEATRIAL_LAB={name}\0".encode() in environment else set()
+            of_lab = f"SEATRIAL_LAB={name}\0".encode() in read_of(pid, "environ")  # daemons of other labs come and go
+            found |= {f"process {pid}"} if of_lab else set()
     return found
 
 
@@ -77,7 +78,7 @@ def test_exit_codes_input_and_folder_pass_through(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     argv = [*SEATRIAL, "lab", "run", "--name", lab4.name, "--", "sh", "-c", "cat; pwd; exit 7"]
-    done = run(argv, timeout_s=30, stdin="hello\n")
+    done = run(argv, timeout_s=60, stdin="hello\n")
     assert done.returncode == 7, done.stderr
     assert done.stdout.splitlines() == ["hello", str(tmp_path)]
 
@@ -178,18 +179,18 @@ def test_a_daemon_that_dies_fails_the_raising_with_its_last_words(
 
 def test_status_tells_what_stands(lab4: LabPlan) -> None:
     planting.plant(lab4.name, "mtu", "n3", Parameters(mtu=1400))
-    done = run([*SEATRIAL, "lab", "status", "--json"], timeout_s=30)
+    done = run([*SEATRIAL, "lab", "status", "--json"], timeout_s=60)
     labs = {lab["name"]: lab for lab in parsed(done.stdout)["labs"]}
     mine = labs[lab4.name]
     assert mine["standing"]
     assert set(mine["node_states"]) == {"n1", "n2", "n3", "n4"}
     mtu = {"kind": "mtu", "subject": "n3", "parameters": {"mtu": 1400}, "every_s": 0.0}
     assert mine["planted"] == [mtu]
-    assert f"Lab {lab4.name}: 4 nodes" in run([*SEATRIAL, "lab", "status"], timeout_s=30).stdout
+    assert f"Lab {lab4.name}: 4 nodes" in run([*SEATRIAL, "lab", "status"], timeout_s=60).stdout
 
 
 def test_an_unknown_lab_or_host_is_refused(lab4: LabPlan, in_lab: InLab) -> None:
-    done = run([*SEATRIAL, "lab", "run", "--name", "nowhere", "--", "true"], timeout_s=30)
+    done = run([*SEATRIAL, "lab", "run", "--name", "nowhere", "--", "true"], timeout_s=60)
     assert done.returncode == 64
     assert lab4.name in done.stderr
     with pytest.raises(UsageError, match="n9"):
@@ -199,7 +200,7 @@ def test_an_unknown_lab_or_host_is_refused(lab4: LabPlan, in_lab: InLab) -> None
 def test_others_than_root_are_refused_politely() -> None:
     code = "from seatrial.lab.cluster.processes import require_lab; require_lab()"
     argv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", code]
-    done = run(argv, timeout_s=30, cwd="/")
+    done = run(argv, timeout_s=60, cwd="/")
     if "SeatrialError" not in done.stderr:
         pytest.skip("this Python cannot be run by others than root")
     assert "as root" in done.stderr

@@ -1,6 +1,5 @@
 """Numbers of a real Slurm equal what its commands print while the queue is held; a silent controller is unknown."""
 
-import os
 import signal
 import sys
 from collections import Counter
@@ -11,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LOGIN, LabPlan
-from seatrial.lab.cluster.processes import pids_in, program
+from seatrial.lab.cluster.processes import pids_in, program, send
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import eventually
 
@@ -40,7 +39,7 @@ def numbers(lab: LabPlan, folder: Path, *options: str) -> tuple[Completed, dict[
 
 def test_the_numbers_are_those_of_slurms_own_commands(lab4: LabPlan, tmp_path: Path) -> None:
     for _ in range(JOBS):
-        done = in_lab(lab4, "sbatch", "--nodes=1", "--exclusive", "--output=/dev/null", "--wrap", "sleep 90")
+        done = in_lab(lab4, "sbatch", "--nodes=1", "--exclusive", "--output=/dev/null", "--wrap", "sleep 600")
         assert done.ok, done.stderr
     try:
         assert eventually(lambda: states_of_jobs(lab4)["RUNNING"] == NODES)
@@ -69,13 +68,11 @@ def test_the_numbers_are_those_of_slurms_own_commands(lab4: LabPlan, tmp_path: P
 def test_a_controller_that_does_not_answer_makes_its_numbers_unknown_in_time(lab4: LabPlan, tmp_path: Path) -> None:
     pids = [pid for pid in pids_in([lab4.space(LOGIN)]) if program(pid) == "slurmctld"]
     assert pids
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+    send(pids, signal.SIGSTOP)
     try:
         done, found = numbers(lab4, tmp_path / "cache")
     finally:
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
+        send(pids, signal.SIGCONT)
     assert done.returncode == 0, done.stderr
     assert not [name for name, *_ in found if name.startswith("slurm_")]
     assert found["seatrial_slurm_command_answered", "sinfo"] == 0

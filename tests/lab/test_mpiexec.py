@@ -1,5 +1,6 @@
 """Ranks that the MPI's own launcher starts inside an allocation."""
 
+import math
 import random
 import signal
 import subprocess
@@ -14,12 +15,13 @@ from bench.dead_ranks import faults, one_run
 
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
-from seatrial.lab.cluster.processes import pids_in, program, send
+from seatrial.lab.cluster.processes import pids_in, program, send, start_ticks
 from seatrial.process.process import Completed
 from tests.lab.mpi_processes import COMPILERS, of_mpi, require_compiler
 from tests.lab.test_dead_ranks import SOON_S, mpi_crashed
 from tests.lab.waiting import decided, eventually
 from tests.support.json_objects import parsed
+from tests.support.processes import read_of
 
 pytestmark = pytest.mark.lab
 InLab = Callable[..., Completed]
@@ -28,10 +30,13 @@ BY_MPIEXEC = ("--start", "mpiexec")
 
 
 def driver_of(lab: LabPlan, folder: Path) -> int:
-    """The seatrial that measures into a folder; the shell around it names the folder, too, and its keeper does not."""
+    """The seatrial that measures into a folder; the shell around it names the folder, too, and its keeper does not.
+
+    A program that the driver is just starting looks like it, but began later.
+    """
     pids = [pid for pid in pids_in([lab.space("login")]) if program(pid).startswith("python")]
-    (driver,) = [pid for pid in pids if str(folder).encode() in Path(f"/proc/{pid}/cmdline").read_bytes()]
-    return driver
+    alike = [pid for pid in pids if str(folder).encode() in read_of(pid, "cmdline")]
+    return min(alike, key=lambda pid: start_ticks(pid) or math.inf)
 
 
 def test_the_first_line_says_what_started_the_ranks(lab4: LabPlan, in_lab: InLab, tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_a_controller_that_dies_during_a_slice_leaves_no_allocation(
 def test_a_full_disk_ends_the_slice_and_leaves_no_allocation(timer: Timer) -> None:
     small = timer.folder / "runs"
     small.mkdir()
-    assert run(["mount", "-t", "tmpfs", "-o", "size=140k", "tmpfs", str(small)], timeout_s=10).ok
+    assert run(["mount", "-t", "tmpfs", "-o", "size=140k", "tmpfs", str(small)], timeout_s=60).ok
     try:
         # the login node's mounts are older than this one: the call has the network of the lab and the mounts of here
         _, _, *argv = as_user(timer.lab, timer.words)
@@ -131,7 +131,7 @@ def test_a_full_disk_ends_the_slice_and_leaves_no_allocation(timer: Timer) -> No
         assert "No space left" in done.stderr
         assert timer.queue() == ""
     finally:
-        run(["umount", str(small)], timeout_s=10)
+        run(["umount", str(small)], timeout_s=60)
     assert timer.call()["slice"]["nodes"] == ["n1", "n2", "n3", "n4"]
 
 

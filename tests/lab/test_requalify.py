@@ -53,7 +53,7 @@ def lab(standing: LabPlan, tmp_path: Path) -> Iterator[LabPlan]:
     wait_until_idle(standing)
     yield standing
     for node in standing.node_names:
-        run(as_user(standing, ["scontrol", "update", f"NodeName={node}", "State=RESUME"]), timeout_s=30)
+        run(as_user(standing, ["scontrol", "update", f"NodeName={node}", "State=RESUME"]), timeout_s=60)
 
 
 def printed(lab: LabPlan, *words: str) -> str:

@@ -14,7 +14,7 @@ from seatrial.lab.cluster import planting
 from seatrial.lab.cluster.daemons import start_slurmd
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LOGIN
-from seatrial.lab.cluster.processes import program
+from seatrial.lab.cluster.processes import program, send
 from seatrial.lab.faults.base import Parameters
 from seatrial.process.keeper import NAME as KEEPER
 from seatrial.process.process import Completed, run
@@ -240,8 +240,7 @@ class Restorations:
             return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
 
     def _signal_controller(self, number: signal.Signals) -> None:
-        for pid in self.lane.on_nodes("slurmctld", (LOGIN,)):
-            os.kill(pid, number)
+        send(self.lane.on_nodes("slurmctld", (LOGIN,)), number)
 
     def _start_slurmd(self) -> None:
         for node in self.lane.nodes:

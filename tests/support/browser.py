@@ -101,10 +101,11 @@ class Browser:
     def _is_event(self, message: Event) -> bool:
         return "method" in message and message.get("sessionId", "") == self._session
 
-    def wait_for(self, method: str) -> None:
-        """Wait until the browser reports such an event, from here on."""
-        while not (self._is_event(event := self._message()) and event["method"] == method):
-            pass
+    def wait_for(self, method: str, since: int | None = None) -> None:
+        """Wait until the browser reports such an event, from here on or behind the first `since` events."""
+        start = len(self.events) if since is None else since
+        while not any(event["method"] == method for event in self.events[start:]):
+            self._message()
 
     def open(self, address: str, width: int = 1440, height: int = 900, *, dark: bool = False) -> None:
         """Load a page in a window of that many pixels, in light or dark colours."""
@@ -141,8 +142,9 @@ class Browser:
 
     def follow(self, element: str) -> str:
         """Click on a link, wait for its page, and return the page's address."""
+        before = len(self.events)
         self.click(element)
-        self.wait_for("Page.loadEventFired")
+        self.wait_for("Page.loadEventFired", before)  # the page may be there before the click is answered
         return str(self.value("location.href"))
 
     def keys(self, *names: str) -> None:

@@ -62,11 +62,22 @@ scrape_configs: [{{job_name: node, static_configs: [{{targets: ["127.0.0.1:{expo
 """
 
 
-def free_port() -> int:
-    """A port of this machine that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
+@contextlib.contextmanager
+def reserved_ports(count: int) -> Iterator[list[int]]:
+    """Ports of this machine for servers of the block, which nobody else gets meanwhile.
+
+    A port that was free a moment ago may be that of another test, or of a connection. So a socket stays bound to each:
+    none but those that ask for this port get it, and servers may listen on it, since both set SO_REUSEADDR and this
+    socket does not listen.
+    """
+    with contextlib.ExitStack() as stack:
+        ports: list[int] = []
+        for _ in range(count):
+            holder = stack.enter_context(socket.socket())
+            holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            holder.bind(("127.0.0.1", 0))
+            ports.append(holder.getsockname()[1])
+        yield ports
 
 
 class Prometheus(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +114,7 @@ class Graphite(msgspec.Struct, frozen=True, kw_only=True):
     def query(self, *targets: str) -> dict[str, float]:
         """The newest number of each series that the targets return."""
         words = urllib.parse.urlencode(
-            [("format", "json"), ("from", "-60s"), ("noCache", "1"), *(("target", target) for target in targets)]
+            [("format", "json"), ("from", "-300s"), ("noCache", "1"), *(("target", target) for target in targets)]
         )
         series = _json(f"http://127.0.0.1:{self.web}/render", words.encode())
         points = {one["target"]: [value for value, _ in one["datapoints"] if value is not None] for one in series}
@@ -148,41 +159,40 @@ def _running(
         yield
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(60)
 
 
 @contextlib.contextmanager
 def prometheus(folder: Path) -> Iterator[Prometheus]:
     """Prometheus, and node_exporter with its collector of text files."""
-    store = Prometheus(textfile=folder / "textfile" / "seatrial.prom", port=free_port())
-    store.textfile.parent.mkdir(parents=True)
-    exporter = free_port()
-    (folder / "prometheus.yml").write_text(SCRAPES.format(every=SCRAPE_S, exporter=exporter))
+    textfile = folder / "textfile" / "seatrial.prom"
+    textfile.parent.mkdir(parents=True)
     collects = ["--collector.disable-defaults", "--collector.textfile"]
-    place = [f"--collector.textfile.directory={store.textfile.parent}", f"--web.listen-address=127.0.0.1:{exporter}"]
     server = [f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}"]
-    with (
-        _running(["prometheus-node-exporter", *collects, *place], exporter, folder / "exporter.log"),
-        _running(
-            ["prometheus", *server, f"--web.listen-address=127.0.0.1:{store.port}"], store.port, folder / "server.log"
-        ),
-    ):
-        yield store
+    with reserved_ports(2) as (port, exporter):
+        (folder / "prometheus.yml").write_text(SCRAPES.format(every=SCRAPE_S, exporter=exporter))
+        place = [f"--collector.textfile.directory={textfile.parent}", f"--web.listen-address=127.0.0.1:{exporter}"]
+        address = f"--web.listen-address=127.0.0.1:{port}"
+        with (
+            _running(["prometheus-node-exporter", *collects, *place], exporter, folder / "exporter.log"),
+            _running(["prometheus", *server, address], port, folder / "server.log"),
+        ):
+            yield Prometheus(textfile=textfile, port=port)
 
 
 @contextlib.contextmanager
 def graphite(folder: Path, within: Sequence[str] = ()) -> Iterator[Graphite]:
     """carbon, and Graphite's web with its development server. `within`: words that start carbon in another network."""
     (folder / "whisper").mkdir(parents=True)
-    store, ports = Graphite(line=free_port(), web=free_port()), {"query": free_port()}
-    (folder / "carbon.conf").write_text(CARBON.format(folder=folder, line=store.line, **ports))
-    (folder / "storage-schemas.conf").write_text(SCHEMAS)
-    (folder / "seatrial_graphite.py").write_text(WEB.format(folder=folder, **ports))
     carbon = ["carbon-cache", f"--config={folder / 'carbon.conf'}", "--nodaemon", "start"]
-    web = ["graphite-manage", "runserver", "--noreload", f"127.0.0.1:{store.web}"]
     place = {"GRAPHITE_SETTINGS_MODULE": "seatrial_graphite", "PYTHONPATH": str(folder)}
-    with (
-        _running(carbon, store.line, folder / "carbon.log", within),
-        _running(web, store.web, folder / "web.log", **place),
-    ):
-        yield store
+    with reserved_ports(3) as (line, web, query):
+        (folder / "carbon.conf").write_text(CARBON.format(folder=folder, line=line, query=query))
+        (folder / "storage-schemas.conf").write_text(SCHEMAS)
+        (folder / "seatrial_graphite.py").write_text(WEB.format(folder=folder, query=query))
+        serve = ["graphite-manage", "runserver", "--noreload", f"127.0.0.1:{web}"]
+        with (
+            _running(carbon, line, folder / "carbon.log", within),
+            _running(serve, web, folder / "web.log", **place),
+        ):
+            yield Graphite(line=line, web=web)

@@ -115,10 +115,11 @@ def remove_leftovers(parents: Iterable[Path], examine: Callable[[list[Path]], It
     """
     leased, abandoned = [], []
     for folder in (folder for parent in parents for folder in _own_folders(parent)):
-        if (folder / LEASE_FILE).exists():
-            leased.append(folder)
-        elif abs(time.time() - folder.lstat().st_mtime) > LATELY_S:  # else its lease may just be being written
-            abandoned.append(folder)
+        with suppress(FileNotFoundError):  # its run, or another one, has just removed it
+            if (folder / LEASE_FILE).exists():
+                leased.append(folder)
+            elif abs(time.time() - folder.lstat().st_mtime) > LATELY_S:  # else its lease may just be being written
+                abandoned.append(folder)
     if leased:
         abandoned += [found.folder for found in examine(leased) if found.life is Life.CUT_OFF]
     return sum(map(remove, abandoned))

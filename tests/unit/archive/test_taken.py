@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from seatrial.archive.recovery import recover_runs
 from seatrial.archive.run_recovery import ORIGINAL_FILE, recover
 from seatrial.archive.writer import ArchiveError, RunTaken, RunWriter, ended
 from seatrial.model.run import Ending
+from tests.lab.waiting import eventually
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, sail
 from tests.support.paths import ROOT
 
@@ -191,50 +191,54 @@ def test_what_was_appended_is_flushed_with_every_beat(tmp_path: Path, monkeypatc
     monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(str(Path(f"/proc/self/fd/{handle}").readlink())))
     writer = open_run(tmp_path)
     journal = str(writer.folder / layout.JOURNAL_FILE)
-    wait_until(lambda: flushed.count(journal) > 1)
+    assert eventually(lambda: flushed.count(journal) > 1)
     close(writer)
 
 
-def wait_until(true: Callable[[], bool], timeout_s: float = 30.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-CHECK = """
-import sys
+SLOW_CHECK = """
+import itertools, sys, time
+from pathlib import Path
 from seatrial.archive import lease
 from seatrial.frame import entry
+from seatrial.launch import replay
+
+open_run, real, rounds = Path(sys.argv.pop(1)), replay.ReplaySession.measure, itertools.count(1)
+
+def measure(*given):
+    time.sleep(0.2)
+    if next(rounds) > 8:
+        while open_run.exists():
+            time.sleep(0.02)
+    return real(*given)
+
+replay.ReplaySession.measure = measure
 lease.BEAT_S = 0.1
 sys.argv[0] = "seatrial"
 entry.main()
 """
+"""It takes eight rounds, and the others once the folder of its run is gone: then it notices that with its next beat."""
 
 
 def test_a_check_whose_run_is_taken_away_exits_as_one_that_is_incomplete(tmp_path: Path) -> None:
-    """The whole command, playing a recorded run that is slow enough to be interrupted."""
+    """The whole command, playing a recorded run that waits to be interrupted."""
     source = close(open_run(tmp_path / "source"))
     archive = tmp_path / "archive"
-    slow = CHECK.replace(
-        "sys.argv[0]",
-        "import time\nfrom seatrial.launch import replay\nreal = replay.ReplaySession.measure\n"
-        "replay.ReplaySession.measure = lambda *a: (time.sleep(0.2), real(*a))[1]\nsys.argv[0]",
-    )
+    partial = archive / "x.partial"
+    words = ["check", "--replay", str(source), "--archive", str(archive), "--run", "x"]
     child = subprocess.Popen(
-        [sys.executable, "-c", slow, "check", "--replay", source, "--archive", archive, "--run", "x"],
-        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        [sys.executable, "-c", SLOW_CHECK, partial, *words], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
-        journal = archive / "x.partial" / layout.JOURNAL_FILE
+        journal = partial / layout.JOURNAL_FILE
         while not (journal.exists() and journal.read_bytes().count(b'"measurement"') > 4):
             assert child.poll() is None
+            time.sleep(0.02)
         assert [one.run for one in recover_runs(archive).running] == ["x"]
-        forced(archive / "x.partial")
+        forced(partial)
         out, err = child.communicate(timeout=60)
     finally:
-        child.send_signal(signal.SIGKILL)
+        child.kill()
     assert child.returncode == 2, err
     assert "Traceback" not in err
     assert "kept in the run x-rescued" in " ".join(out.split())

@@ -139,6 +139,23 @@ def test_what_only_watching_would_tell_is_left_to_those_who_watch(tmp_path: Path
     assert not folder.exists()
 
 
+def test_a_folder_that_its_run_removes_meanwhile_stops_no_other_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = WorkingFolder(tmp_path, Use.SCRATCH)
+    listed = working_folder._own_folders
+
+    def overtaken(parent: Path) -> list[Path]:
+        folders = listed(parent)
+        assert ended.remove()
+        return folders
+
+    monkeypatch.setattr(working_folder, "_own_folders", overtaken)
+    begun = WorkingFolder(tmp_path, Use.SCRATCH)
+    assert begun.removed == 0
+    assert begun.remove()
+
+
 def test_links_are_removed_and_never_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

@@ -331,7 +331,7 @@ def test_ctrl_c_before_anything_was_measured_is_2(seatrial: Seatrial, monkeypatc
 
 def test_python_m_seatrial() -> None:
     python = Path(sys.prefix) / "bin" / "python"
-    done = subprocess.run([python, "-m", "seatrial", "--help"], check=True, capture_output=True, text=True, timeout=20)
+    done = subprocess.run([python, "-m", "seatrial", "--help"], check=True, capture_output=True, text=True, timeout=60)
     assert "check" in done.stdout
     assert done.stderr == ""
 

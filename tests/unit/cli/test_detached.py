@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from seatrial.frame import command_line
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import Ending
 from seatrial.model.settings import CheckSettings
+from tests.lab.waiting import eventually
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail, slow_part
 from tests.support.command_line import Seatrial
 from tests.support.json_objects import frame
@@ -132,7 +132,7 @@ def test_only_a_check_that_did_not_work_is_a_failed_job(
         record(CLUSTER, archive, "later", ending=ending)
     batch = slurm_script(archive)
     run_file = archive / "later" / "run.json"
-    assert subprocess.run([batch, run_file, "sh", "-c", child], timeout=30, check=False).returncode == code
+    assert subprocess.run([batch, run_file, "sh", "-c", child], timeout=60, check=False).returncode == code
 
 
 def test_a_job_that_is_ended_lets_the_check_close_its_run(slurm: SlurmScripts, archive: Path, tmp_path: Path) -> None:
@@ -141,10 +141,9 @@ def test_a_job_that_is_ended_lets_the_check_close_its_run(slurm: SlurmScripts, a
     child = f"trap 'sleep 0.3; : >{tmp_path}/closed; exit 2' TERM; : >{tmp_path}/begun; while :; do sleep 0.05; done"
     batch = slurm_script(archive)
     with subprocess.Popen([batch, "/no/run.json", "sh", "-c", child], start_new_session=True) as job:
-        while not (tmp_path / "begun").exists():
-            time.sleep(0.02)
+        assert eventually((tmp_path / "begun").exists)
         os.killpg(job.pid, signal.SIGTERM)
-        assert job.wait(20) == 2
+        assert job.wait(60) == 2
     assert (tmp_path / "closed").exists()
 
 

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,10 @@ from seatrial.archive.journal import StepEnded, of_type
 from seatrial.archive.reader import read_entries, read_run
 from seatrial.cli.report import report_of
 from seatrial.model.run import Ending
+from tests.lab.waiting import eventually
 from tests.support.command_line import Seatrial
 from tests.support.paths import ROOT
 
-WAIT_S = 60.0
 DRIVER = """
 import sys
 from seatrial.frame.command_line import run
@@ -61,9 +60,7 @@ def test_what_was_printed_is_kept_and_judged_after_a_kill(
     argv = [sys.executable, "-c", DRIVER, str(marker), *words, "--run", "killed"]
     with (tmp_path / "driver.err").open("wb") as errors:
         driver = subprocess.Popen(argv, cwd=ROOT, stdout=errors, stderr=errors)
-    deadline = time.monotonic() + WAIT_S
-    while not marker.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    eventually(marker.exists, every_s=0.02)
     driver.kill()
     driver.wait()
     assert marker.exists(), (tmp_path / "driver.err").read_text()

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,15 +9,15 @@ import pytest
 
 from seatrial.archive import working_folder
 from seatrial.frame.command_line import run
+from tests.lab.waiting import eventually
 from tests.support.builders import Cluster
 from tests.support.collecting import program
 from tests.support.command_line import Seatrial
 from tests.support.launchers import use_launcher
 from tests.support.paths import ROOT
-from tests.support.processes import kill_all
+from tests.support.processes import kill_all, runs
 from tests.support.program_launcher import ProgramLauncher
 
-WAIT_S = 60.0
 DRIVER = """
 import sys
 from seatrial.frame.command_line import run
@@ -73,7 +72,7 @@ def kill_driver(folder: Path) -> Iterator[Callable[..., list[int]]]:
         argv = [sys.executable, "-c", DRIVER, str(folder / "heat.toml"), *options]
         with (folder / "driver.err").open("wb") as errors:
             driver = subprocess.Popen(argv, cwd=ROOT, stdout=errors, stderr=errors)
-        assert until(pids.exists), (folder / "driver.err").read_text()
+        assert eventually(pids.exists), (folder / "driver.err").read_text()
         driver.kill()
         driver.wait()
         started.extend(int(word) for word in pids.read_text().split())
@@ -81,22 +80,6 @@ def kill_driver(folder: Path) -> Iterator[Callable[..., list[int]]]:
 
     yield killed
     kill_all(pid for pid in started if runs(pid))
-
-
-def until(becomes_true: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + WAIT_S
-    while not becomes_true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 def scratch_of(parent: Path) -> list[Path]:
@@ -112,7 +95,7 @@ def test_its_program_ends_and_its_files_go_at_recover(
     pids = kill_driver("--run", "killed")
     (left,) = {*scratch_of(parent)} - {live.path.parent}
     assert (left / "files" / "deep" / "er" / "data").exists()
-    assert until(lambda: not any(map(runs, pids))), "the program goes with the driver, though it ignores SIGTERM"
+    assert eventually(lambda: not any(map(runs, pids))), "the program goes with the driver, though it ignores SIGTERM"
     assert "Removed 1 folder of files that killed runs had left." in seatrial("runs", "recover").out
     assert scratch_of(parent) == [live.path.parent], "that of a run that goes on stays"
     assert live.remove()
@@ -125,7 +108,7 @@ def test_files_in_a_named_folder_go_and_nothing_else_there(
     scratch.mkdir()
     (scratch / "of-the-user").touch()
     pids = kill_driver("--scratch", str(scratch))
-    assert until(lambda: not any(map(runs, pids)))
+    assert eventually(lambda: not any(map(runs, pids)))
     assert len(scratch_of(scratch)) == 1
     assert "Removed 1 folder" in seatrial("runs", "recover").out
     assert [path.name for path in scratch.iterdir()] == ["of-the-user"]
@@ -133,7 +116,7 @@ def test_files_in_a_named_folder_go_and_nothing_else_there(
 
 def test_the_next_run_removes_them_too(folder: Path, kill_driver: Callable[..., list[int]]) -> None:
     pids = kill_driver()
-    assert until(lambda: not any(map(runs, pids)))
+    assert eventually(lambda: not any(map(runs, pids)))
     use_launcher(ProgramLauncher(Cluster(nodes=("n1",))))
     (folder / "heat.sh").write_text("#!/bin/sh\necho Heat; echo 'Solved in 1 ms'; echo Done\n")
     assert run(["bench", "run", str(folder / "heat.toml")]) == 0

@@ -26,7 +26,9 @@ from seatrial.model.loss import LossCause, Moment, SessionLoss
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import RecordedRun
 from seatrial.model.verdict import FindingKind
+from tests.lab.waiting import eventually
 from tests.support.builders import Cluster, info_of
+from tests.support.processes import runs
 
 LONG = Shape(kernel=Kernel.PINGPONG, message_bytes=8, window=1, warmup=1, iterations=30_000)
 
@@ -37,6 +39,8 @@ class Deadly(LocalLauncher):
     number = signal.SIGKILL
     sessions_to_kill = 1
     rank = 1
+    victim = 0
+    """The process that is killed, of the session that came up last."""
 
     @property
     def family(self) -> Family:
@@ -46,8 +50,8 @@ class Deadly(LocalLauncher):
         session = super().start(nodes, log, manner)
         if self.sessions_to_kill:
             self.sessions_to_kill -= 1
-            pid = session.ranks[self.rank]["pid"]
-            threading.Timer(0.5, os.kill, (pid, self.number)).start()
+            self.victim = session.ranks[self.rank]["pid"]
+            threading.Timer(0.5, os.kill, (self.victim, self.number)).start()
         return session
 
 
@@ -158,7 +162,8 @@ def test_a_rank_killed_after_the_last_round_is_recorded(launcher: Deadly, tmp_pa
     launcher.number, launcher.sessions_to_kill = signal.SIGKILL, 1
     with measuring(launcher, tmp_path) as measurer:
         measurer.start()
-        time.sleep(1.0)
+        assert eventually(lambda: not runs(launcher.victim))
+        time.sleep(0.5)  # the launcher hears of it by a signal
         measurer.close()
     (one,) = measurer.losses
     assert one.moment is Moment.END

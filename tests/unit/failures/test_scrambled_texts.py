@@ -69,7 +69,7 @@ def decisions(folder: Path) -> dict[str, Any]:
         file = folder / f"{len(list(folder.iterdir()))}-{number}"
         file.write_text(output)
         with pytest.raises(LaunchError) as caught:
-            PipeSession(["sh", "-c", f"cat {file} >&2; exit 1"], ("n1", "n2"), folder / "err", timeout_s=20)
+            PipeSession(["sh", "-c", f"cat {file} >&2; exit 1"], ("n1", "n2"), folder / "err", timeout_s=60)
         (folder / "err").unlink()
         found[f"started {output}"] = (caught.value.transient, caught.value.other_mpi_type)
     for reason in REASONS:

@@ -124,7 +124,7 @@ from seatrial.frame.command_line import run
 from seatrial.process.process import run as run_program
 memory.MEMORY, memory.ALWAYS_BYTES = Path("meminfo"), 1 << 28
 code = run(["jobs", "--from", "bomb"])
-print(run_program(["sh", "-c", "ulimit -d"], timeout_s=20).stdout.strip())
+print(run_program(["sh", "-c", "ulimit -d"], timeout_s=60).stdout.strip())
 sys.exit(code)
 """
 

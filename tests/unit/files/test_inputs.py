@@ -169,7 +169,8 @@ def test_a_pipe_without_a_writer_is_refused(tmp_path: Path, monkeypatch: pytest.
         open_argument(tmp_path / "pipe", 20)
 
 
-def test_a_writer_may_come_a_little_later(tmp_path: Path) -> None:
+def test_a_writer_may_come_a_little_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "WRITER_S", 60.0)
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Timer(0.3, (tmp_path / "pipe").write_text, [MATRIX])
     writer.start()
@@ -177,7 +178,8 @@ def test_a_writer_may_come_a_little_later(tmp_path: Path) -> None:
     writer.join()
 
 
-def test_a_writer_that_leaves_without_a_word_is_an_empty_file(tmp_path: Path) -> None:
+def test_a_writer_that_leaves_without_a_word_is_an_empty_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "WRITER_S", 60.0)
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Timer(0.2, (tmp_path / "pipe").write_text, [""])
     writer.start()

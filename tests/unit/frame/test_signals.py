@@ -40,7 +40,7 @@ def measure(*_, **__):
 
 def close(*given, write=closing.write_samples):
     os.write(1, b"c")
-    time.sleep(1)
+    sys.stdin.read()  # to its end: however busy the machine is, all signals of the test come before
     write(*given)
 
 measurer.Measurer.run = measure
@@ -62,7 +62,8 @@ main()
 
 
 def begun(script: str, *words: str) -> "subprocess.Popen[bytes]":
-    child = subprocess.Popen([PYTHON, "-c", script, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    pipe = subprocess.PIPE
+    child = subprocess.Popen([PYTHON, "-c", script, *words], stdin=pipe, stdout=pipe, stderr=pipe)
     assert child.stdout is not None
     assert child.stdout.read(1)
     return child
@@ -106,7 +107,6 @@ def test_further_signals_do_not_break_the_closing_of_a_run(tmp_path: Path) -> No
     assert child.stdout.read(1) == b"c"
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         child.send_signal(number)
-        time.sleep(0.1)
     _, err = child.communicate(timeout=60)
     assert child.returncode == 2
     assert b"The run is being closed." in err and b"Traceback" not in err
@@ -117,11 +117,13 @@ def test_ctrl_c_for_the_third_time_leaves_at_once(tmp_path: Path) -> None:
     record(Cluster(nodes=names(2)), tmp_path, "before")
     child = begun(SLOW, "check", "--replay", "before", "--run", "again", "--archive", str(tmp_path))
     assert child.stdout is not None
+    assert child.stderr is not None
     child.send_signal(signal.SIGINT)
     assert child.stdout.read(1) == b"c"
-    for _ in range(2):
-        child.send_signal(signal.SIGINT)
-        time.sleep(0.1)
+    child.send_signal(signal.SIGINT)
+    assert any(b"Ctrl-C once more leaves at once" in line for line in child.stderr)  # or both would come as one
+    child.send_signal(signal.SIGINT)
+    assert child.wait(60) == 2
     _, err = child.communicate(timeout=60)
     assert (child.returncode, b"Traceback" in err) == (2, False)
     assert (tmp_path / "again.partial").is_dir()

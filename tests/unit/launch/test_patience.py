@@ -57,7 +57,7 @@ def test_a_program_that_is_given_up_is_ended_and_what_it_said_is_kept() -> None:
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
     """srun that starts nothing where n2 is among the nodes."""
-    monkeypatch.setattr(collector, "USUAL", collector.USUAL._replace(first_word_s=0.2, shortest_s=0.5))
+    monkeypatch.setattr(collector, "USUAL", collector.USUAL._replace(first_word_s=0.2, shortest_s=3.0))
     scripts = in_place_of_slurm(tmp_path / "bin", tmp_path / "archive", monkeypatch)
     scripts.says("squeue", "42|RUNNING|0|n[1-3]\n")
     scripts.runs(

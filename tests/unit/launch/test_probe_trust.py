@@ -44,7 +44,7 @@ def printed(mpi: Mpi, shared: Path) -> tuple[str, str]:
     """The probe of this user, and what it prints."""
     os.environ["TMPDIR"] = str(shared)
     probe = build(mpi, shared)
-    return str(probe), run([str(probe)], timeout_s=10).stdout.strip()
+    return str(probe), run([str(probe)], timeout_s=60).stdout.strip()
 
 
 def plant(mpi: Mpi, shared: Path, where: str) -> None:

@@ -12,7 +12,7 @@ UCX = "UCX  ERROR no usable transports/devices (asked rc_x on all devices)"
 
 def failed(script: str, folder: Path) -> LaunchError:
     with pytest.raises(LaunchError) as caught:
-        PipeSession(["sh", "-c", script], ("n1", "n2"), folder / f"{abs(hash(script))}.err", timeout_s=20)
+        PipeSession(["sh", "-c", script], ("n1", "n2"), folder / f"{abs(hash(script))}.err", timeout_s=60)
     return caught.value
 
 

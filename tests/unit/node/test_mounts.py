@@ -88,7 +88,7 @@ def test_a_dead_file_server_stops_nobody(tmp_path: Path, stuck: str, seconds: fl
         elapsed = time.monotonic() - started
     finally:
         kill_all(map(int, (tmp_path / "pids").read_text().split()))
-    assert seconds - 0.5 < elapsed < 20  # of the 60 that they hang; four shells on a machine that others use
+    assert seconds - 0.5 < elapsed < 45  # of the 60 that they hang; four shells on a machine that others use
     for frame in frames:
         facts, absent = read_system(frame)
         assert facts.paths == {"/": True, "/hangs": False}

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from pathlib import Path
 
 from seatrial.process.exchange import MOST_LATE_BYTES, PIECE_BYTES, PipeExchange
 from seatrial.process.process import end_group, pipes, run, start
@@ -80,7 +81,7 @@ def test_a_program_that_does_not_read_its_input_is_not_waited_for() -> None:
     assert (done.returncode, done.timed_out) == (0, False)
 
 
-def test_a_run_is_given_up_by_what_it_has_written() -> None:
+def test_a_run_is_given_up_by_what_it_has_written(tmp_path: Path) -> None:
     asked: list[bool] = []
 
     def silent_for_long(any_output: bool) -> bool:
@@ -89,5 +90,12 @@ def test_a_run_is_given_up_by_what_it_has_written() -> None:
 
     assert run(["sleep", "60"], timeout_s=60, give_up=silent_for_long).timed_out
     assert asked == [False] * 3
-    done = run(["sh", "-c", "echo something; sleep 1"], timeout_s=60, give_up=asked.append)  # type: ignore[arg-type]
-    assert (done.stdout, done.timed_out, asked[-1]) == ("something\n", False, True)
+
+    def heard(any_output: bool) -> bool:
+        if any_output:
+            (tmp_path / "heard").touch()
+        return False
+
+    until_heard = f"echo something; until [ -e {tmp_path}/heard ]; do sleep 0.05; done"
+    done = run(["sh", "-c", until_heard], timeout_s=60, give_up=heard)
+    assert (done.stdout, done.timed_out) == ("something\n", False)

@@ -28,7 +28,7 @@ def test_it_runs_in_the_folder(tmp_path: Path) -> None:
 
 
 def test_past_its_time_it_is_ended_and_its_output_stays(tmp_path: Path) -> None:
-    ended = started(tmp_path, ["sh", "-c", "echo begun; sleep 600"], timeout_s=1)
+    ended = started(tmp_path, ["sh", "-c", "echo begun; sleep 600"], timeout_s=3)
     assert ended.timed_out
     assert ended.returncode < 0
     assert (tmp_path / "out").read_text() == "begun\n"
@@ -57,7 +57,7 @@ def test_programs_run_at_the_same_time_and_are_given_as_they_end(tmp_path: Path)
 
 
 def test_of_several_programs_those_past_their_time_are_ended(tmp_path: Path) -> None:
-    ended = dict(run_beside(commands(tmp_path, "exit 0", "sleep 600", "sleep 600"), timeout_s=0.5, folder=tmp_path))
+    ended = dict(run_beside(commands(tmp_path, "exit 0", "sleep 600", "sleep 600"), timeout_s=3, folder=tmp_path))
     assert [ended[place].timed_out for place in range(3)] == [False, True, True]
 
 

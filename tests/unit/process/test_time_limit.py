@@ -17,10 +17,10 @@ def test_the_shorter_limit_ends_the_block(outer_s: float, inner_s: float) -> Non
 def test_a_limit_goes_on_after_one_inside_it() -> None:
     began = time.monotonic()
     with pytest.raises(UsageError, match=r"The whole took more than 0\.3 s"), limited(0.3, "The whole"):
-        for _ in range(50):
-            with limited(20.0, "A part"):
+        for _ in range(5):
+            with limited(120.0, "A part"):
                 time.sleep(0.02)
-        for _ in range(50):
-            with timed(0.2):
+        for _ in range(3000):
+            with timed(120.0):
                 time.sleep(0.02)
-    assert time.monotonic() - began < 0.9
+    assert time.monotonic() - began < 30

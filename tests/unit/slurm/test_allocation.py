@@ -18,11 +18,12 @@ from seatrial.process.pipe import HolderStart, Holding
 from seatrial.slurm import allocation
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm.allocation import Waiting, obtain, with_request
+from tests.lab.waiting import LONG_S, eventually
 from tests.support.paths import DATA
 from tests.support.slurm_scripts import GRANTS
 
-PENDING = 'echo "salloc: Pending job allocation 7" >&2; exec sleep 20'
-GRANTED = 'echo "salloc: Granted job allocation 9" >&2; exec sleep 20'
+PENDING = 'echo "salloc: Pending job allocation 7" >&2; exec sleep 90'
+GRANTED = 'echo "salloc: Granted job allocation 9" >&2; exec sleep 90'
 SAID_PENDING = "salloc: Pending job allocation 7\n"
 SAID_GRANTED = f"{SAID_PENDING}salloc: Granted job allocation 7\n"
 Commands = Callable[[str, str], list[str]]
@@ -63,7 +64,7 @@ def cancelled(folder: Path) -> str:
 
 
 def test_a_granted_job_is_given_back_without_being_cancelled(commands: Commands, tmp_path: Path) -> None:
-    got = obtain(commands(GRANTS, "None"), ("n1",), 5)
+    got = obtain(commands(GRANTS, "None"), ("n1",), LONG_S)
     assert got.job == "42"
     assert got.give_back()
     assert cancelled(tmp_path) == ""
@@ -71,7 +72,7 @@ def test_a_granted_job_is_given_back_without_being_cancelled(commands: Commands,
 
 def test_a_job_that_salloc_cannot_give_back_is_cancelled(commands: Commands, tmp_path: Path) -> None:
     deaf = 'echo "salloc: error: Unable to clean up job allocation 42: Unable to contact slurm controller" >&2'
-    got = obtain(commands(GRANTS + deaf, "None"), ("n1",), 5)
+    got = obtain(commands(GRANTS + deaf, "None"), ("n1",), LONG_S)
     assert got.give_back()
     assert cancelled(tmp_path) == "42\n"
 
@@ -80,14 +81,14 @@ def test_a_job_whose_salloc_hangs_is_cancelled(
     commands: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(allocation, "END_S", 0.3)
-    got = obtain(commands(f"{GRANTS}\nexec sleep 20", "None"), ("n1",), 5)
+    got = obtain(commands(f"{GRANTS}\nexec sleep 20", "None"), ("n1",), LONG_S)
     assert got.give_back()
     assert cancelled(tmp_path) == "42\n"
 
 
 def test_a_job_whose_salloc_was_killed_goes_on_and_is_cancelled_in_the_end(commands: Commands, tmp_path: Path) -> None:
     argv = commands(f"echo $$ >{tmp_path}/pid; {GRANTS}", "None")
-    got = obtain(argv, ("n1",), 5)
+    got = obtain(argv, ("n1",), LONG_S)
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     time.sleep(0.2)
     assert cancelled(tmp_path) == ""
@@ -96,7 +97,7 @@ def test_a_job_whose_salloc_was_killed_goes_on_and_is_cancelled_in_the_end(comma
 
 
 def test_whether_slurm_heard_of_the_end_is_told(commands: Commands, tmp_path: Path) -> None:
-    got = obtain(commands(f"{GRANTS}\nkill -9 $$", "None"), ("n1",), 5)
+    got = obtain(commands(f"{GRANTS}\nkill -9 $$", "None"), ("n1",), LONG_S)
     script(tmp_path / "scancel", "exit 1")
     assert not got.give_back()
 
@@ -104,7 +105,7 @@ def test_whether_slurm_heard_of_the_end_is_told(commands: Commands, tmp_path: Pa
 DRIVER = """
 import subprocess, sys, time
 from seatrial.slurm.allocation import obtain
-got = obtain(sys.argv[1:], ("n1",), 10)
+got = obtain(sys.argv[1:], ("n1",), 60)
 subprocess.Popen(["sleep", "30"], start_new_session=True)  # as a step that outlives us for a while
 print(got.job, flush=True)
 time.sleep(30)
@@ -121,10 +122,7 @@ def test_the_allocation_of_a_killed_program_is_given_back_although_its_children_
         assert not (tmp_path / "given-back").exists()
         driver.kill()
         driver.stdout.close()
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and not (tmp_path / "given-back").exists():
-        time.sleep(0.02)
-    assert (tmp_path / "given-back").exists()
+    assert eventually((tmp_path / "given-back").exists, every_s=0.02)
     assert cancelled(tmp_path) == ""
 
 
@@ -145,19 +143,19 @@ def test_a_salloc_that_is_killed_in_the_queue_is_named_and_its_job_cancelled(
     commands: Commands, tmp_path: Path
 ) -> None:
     with pytest.raises(LaunchError, match="salloc was killed by signal 9"):
-        obtain(commands('echo "salloc: Pending job allocation 7" >&2; kill -9 $$', "None"), ("n1",), 5)
+        obtain(commands('echo "salloc: Pending job allocation 7" >&2; kill -9 $$', "None"), ("n1",), LONG_S)
     assert cancelled(tmp_path) == "7\n"
 
 
 def test_a_job_that_could_not_be_cancelled_is_left_to_somebody_else(commands: Commands, tmp_path: Path) -> None:
     unheard: list[str] = []
-    argv = commands(PENDING, "Resources")
+    argv = commands(PENDING, "PartitionNodeLimit")
     with pytest.raises(LaunchError):
-        obtain(argv, ("n1",), 1, unheard=partial(unheard.append, "scancel"))
+        obtain(argv, ("n1",), LONG_S, unheard=partial(unheard.append, "scancel"))
     assert unheard == []
     script(tmp_path / "scancel", "exit 1")
     with pytest.raises(LaunchError):
-        obtain(argv, ("n1",), 1, unheard=partial(unheard.append, "scancel"))
+        obtain(argv, ("n1",), LONG_S, unheard=partial(unheard.append, "scancel"))
     assert unheard == ["scancel"]
 
 
@@ -165,7 +163,7 @@ def test_a_node_that_does_not_wake_costs_the_job(commands: Commands) -> None:
     text = (DATA / "launch/salloc-not-woken.txt").read_text()
     argv = commands(f"cat >&2 <<'END'\n{text}END\nexit 1", "None")
     with pytest.raises(LaunchError, match="ResumeTimeout"):
-        obtain(argv, ("n1",), 5)
+        obtain(argv, ("n1",), LONG_S)
 
 
 def test_a_node_whose_prolog_fails_is_named_and_not_waited_for(commands: Commands, tmp_path: Path) -> None:
@@ -207,8 +205,8 @@ def test_holding_ends_a_program_and_keeps_what_it_said() -> None:
         seen.append(said)
         return "two" in said
 
-    one = Holding(["sh", "-c", "echo one >&2; sleep 0.3; echo two >&2; exec sleep 20"])
-    assert one.until(b"ready", 15, give_up, look_s=0.1) is HolderStart.GIVEN_UP
+    one = Holding(["sh", "-c", "echo one >&2; sleep 0.3; echo two >&2; exec sleep 90"])
+    assert one.until(b"ready", LONG_S, give_up, look_s=0.1) is HolderStart.GIVEN_UP
     one.kill()
     assert one.said() == seen[-1] == "one\ntwo\n"
 

@@ -14,6 +14,7 @@ from seatrial.model.errors import LaunchError
 from seatrial.process.keeper import MARK, Duty, EndProcesses, Keeper, KeeperCommand
 from seatrial.slurm.argv import salloc
 from seatrial.slurm.queue import job_ending, new_job_name
+from tests.lab.waiting import LONG_S, eventually
 
 HOLDER = """
 import time
@@ -46,9 +47,8 @@ def quick(name: str) -> tuple[Duty, ...]:
 
 
 def wait_for(path: Path) -> str:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and not path.exists():
-        time.sleep(0.02)
+    """What a program writes to a file, once it has: a file is empty for a moment after it was made."""
+    assert eventually(lambda: path.exists() and path.read_text().endswith("\n"), every_s=0.02)
     return path.read_text()
 
 
@@ -74,7 +74,7 @@ def test_the_jobs_of_a_killed_program_are_cancelled(cancelled: Path, how: signal
         name = holder.stdout.readline().strip()
         assert not cancelled.exists()
         holder.send_signal(how)
-        holder.wait(20)
+        holder.wait(LONG_S)
     assert name.startswith("seatrial-")
     assert wait_for(cancelled) == f"--user={os.geteuid()} --name={name}\n"
 
@@ -103,7 +103,7 @@ def test_a_salloc_that_hangs_at_its_end_is_killed_and_no_other(cancelled: Path) 
     hanging, elsewhere = (deaf(*salloc(["n1"], 60, "", name)) for name in names)
     Keeper(quick(names[0])).release()
     with hanging, elsewhere:
-        assert hanging.wait(20) == -signal.SIGKILL
+        assert hanging.wait(LONG_S) == -signal.SIGKILL
         assert elsewhere.poll() is None
         elsewhere.kill()
 
@@ -127,17 +127,18 @@ def test_duties_are_carried_out_in_order_and_a_needed_one_that_fails_ends_them(t
         ]
     )  # fmt: skip
     one.release()
-    assert wait_for(over)
+    assert wait_for(over) == "over\n"
     assert log.read_text().split() == ["first", "second"]
     time.sleep(0.2)
     assert not (tmp_path / "no").exists()
 
 
 def test_programs_that_bear_a_mark_are_ended_whatever_session_they_are_in() -> None:
-    marked, other = deaf(mark="here"), deaf(mark="elsewhere")
-    Keeper([EndProcesses(words=(f"{MARK}=here",), grace_s=0.1)]).release()
+    mark = f"here-{os.getpid()}"  # another run of the tests may be on this machine
+    marked, other = deaf(mark=mark), deaf(mark="elsewhere")
+    Keeper([EndProcesses(words=(f"{MARK}={mark}",), grace_s=0.1)]).release()
     with marked, other:
-        assert marked.wait(20) == -signal.SIGKILL
+        assert marked.wait(LONG_S) == -signal.SIGKILL
         assert other.poll() is None
         other.kill()
 
@@ -150,7 +151,7 @@ def test_a_keeper_is_deaf_to_signals_and_never_bears_a_mark(tmp_path: Path, monk
     assert process is not None
     status = Path(f"/proc/{process.pid}/status")
     wanted = (1 << 0) | (1 << 1) | (1 << 14)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + LONG_S
     while time.monotonic() < deadline:
         ignored = next(line for line in status.read_text().splitlines() if line.startswith("SigIgn"))
         if int(ignored.split()[1], 16) & wanted == wanted:

@@ -32,7 +32,7 @@ from seatrial.process.after_driver import bearers
 from seatrial.process.keeper import MARK, NAME
 from tests.lab.waiting import eventually
 from tests.support.command_line import Seatrial
-from tests.support.processes import kill_all
+from tests.support.processes import kill_all, read_of
 from tests.support.slurm_scripts import in_place_of_slurm
 
 BENCHMARK = """
@@ -85,8 +85,8 @@ class Toggling:
     @property
     def keepers(self) -> list[int]:
         """The keeper, found by its parent."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return [int(pid) for pid in children if NAME.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        children = read_of(self.process.pid, f"task/{self.process.pid}/children").split()
+        return [int(pid) for pid in children if NAME.encode() in read_of(int(pid), "cmdline")]
 
     def kill(self, *, keeper: bool) -> None:
         """Kill the command, and its keeper before it."""

@@ -81,7 +81,7 @@ def test_notes_that_anybody_may_have_left_on_a_node_are_not_read(tmp_path: Path)
     (folder / "n1.link.note").symlink_to(tmp_path / "private")
     os.chown(folder, OTHER, OTHER)
     words = [word.replace("/var/tmp/seatrial", str(folder)) for word in question()]
-    answer = subprocess.run(words, capture_output=True, text=True, check=True, timeout=20).stdout
+    answer = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
     assert (len(parse_places(answer)), "secret" in answer) == (1, False)
 
 

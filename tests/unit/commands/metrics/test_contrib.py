@@ -104,7 +104,7 @@ def test_without_runs_every_query_of_prometheus_gives_nought_and_nothing_where_n
 def test_every_query_of_graphite_gives_numbers(carbon: Graphite) -> None:
     figures = all_figures()
     deliver(figures, Target(graphite=("127.0.0.1", carbon.line)))
-    assert eventually(lambda: len(carbon.numbers()) >= sum(len(figure.rows) for figure in figures), 20)
+    assert eventually(lambda: len(carbon.numbers()) >= sum(len(figure.rows) for figure in figures))
     found = {title: carbon.query(*each) for title, each in queries("slurm.json", "target").items()}
     assert [title for title, answer in found.items() if not answer] == []
     assert found["Nodes"] == {
@@ -119,7 +119,7 @@ def test_every_query_of_graphite_gives_numbers(carbon: Graphite) -> None:
 
 def test_without_slurm_every_query_of_graphite_gives_nought(carbon: Graphite) -> None:
     deliver(NOTHING, Target(graphite=("127.0.0.1", carbon.line)))
-    assert eventually(lambda: "seatrial_runs_read" in carbon.numbers(), 20)
+    assert eventually(lambda: "seatrial_runs_read" in carbon.numbers())
     for title, each in queries("slurm.json", "target").items():
         assert carbon.query(*each) == {"none": 0}, title
 

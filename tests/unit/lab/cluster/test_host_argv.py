@@ -15,7 +15,7 @@ def entered(pid: int, ticks: int, tmp_path: Path) -> Completed:
     """`hostname` by the program of a host whose holder is that process."""
     program = tmp_path / "n1"
     program.write_text(ENTER.format(host="n1", pid=pid, ticks=ticks, lab="a", net=f"/proc/{os.getpid()}/ns/net"))
-    return run(["sh", str(program), "sh", "-c", 'hostname; ls /proc/$$/fd; echo "$1"', "sh", "a  b"], timeout_s=10)
+    return run(["sh", str(program), "sh", "-c", 'hostname; ls /proc/$$/fd; echo "$1"', "sh", "a  b"], timeout_s=60)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to enter namespaces")

@@ -1,5 +1,6 @@
 """Faults that flap, busy loops beside a check, and when a check has begun to measure."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -15,8 +16,11 @@ from seatrial.lab.trial.disturbances import LOOP, flap, hogs
 from seatrial.lab.trial.trial import survey_begun
 from seatrial.model.measurement import Phase, Round
 from seatrial.pairs.survey import LATENCY, PILOT
+from tests.lab.waiting import eventually
+from tests.support.processes import runs
 
-NAME = "flaptest"
+NAME = f"flaptest{os.getpid()}"
+"""Other processes of the tests look for the processes of such a lab, too."""
 
 
 def test_turns_are_counted_from_the_start_and_do_not_drift() -> None:
@@ -61,17 +65,15 @@ def test_it_ends_at_once_when_the_check_does() -> None:
 def test_hogs_carry_the_labs_mark_and_end_with_the_check() -> None:
     mark = state.raised(NAME)
     with hogs(NAME, 2):
-        deadline = time.monotonic() + 60
-        while len(pids := pids_marked(mark)) < 2 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert len(pids) == 2
+        assert eventually(lambda: len(pids_marked(mark)) >= 2)
+        assert len(pids_marked(mark)) == 2
     assert not [pid for pid in pids_marked(mark) if start_ticks(pid)]
 
 
 def test_no_hogs_start_nothing() -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())  # one of an earlier test may just be ending
     with hogs(NAME, 0):
-        assert threading.active_count() == before
+        assert set(threading.enumerate()) <= before
         assert not pids_marked(state.raised(NAME))
 
 
@@ -84,10 +86,7 @@ def test_a_hog_ends_by_itself_when_its_trial_is_killed() -> None:
     )
     argv = [sys.executable, "-c", starts, LOOP]
     pid = int(subprocess.run(argv, stdout=subprocess.PIPE, text=True, timeout=60, check=True).stdout)
-    deadline = time.monotonic() + 60
-    while Path(f"/proc/{pid}/cmdline").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not Path(f"/proc/{pid}/cmdline").exists()
+    assert eventually(lambda: not runs(pid))
 
 
 def journal(archive: Path, *phases: Phase, folder: str = "run.partial") -> None:

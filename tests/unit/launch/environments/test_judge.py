@@ -221,7 +221,7 @@ class Plays:
         self, nodes: Sequence[str], argv: Sequence[str], variables: Mapping[str, str], *, within: bool
     ) -> Completed:
         rank = {"SLURM_PROCID": "3", "SLURM_JOB_ID": "7", "PMI_RANK": "3", **variables}
-        return run(self.environment.wrap(argv) if within else argv, timeout_s=20, extra_environment=rank)
+        return run(self.environment.wrap(argv) if within else argv, timeout_s=60, extra_environment=rank)
 
 
 def test_a_script_with_env_i_is_caught_by_real_tasks(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_without_an_environment_nothing_is_tried() -> None:
 
 def test_what_a_task_says_is_read_with_and_without_labels() -> None:
     around = {"SLURM_PROCID": "1", "OMPI_MCA_x": "a\nb'\"", "SLURM_JOB_ID": "7", "LD_LIBRARY_PATH": "/l l"}
-    said = run(question("/bin/sh"), timeout_s=20, extra_environment=around).stdout
+    said = run(question("/bin/sh"), timeout_s=60, extra_environment=around).stdout
     (plain,) = parse_reports(said)
     assert {"SLURM_PROCID", "OMPI_MCA_x", "SLURM_JOB_ID"} <= plain.variables
     assert (plain.job, plain.task, plain.libraries, plain.program) == ("7", "1", "/l l", True)
@@ -260,6 +260,6 @@ def test_what_a_task_says_is_read_with_and_without_labels() -> None:
 
 
 def test_every_part_of_an_answer_is_none() -> None:
-    lines = run(question("/bin/sh"), timeout_s=20).stdout.splitlines()
+    lines = run(question("/bin/sh"), timeout_s=60).stdout.splitlines()
     for length in range(len(lines)):
         assert parse_reports("\n".join(lines[:length])) == ()

@@ -52,7 +52,7 @@ def core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def loaded(spec: str, *argv: str, **around: str) -> Completed:
     return run(
         parse_environment(spec).wrap(argv or ["sh", "-c", "echo $LOADEDMODULES"]),
-        timeout_s=30,
+        timeout_s=60,
         extra_environment=around,
     )
 

@@ -59,17 +59,17 @@ def test_a_script_that_may_not_be_run(tmp_path: Path) -> None:
 
 
 def test_a_daemon_that_is_left_behind_is_not_waited_for(tmp_path: Path) -> None:
-    left = f"setsid sleep 30 & echo $! >{tmp_path}/pid"
+    left = f"setsid sleep 300 & echo $! >{tmp_path}/pid"
     began = time.monotonic()
-    done = run(["sh", "-c", f"{left}; echo said; exit 3"], timeout_s=25)
-    assert time.monotonic() - began < 10
+    done = run(["sh", "-c", f"{left}; echo said; exit 3"], timeout_s=200)
+    assert time.monotonic() - began < 60
     assert (done.stdout, done.returncode, done.timed_out) == ("said\n", 3, False)
-    run(["kill", (tmp_path / "pid").read_text().strip()], timeout_s=5)
+    run(["kill", (tmp_path / "pid").read_text().strip()], timeout_s=60)
 
 
 def test_of_a_flood_the_end_is_kept_and_no_more() -> None:
     flood = ["sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x; echo; echo end"]
-    done = run(flood, timeout_s=20, kept_bytes=1000)
+    done = run(flood, timeout_s=60, kept_bytes=1000)
     assert len(done.stdout) == 1000
     assert done.stdout.endswith("x\nend\n")
 
@@ -100,10 +100,10 @@ def test_a_line_without_an_end_is_not_kept(tmp_path: Path) -> None:
 def test_the_first_task_alone_tells_whether_it_hears() -> None:
     asked = question("/bin/true")
     first, other = (
-        parse_reports(ask(["env", f"PMI_RANK={rank}", *asked], 1, timeout_s=20).stdout)[0].heard for rank in (0, 1)
+        parse_reports(ask(["env", f"PMI_RANK={rank}", *asked], 1, timeout_s=60).stdout)[0].heard for rank in (0, 1)
     )
     assert (first, other) == ("seatrial-heard", None)
-    deaf = ask(["env", "PMI_RANK=0", "sh", "-c", 'cat >/dev/null; exec "$@"', "sh", *asked], 1, timeout_s=20)
+    deaf = ask(["env", "PMI_RANK=0", "sh", "-c", 'cat >/dev/null; exec "$@"', "sh", *asked], 1, timeout_s=60)
     assert parse_reports(deaf.stdout)[0].heard == ""
 
 

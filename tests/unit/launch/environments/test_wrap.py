@@ -111,7 +111,7 @@ def test_modules_are_loaded_and_all_words_arrive(names: list[str], argv: list[st
         recorder = wrapper_programs.put(home, "recorder", wrapper_programs.RECORDER + "cat\n")
         wrapped = parse_environment(f"module:{shlex.join(names)}").wrap([str(recorder), *argv])
         around = {"MODULESHOME": folder, "MODULE_RECORD": str(record)}
-        done = run(wrapped, timeout_s=20, stdin="the probe's own\n", extra_environment=around, cwd=folder)
+        done = run(wrapped, timeout_s=60, stdin="the probe's own\n", extra_environment=around, cwd=folder)
         assert (done.returncode, done.stdout) == (0, "the probe's own\n"), done.stderr
         assert wrapper_programs.written(recorder) == argv
         assert wrapper_programs.read_words(record) == [word for name in names for word in ("load", name)]
@@ -129,7 +129,7 @@ def test_spack_is_asked_for_text_to_evaluate(kind: str, asked: list[str], tmp_pa
     spack = wrapper_programs.put(tmp_path / "bin", "spack", wrapper_programs.SPACK)
     recorder = wrapper_programs.put(tmp_path, "recorder", wrapper_programs.RECORDER + 'echo "$WITNESS"\n')
     wrapped = parse_environment(f"{kind}:'a $(touch hurt)' ./b").wrap([str(recorder), *HOSTILE])
-    done = run(wrapped, timeout_s=20, extra_environment={"SPACK_ROOT": str(tmp_path)}, cwd=str(tmp_path))
+    done = run(wrapped, timeout_s=60, extra_environment={"SPACK_ROOT": str(tmp_path)}, cwd=str(tmp_path))
     assert (done.returncode, done.stdout) == (0, "loaded\n"), done.stderr
     assert wrapper_programs.written(spack) == asked
     assert wrapper_programs.written(recorder) == HOSTILE
@@ -152,7 +152,7 @@ def test_all_words_arrive_behind_a_stand_in(spec: str, argv: list[str]) -> None:
         wrapped = parse_environment(spec.format(folder)).seeing("/seen").wrap(inner)
         own = wrapped[5:] if "seatrial-container" in wrapped else wrapped
         around = {"PATH": f"{folder}:{os.environ['PATH']}", **wrapper_programs.drops(own, inner)}
-        done = run(["env", *wrapped], timeout_s=20, extra_environment=around, cwd=folder)
+        done = run(["env", *wrapped], timeout_s=60, extra_environment=around, cwd=folder)
         assert done.ok, done.stderr
         assert wrapper_programs.written(stand_in) == own[1:]
         assert wrapper_programs.written(recorder) == argv
@@ -170,7 +170,7 @@ def test_a_container_sees_what_pmix_keeps_on_the_node(spec: str, flag: str, tmp_
     told = {}
     for there in (f"{spool}/", str(tmp_path / "gone"), "relative", ""):
         around = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PMIX_SERVER_TMPDIR": there}
-        assert run(parse_environment(spec).wrap(HOSTILE), timeout_s=20, extra_environment=around).ok
+        assert run(parse_environment(spec).wrap(HOSTILE), timeout_s=60, extra_environment=around).ok
         told[there] = wrapper_programs.written(program)
         assert told[there][-len(HOSTILE) :] == HOSTILE
     assert told[f"{spool}/"][1] == f"{flag}{spool}"
@@ -182,7 +182,7 @@ def test_a_module_that_is_not_there_starts_nothing(tmp_path: Path) -> None:
     wrapper_programs.put(tmp_path / "init", "sh", "module() { echo 'no such module' >&2; return 1; }")
     done = run(
         parse_environment("module:nope").wrap(["touch", str(tmp_path / "started")]),
-        timeout_s=20,
+        timeout_s=60,
         extra_environment={"MODULESHOME": str(tmp_path)},
     )
     assert done.returncode == 96
@@ -194,7 +194,7 @@ def test_old_modules_call_every_load_a_success_and_are_not_believed(tmp_path: Pa
     wrapper_programs.put(tmp_path / "init", "sh", wrapper_programs.OLD_MODULES)
     around = {"MODULESHOME": str(tmp_path), "LMOD_CMD": "", "MODULES_CMD": "", "LOADEDMODULES": ""}
     done = [
-        run(parse_environment(f"module:{names}").wrap(["echo", "started"]), timeout_s=20, extra_environment=around)
+        run(parse_environment(f"module:{names}").wrap(["echo", "started"]), timeout_s=60, extra_environment=around)
         for names in ("here", "here here", "here nope")
     ]
     assert [one.returncode for one in done] == [0, 0, 96]
@@ -206,7 +206,7 @@ def test_old_modules_call_every_load_a_success_and_are_not_believed(tmp_path: Pa
 def test_spack_that_fails_starts_nothing(tmp_path: Path) -> None:
     wrapper_programs.put(tmp_path / "bin", "spack", "#!/bin/sh\necho 'touch hurt'\nexit 1\n")
     argv = parse_environment("spack:nope").wrap(["touch", "started"])
-    done = run(argv, timeout_s=20, extra_environment={"SPACK_ROOT": str(tmp_path)}, cwd=str(tmp_path))
+    done = run(argv, timeout_s=60, extra_environment={"SPACK_ROOT": str(tmp_path)}, cwd=str(tmp_path))
     assert done.returncode == 96
     assert "seatrial: spack cannot bring nope in" in done.stderr
     assert not (tmp_path / "started").exists()

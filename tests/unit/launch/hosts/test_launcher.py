@@ -54,12 +54,12 @@ def test_hosts_that_answer_are_measured_and_the_others_are_left_out_with_the_rea
 def test_a_host_that_hangs_costs_no_more_than_its_time(
     calls: Path, mpi: Mpi, probe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reach, "ANSWER_S", 1.0)
+    monkeypatch.setattr(reach, "ANSWER_S", 4.0)
     began = time.monotonic()
     found = HostsLauncher(("n1", "hangs1", "n2"), mpi, probe).hosts()
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 60  # of the 600 that it hangs
     assert found.nodes == ("n1", "n2")
-    assert found.left_out[0].reason == "it did not answer over ssh within 1 s"
+    assert found.left_out[0].reason == "it did not answer over ssh within 4 s"
 
 
 def test_where_no_host_answers_the_first_reason_is_the_error(calls: Path, mpi: Mpi, probe: Path) -> None:

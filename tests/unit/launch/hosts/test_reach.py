@@ -26,13 +26,13 @@ def probe() -> Iterator[Path]:
 
 def foreign(path: Path) -> tuple[str, ...]:
     """What the host answers that others can have written."""
-    done = run(["/bin/sh", "-c", ASK], stdin=f"{path}\n", timeout_s=20)
+    done = run(["/bin/sh", "-c", ASK], stdin=f"{path}\n", timeout_s=60)
     assert done.ok, done.stderr
     return answer_of("n1", done).foreign
 
 
 def copied(path: Path) -> Completed:
-    return run(["/bin/sh", "-c", COPY], stdin=f"{path}\naGVsbG8K\n", timeout_s=20)
+    return run(["/bin/sh", "-c", COPY], stdin=f"{path}\naGVsbG8K\n", timeout_s=60)
 
 
 def test_what_this_user_alone_can_have_written(probe: Path) -> None:
