@@ -146,6 +146,15 @@ def test_the_last_digit_of_rounded_values_accuses_nobody_and_hides_losses() -> N
     assert not judge_fleet(fleet(12)).rounded
 
 
+@pytest.mark.parametrize("usual", [1, 2, 3, 7, 12, 40])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_one_step_accuses_nobody_whatever_the_level(usual: int, sign: int) -> None:
+    values = {f"n{number}": [float(usual)] * 3 for number in range(15)}
+    values["n3"] = [usual - 1.0] * 3 if sign > 0 and usual > 1 else [usual + 1.0] * 3
+    result = judge_fleet(values, higher_is_better=sign > 0)
+    assert not any(node.slow or node.bad_runs for node in result.nodes)
+
+
 @pytest.mark.parametrize(
     ("values", "step"),
     [
