@@ -39,7 +39,7 @@ def parse_mpigraph(text: Iterator[bytes]) -> PairTable:
                 rows.add(senders, receiver, rates, np.full(len(rates), np.nan))
     if not ended:
         raise UsageError("This output of mpiGraph is cut off: its last line is missing.", "Run mpiGraph to its end.")
-    table = one_name_each(rows.table(_hosts(names.names, columns)))
+    table = one_name_each(rows.table(_hosts(names.names, columns), {"bandwidth": MEBIBYTE}))
     if not len(table.source):
         raise UsageError("This output of mpiGraph has no table of received bandwidths.")
     return table

@@ -1,13 +1,17 @@
 """Pairs that are read piece by piece become one table, in order of the nodes, which are in the order of the file."""
 
+from collections.abc import Mapping
 from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.model.pair_table import PairTable, Places, Reals, is_ordered
+from seatrial.model.units import BANDWIDTH, LATENCY
+from seatrial.statistics.estimates import last_digit
 
 METRICS = ("bandwidth", "latency")
+COLUMNS = {"bandwidth": BANDWIDTH, "latency": LATENCY}
 NOTHING = np.float64(np.nan)
 DENSE = 4
 """A matrix may have this many times as many cells as there are rows."""
@@ -79,10 +83,10 @@ class PairColumns:
             self._order += numbers[np.argsort(first)].tolist()
             self._met[numbers] = True
 
-    def table(self, names: list[str]) -> PairTable:
+    def table(self, names: list[str], units: Mapping[str, float]) -> PairTable:
         """All of it, rows in the order of source and target, repetitions in that of the file.
 
-        `names`: by number; those without rows are left out.
+        `names`: by number; those without rows are left out. `units`: metric -> the unit in which it was written.
         """
         place = np.zeros(max(len(names), 1), dtype=np.int32)
         place[self._order] = np.arange(len(self._order), dtype=np.int32)
@@ -101,7 +105,14 @@ class PairColumns:
             target=target,
             bandwidth_bytes_per_s=values.get("bandwidth", nothing),
             latency_s=values.get("latency", nothing),
+            steps={COLUMNS[metric]: _step(column, units.get(metric, 1.0)) for metric, column in values.items()},
         )
+
+
+def _step(values: Reals, unit: float) -> float:
+    """The last digit of the first values as they were written; 0 if all are equal, and nothing shows it."""
+    written = values[:BLOCK][np.isfinite(values[:BLOCK]) & (values[:BLOCK] != 0)] / unit
+    return last_digit(written) * unit if written.size and written.min() < written.max() else 0.0
 
 
 def _in_order(

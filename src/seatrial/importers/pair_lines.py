@@ -156,7 +156,7 @@ def read_columns(text: Iterable[bytes], columns: tuple[str, ...]) -> tuple[PairT
         source, target = names.number_all(fields, first[measured]), names.number_all(fields, first[measured] + 1)
         for pair in values:
             rows.add(source, target, *(column[measured] for column in pair))
-    return one_name_each(rows.table(names.names)), lines
+    return one_name_each(rows.table(names.names, dict(scale for _, scale in scales))), lines
 
 
 def _count_lines(lines: LineCount, fields: Fields, fitting: Places, columns: int) -> None:

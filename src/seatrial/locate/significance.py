@@ -5,7 +5,6 @@ from statistics import NormalDist
 
 import numpy as np
 
-from seatrial.locate.rows import BLOCK
 from seatrial.model.pair_table import Reals
 from seatrial.statistics.estimates import (
     ERROR_RATE,
@@ -53,19 +52,10 @@ def resolution(values: Reals) -> float:
     from the median do not count: between a good and a slow pair lies no step of the printer.
     """
     finite = _finite(values)
-    if not finite.size:
-        return 0.0
     centre = array_median(finite)
-    apart = finite - centre
-    np.abs(apart, out=apart)
-    near = finite[apart <= NEAR * abs(centre)]
-    del apart
-    near.sort()
-    least = np.inf
-    for first in range(0, len(near), BLOCK):
-        steps = np.diff(near[first : first + BLOCK + 1])
-        least = min(least, float(steps.min(initial=np.inf, where=steps > 1e-9 * abs(centre))))
-    return least if np.isfinite(least) else 0.0
+    steps = np.diff(np.sort(finite[np.abs(finite - centre) <= NEAR * abs(centre)]))
+    least = float(steps.min(initial=np.inf, where=steps > 1e-9 * abs(centre)))
+    return least if math.isfinite(least) else 0.0
 
 
 def relative_scale(values: Reals) -> float:

@@ -53,7 +53,7 @@ def locate_in_table(
     """
     measured = {metric: rows for metric in METRICS if (rows := rows_of(table, metric)) is not None}
     results = [
-        _judged(table.nodes, metric, rows, groups, wiring, (asked or {}).get(metric), ERROR_RATE / len(measured))
+        _judged(table, metric, rows, groups, wiring, (asked or {}).get(metric), ERROR_RATE / len(measured))
         for metric, rows in measured.items()
     ]
     faults = sorted((fault for one in results for fault in one.faults), key=lambda fault: -fault.loss_ratio)
@@ -96,25 +96,20 @@ def with_switch_names(located: Located, groups: Sequence[Sequence[str]], leaf_of
 
 
 def _judged(
-    nodes: Sequence[str],
-    metric: str,
-    rows: Rows,
-    groups: Sequence[Sequence[str]],
-    wiring: Wiring | None,
-    asked: float | None,
-    error_rate: float,
-) -> MetricResult:
+    table: PairTable, metric: str, rows: Rows, groups: Sequence[Sequence[str]], wiring: Wiring | None,
+    asked: float | None, error_rate: float,
+) -> MetricResult:  # fmt: skip
     """One metric: dead parts first, then the rest by the method that suits the table."""
-    dead, unlisted = dead_faults(nodes, metric, rows)
+    dead, unlisted = dead_faults(table.nodes, metric, rows)
     alive = selected(rows, ~rows.dead) if rows.dead.any() else rows
-    effects = practical_effects(metric, rows.median, asked)
+    effects = practical_effects(metric, rows.median, asked, table.steps.get(metric, 0.0))
     expected = expected_pairs(rows)
     judged = int(np.count_nonzero(alive.cells >= FEWEST_CELLS))
     share = expected / max(alive.nodes * (alive.nodes - 1), 1)
     if judged >= FEWEST_DENSE_NODES and len(alive.log) >= DENSE_SHARE * share * judged * (judged - 1):
-        result = judge_dense(nodes, alive, groups, wiring, effects, error_rate, dead, len(rows.log), expected)
+        result = judge_dense(table.nodes, alive, groups, wiring, effects, error_rate, dead, len(rows.log), expected)
     elif len(alive.log):
-        result = _judged_sparse(nodes, rows, alive, groups, wiring, effects, error_rate, dead, expected)
+        result = _judged_sparse(table.nodes, rows, alive, groups, wiring, effects, error_rate, dead, expected)
     else:
         result = MetricResult.empty(metric, dead, len(rows.log), expected, rows)
     return msgspec.structs.replace(result, unlisted_pairs=result.unlisted_pairs + unlisted)
@@ -135,7 +130,7 @@ def _judged_sparse(
     metric, cells = effects.metric, rows.cells
     tested = group_test(nodes, alive, groups, wiring, effects, error_rate)
     pairs = single_pairs(nodes, alive, tested.residual, tested.scatter, len(alive.log) - 1, effects)
-    hidden = detectable(-math.log1p(-min(SCATTERS * tested.scatter, 0.999)), tested.scatter)
+    hidden = detectable(-math.log1p(-min(SCATTERS * tested.scatter, 0.999)), tested.scatter) + 2 * effects.step
     peers = len(nodes) >= FEWEST_ALIKE
     return MetricResult(
         dense=False,
@@ -151,8 +146,8 @@ def _judged_sparse(
             effect_ratio=to_loss(tested.effect, metric),
             pair_scatter=tested.scatter,
             node_scatter=None,
-            detectable_ratio=to_loss(tested.detectable, metric) if peers else None,
-            detectable_one_way_ratio=to_loss(tested.detectable, metric) if peers else None,
+            detectable_ratio=to_loss(tested.detectable + effects.step, metric) if peers else None,
+            detectable_one_way_ratio=to_loss(tested.detectable + effects.step, metric) if peers else None,
             detectable_value_ratio=pairs.detectable_value_ratio,
             hidden_ratio=to_loss(hidden, metric) if peers else None,
             enough=peers and hidden <= effects.must_show,

@@ -100,6 +100,8 @@ class Effects(msgspec.Struct, frozen=True, kw_only=True):
     least: float
     most: float
     must_show: float
+    step: float
+    """What rounding may take from a healthy pair, or hide of a loss; included in `least` and `most`."""
 
     def chosen(self, scatter: float) -> float:
         """The effect for nodes that scatter like this among healthy peers (log)."""
@@ -118,8 +120,11 @@ class Effects(msgspec.Struct, frozen=True, kw_only=True):
         return max(to_log(PAIR_EFFECT[self.metric], self.metric), self.least)
 
 
-def practical_effects(metric: str, median: float, asked: float | None) -> Effects:
-    """`median`: what the table's pairs usually give, in the metric's unit. `asked`: the user's effect, as a share."""
+def practical_effects(metric: str, median: float, asked: float | None, step: float = 0.0) -> Effects:
+    """`asked`: the user's effect, as a share. `median`: what the table's pairs usually give, in the metric's unit.
+
+    `step`: the last digit of the table's values in that unit.
+    """
     most = MOST_EFFECT[metric]
     if metric == LATENCY and math.isfinite(median):
         most = max(most, LATENCY_STEP_S / median)
@@ -127,9 +132,11 @@ def practical_effects(metric: str, median: float, asked: float | None) -> Effect
     if asked is not None:
         least = most = asked
     show = max(MUST_SHOW, most)
+    rounding = to_log(step / median, metric) if step else 0.0
     return Effects(
-        metric=metric, least=to_log(least, metric), most=to_log(most, metric), must_show=to_log(show, metric)
-    )
+        metric=metric, least=to_log(least, metric) + rounding, most=to_log(most, metric) + rounding,
+        must_show=to_log(show, metric), step=rounding,
+    )  # fmt: skip
 
 
 def to_log(loss: float, metric: str) -> float:

@@ -30,6 +30,8 @@ class PairTable(msgspec.Struct, frozen=True, kw_only=True):
     target: Places
     bandwidth_bytes_per_s: Reals
     latency_s: Reals
+    steps: dict[str, float] = {}
+    """Metric, as `metric` takes it -> the last digit of its values as they were written, in the unit of the column."""
 
     def metric(self, name: str) -> Reals:
         """The column of that name. Raises KeyError for another."""

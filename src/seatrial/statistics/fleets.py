@@ -22,7 +22,7 @@ from seatrial.statistics.estimates import (
     LEAST_SCATTER,
     MEDIAN_ERROR,
     NORMAL_95,
-    resolution,
+    last_digit,
     robust_scale,
     student_quantile,
     two_groups,
@@ -118,7 +118,7 @@ def judge_fleet(
     logs = [sign * np.log(np.maximum(values[name], usual * math.exp(-LOG_OF_NOTHING))) for name in names]
     medians = np.array([float(np.median(runs)) for runs in logs])
     run_scatter = _run_scatter(logs)
-    step = -math.log1p(-min(resolution([value for name in names for value in values[name]]) / usual, 0.9))
+    step = -math.log1p(-min(last_digit([value for name in names for value in values[name]]) / usual, 0.9))
     groups = populations(medians, -math.expm1(math.log1p(-effect) - step))
     tail = ERROR_RATE / 2 / len(names) / comparisons
     scales = _scales(medians, groups, run_scatter, [len(runs) for runs in logs], tail=tail, effect=effect, step=step)

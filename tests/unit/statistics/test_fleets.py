@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seatrial.statistics.estimates import resolution
+from seatrial.statistics.estimates import last_digit
 from seatrial.statistics.fleets import judge_fleet
 
 
@@ -168,4 +168,4 @@ def test_one_step_accuses_nobody_whatever_the_level(usual: int, sign: int) -> No
     ],
 )
 def test_the_last_decimal_place(values: list[float], step: float) -> None:
-    assert resolution(values) == pytest.approx(step)
+    assert last_digit(values) == pytest.approx(step)

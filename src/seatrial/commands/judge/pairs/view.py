@@ -236,7 +236,7 @@ def _undecided(located: Located) -> str:
 def _weakness(one: Resolution) -> str:
     if one.hidden_ratio is None:
         return f"{WORDS[one.metric]}: too few nodes to compare with each other"
-    return f"{WORDS[one.metric]} scatters too much to show a node that is {share(one.hidden_ratio)} worse"
+    return f"{WORDS[one.metric]}: scatter or rounding hides a node that is {share(one.hidden_ratio)} worse"
 
 
 def _power(located: Located) -> str:
