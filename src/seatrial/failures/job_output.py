@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.failures.cause import Speaker, Statement, boxes, plain, shortened, statements, strongest, without_warnings
+from seatrial.failures.cause import Speaker, Statement, shortened, statements, strongest
+from seatrial.failures.printed_text import boxes, plain, without_warnings
 from seatrial.failures.rank_deaths import Ranks, read_loss
 from seatrial.failures.start_failure import COMPLAINS, MOST_LINES, causes_of, spoken, stronger_line
 from seatrial.model.loss import Loss, LossCause, RankDeath

@@ -9,19 +9,16 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.failures.cause import (
-    HARMLESS,
     FailureCause,
     Speaker,
     Statement,
     causes,
     first_cause,
-    plain,
     shortened,
     statements,
     strongest,
-    without_colours,
-    without_warnings,
 )
+from seatrial.failures.printed_text import HARMLESS, plain, without_colours, without_warnings
 
 TABLES = ("programs", "devices", "transports", "pmi", "launchers", "slurm")
 REFUSALS = "refusals"
