@@ -8,6 +8,10 @@ from seatrial.model.words import MOMENT
 ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[\x00-\x08\x0b\x0c\x0e-\x1f]")
 LABEL = re.compile(r"^(?: *(\d{1,9}):(?: |$)|\[([\w@,.-]+)\]<std(?:err|out)>:[ \t]?)(.*)$")
 """What srun --label ("3: ") and mpirun --tag-output ("[1,3]<stderr>:") put before each line of a rank."""
+WORKER = re.compile(
+    r"^(?:\[(rank\d{1,9}|[a-z]{1,40}\d{1,9})\]:(?!\[)[ \t]?|\((\w{1,80}) pid=\d{1,9}(?:, ip=[\d.]{7,15})?\) )(.*)$"
+)
+"""What PyTorch ("[rank3]: "), torchrun --tee ("[default3]:") and Ray put before a line of a worker."""
 STAMPED = re.compile(rf"^(?!\[\d{{10}}\.\d{{1,9}}\] \[)(?:\[{MOMENT}\]|{MOMENT}):?[ \t]")
 LONGEST_LINE = 6000
 """More than a path may have, with a message about it."""
@@ -62,11 +66,12 @@ def plain(text: str) -> str:
         if not seen.strip() and not before.strip():
             continue
         before = seen
-        label = LABEL.match(seen[:LONGEST_LINE])
-        if label:
-            groups.setdefault(label.group(1) or label.group(2), []).append(label.group(3))
-        else:
-            groups.setdefault(number, []).append(seen[:LONGEST_LINE])
+        of: str | int = number
+        line_of = seen[:LONGEST_LINE]
+        for label in (LABEL, WORKER):
+            if (match := label.match(line_of)) is not None:
+                of, line_of = match[1] or match[2], match[3]
+        groups.setdefault(of, []).append(line_of)
     return "\n".join(line for lines in groups.values() for line in lines)
 
 
