@@ -37,6 +37,8 @@ COMMAND = re.compile(r"\n(?:srun|salloc|sbatch): error: ")
 class Speaker(Enum):
     """Who reports a failure, in order: what a later speaker says may be a consequence of what an earlier one says."""
 
+    ENVIRONMENT = "environment"
+    """Modules and others, which are entered before anything else."""
     NODE = "node"
     """The kernel and the linker of a node, and Slurm about a node that it lost."""
     DRIVER = "driver"

@@ -11,7 +11,7 @@ from seatrial.failures.cause import Speaker, Statement, shortened, statements, s
 from seatrial.failures.last_words import RankEnd, first_end, last_words, without_consequences
 from seatrial.failures.printed_text import boxes, plain, without_warnings
 from seatrial.failures.rank_deaths import Ranks, read_loss
-from seatrial.failures.start_failure import COMPLAINS, causes_of, spoken, stronger_line
+from seatrial.failures.start_failure import COMPLAINS, causes_of_job, spoken, stronger_line
 from seatrial.model.loss import Loss, LossCause
 
 LAUNCHERS = r"slurmstepd(?:-[\w.-]+)?|srun|sbatch|mpirun|mpiexec|prterun|slurm_script"
@@ -61,20 +61,22 @@ def explain_output(text: str) -> JobFailure | None:
     """The most specific cause that the text states; None where nothing in it complains."""
     seen = plain(text)
     telling = plain(without_warnings(seen))
-    stated = statements(causes_of(telling), telling)
-    best = strongest(stated)
     loss = read_loss(seen, Ranks())
     end = first_end(loss, seen)
+    crashed = end is not None and not end.chosen
+    table = [cause for cause in causes_of_job(telling) if not (crashed and cause.speaker is Speaker.ENVIRONMENT)]
+    stated = statements(table, telling)
+    best = strongest(stated)
     ended = _ended(loss)
     if loss.cause is LossCause.CANCELLED and (end or (best is not None and LAUNCH.search(best.quote))):
         ended = None  # the program itself, or srun, took the step back
     restated = ended is not None and loss.cause is not LossCause.CANCELLED and best and best.cause.speaker in OF_SLURM
     if best is not None and not best.cause.unspecific and not restated:
-        return JobFailure(meaning=best.meaning, remedy=best.cause.remedy, quote=best.quote)
+        return JobFailure(meaning=f"{best.meaning.rstrip('.')}.", remedy=best.cause.remedy, quote=best.quote)
     if ended is not None:
         return ended
     own = without_consequences(telling)
-    if end is not None and not end.chosen:
+    if end is not None and crashed:
         return _crash(end, telling)
     if best is not None:
         return _unspecific(best, stronger_line(telling, stated, best))

@@ -30,7 +30,7 @@ HARMLESS = re.compile(
     r"|job \d{1,18} )"
     r"|^(?:srun|salloc|sbatch): (?:Step created for|Granted job allocation|Pending job allocation"
     r"|Nodes \S{1,4000} are ready)"
-    r"|^slurmstepd\S{0,255}: error: (?:Unable to create TMPDIR|Setting TMPDIR|couldn't chdir to)"
+    r"|^slurmstepd\S{0,255}: error: (?:Unable to create TMPDIR|Setting TMPDIR)"
     r"|^slurmstepd\S{0,255}: error: task/cgroup: (?:unable to add task\[pid=\d{1,9}\] to memory cg"
     r"|hwloc_get_obj_below|task\[\d{1,9}\] unable to set taskset)"
     r"|NCCL WARN (?:Failed to open lib|Missing \")|^\[\S{1,300}\] \*\*\* (?:MPI_ERRORS_ARE_FATAL|reported by process)"
@@ -45,6 +45,12 @@ REQUIRED = re.compile(r"requested\s+component\s+was\s+not\s+found|No components 
 LEFT_OUT = re.compile(r"\(ignored\)\s{0,80}$")
 """A component of Open MPI that was left out, which is harmless unless Open MPI requires it."""
 STEP_WAITS = re.compile(r"step creation (?:temporarily|still) disabled, retrying")
+NO_FOLDER = re.compile(r"^slurmstepd\S{0,255}: error: couldn't chdir to [`'\"]?(\S[^\n'\"]{0,4000}?)['\"]?: ")
+NOT_FOUND = re.compile(
+    r"execve\(\): (?:/tmp/)?\./|(?<!\S)(?:/tmp/)?\./\S{1,400}: (?:No such file|command not found)"
+    r"|can't open file '/tmp/"
+)
+"""A program or script that was named as one of the job's folder."""
 
 
 def without_colours(text: str) -> str:
@@ -87,7 +93,17 @@ def without_warnings(text: str) -> str:
     kept = [line for number, piece in enumerate(pieces) if number not in inner or not _warns(piece) for line in piece]
     overcome = [STEP_WAITS] if STEP_CREATED in text else []
     overcome += [] if REQUIRED.search(text) else [LEFT_OUT]
+    overcome += [] if _misses_folder(text) else [NO_FOLDER]
     return "\n".join(line for line in kept if not any(chat.search(line) for chat in (HARMLESS, *overcome)))
+
+
+def _misses_folder(text: str) -> bool:
+    """Whether something in the job's folder is not found, or denied, after that folder could not be entered."""
+    folders = {found[1] for line in text.split("\n") if (found := NO_FOLDER.match(line)) is not None}
+    denied = any(
+        f"{folder}/" in line and "Permission denied" in line for line in text.split("\n") for folder in folders
+    )
+    return bool(folders) and (denied or NOT_FOUND.search(text) is not None)
 
 
 def boxes(text: str) -> list[str]:

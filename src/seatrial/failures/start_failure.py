@@ -92,6 +92,12 @@ def causes_of(telling: str) -> tuple[FailureCause, ...]:
     return causes(REFUSALS, *TABLES) if ASKS.search(telling) else known_causes()
 
 
+def causes_of_job(telling: str) -> tuple[FailureCause, ...]:
+    """The causes of a failed job: also what it did before its programs, with modules and by ssh."""
+    before = (cause for cause in causes("environments") if not cause.unspecific)
+    return (*before, *causes_of(telling), *causes("ssh"))
+
+
 def explain(text: str, nodes: Sequence[str] = ()) -> StartFailure:
     """What the output states most specifically, by the first of its speakers; else the lines that complain.
 
