@@ -54,6 +54,8 @@ class Speaker(Enum):
     STEP = "step"
     """slurmstepd and its plugins on a node."""
     SLURM = "slurm"
+    PROGRAM = "program"
+    """The program itself, its interpreter and its run-time library."""
 
     @property
     def rank(self) -> int:

@@ -9,16 +9,17 @@ import msgspec
 
 from seatrial.failures.cause import Speaker, Statement, shortened, statements, strongest
 from seatrial.failures.last_words import RankEnd, first_end, last_words, without_consequences
-from seatrial.failures.printed_text import boxes, plain, without_warnings
+from seatrial.failures.printed_text import boxes, plain, without_citations, without_warnings
 from seatrial.failures.rank_deaths import Ranks, read_loss
 from seatrial.failures.start_failure import COMPLAINS, causes_of_job, spoken, stronger_line
 from seatrial.model.loss import Loss, LossCause
 
 LAUNCHERS = r"slurmstepd(?:-[\w.-]+)?|srun|sbatch|mpirun|mpiexec|prterun|slurm_script"
 PROGRAMS = re.compile(
-    rf"(?m)^(?:\d+: *)?(?:(?:{LAUNCHERS}): (?:error|fatal): .*"
-    r"|Traceback \(most recent call last\):|forrtl: (?:severe|error).*|Fortran runtime error: .*"
-    r"|terminate called after throwing.*|INTEL MKL (?:FATAL )?ERROR: .*|MPT ERROR: .*|(?:/\S+|bash|sh): line \d+: .*"
+    rf"(?m)^(?:\d+: *)?(?:(?:{LAUNCHERS}): (?:error|fatal): .*|Traceback \(most recent call last\):"
+    r"|(?:forrtl: (?!severe|error|warning).*\n)?forrtl: (?:severe|error).*|Fortran runtime error: .*"
+    r"|terminate called after throwing.*|INTEL MKL (?:FATAL )?ERROR: .*|MPT ERROR: .*"
+    r"|(?:/\S+|bash|sh): line \d+: (?!warning: ).*"
     r"|[^\n:]{1,200}: (?:command not found|Permission denied|No such file or directory)"
     r"|[^\n]{1,400}: Assertion [`'][^\n]{1,400}' failed\.?[^\n]{0,80}|(?:FATAL|ERROR) {0,3}: {2,4}\S.*"
     r"|[^\n]{0,200}\b(?:cuda|hip)Error[A-Z]\w+[^\n]{0,400}|(?:CUDA|HIP|Cuda) (?:runtime )?error\b[^\n]{1,400})$"
@@ -37,6 +38,11 @@ CALL = re.compile(r"\w[\w ]{0,80}\(\d{1,6}\)[. ]{0,80}: {0,9}(?P<words>.{0,4000}
 OF_SLURM = (Speaker.SLURM, Speaker.NODE)
 """Whoever ends a job for its time or memory says so, too."""
 TRACEBACK = "Traceback "
+WARNING = re.compile(r"\W{0,8}(?:\S{1,40} )?(?i:warning|warn)\b")
+"""How a line begins with which a program goes on."""
+STATUS = re.compile(r"\bexit(?:ed|s)?(?: with)?[ _-]?(?:code|status|value)\b\D{0,20}[1-9]", re.IGNORECASE)
+LEAST_QUIET = 2
+"""Lines without a complaint after the last one, from which on a program is believed to have gone on."""
 WHAT = re.compile(r"\n +(what\(\): [^\n]{1,400})")
 """The message of an exception of C++, below its name."""
 NO_CAUSE = "Read the lines above it in the output; `seatrial doctor` tries whether a launch works there at all."
@@ -55,11 +61,13 @@ class JobFailure(msgspec.Struct, frozen=True, kw_only=True):
     meaning: str
     remedy: str
     quote: str = ""
+    overcome: bool = False
+    """No line reports an end, and more output follows that does not complain."""
 
 
 def explain_output(text: str) -> JobFailure | None:
     """The most specific cause that the text states; None where nothing in it complains."""
-    seen = plain(text)
+    seen = without_citations(plain(text))
     telling = plain(without_warnings(seen))
     loss = read_loss(seen, Ranks())
     end = first_end(loss, seen)
@@ -72,7 +80,9 @@ def explain_output(text: str) -> JobFailure | None:
         ended = None  # the program itself, or srun, took the step back
     restated = ended is not None and loss.cause is not LossCause.CANCELLED and best and best.cause.speaker in OF_SLURM
     if best is not None and not best.cause.unspecific and not restated:
-        return JobFailure(meaning=f"{best.meaning.rstrip('.')}.", remedy=best.cause.remedy, quote=best.quote)
+        failure = JobFailure(meaning=f"{best.meaning.rstrip('.')}.", remedy=best.cause.remedy, quote=best.quote)
+        warned = end is None and ended is None and WARNING.match(telling.split("\n")[best.first]) is not None
+        return _judged(failure, telling) if warned else failure
     if ended is not None:
         return ended
     own = without_consequences(telling)
@@ -80,8 +90,20 @@ def explain_output(text: str) -> JobFailure | None:
         return _crash(end, telling)
     if best is not None:
         return _unspecific(best, stronger_line(telling, stated, best))
-    complaint = _said(own, spoken(own.split("\n"))) or _complaint(own)
-    return complaint or (_crash(end, telling) if end else _boxed(own, seen))
+    of_library = _said(own, spoken(own.split("\n")))
+    if of_library is None and (complaint := _complaint(own)) is not None:
+        return complaint if end else _judged(complaint, telling)
+    return of_library or (_crash(end, telling) if end else _boxed(own, seen))
+
+
+def _judged(failure: JobFailure, text: str) -> JobFailure:
+    """The failure of a text without a report of an end, marked if the program went on after its last complaint."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    last = failure.quote.rpartition(" what(): ")[2]
+    complaints = [number for number, line in enumerate(lines) if COMPLAINS.search(line) or last in shortened(line)]
+    quiet = len(lines) - 1 - complaints[-1] if complaints else 0
+    overcome = quiet >= LEAST_QUIET and not STATUS.search(text)
+    return msgspec.structs.replace(failure, overcome=overcome)
 
 
 def _crash(end: RankEnd, telling: str) -> JobFailure:

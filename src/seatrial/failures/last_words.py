@@ -17,6 +17,7 @@ CONSEQUENCE = re.compile(
     r"|a non-zero exit code|the job to be|= |\*\*\* (?:STEP|JOB|Process|on |reported|MPI_|and potentially|End of )"
     r"|\[[\w.-]+(?::\d+)+\] (?:Signal|Caught signal|\*\*\* Process)|Backtrace for this error|NOTE: invoking MPI_ABORT"
     r"|You may or may not see output|exactly when Open MPI kills|with errorcode \d|Proc: \[\[|Errorcode: \d"
+    r"|.{0,400}(?:failed \(exitcode: |Sending process \d{1,9} closing signal|errors\.ChildFailedError)"
     r"|\S+ more process(?:es)? ha(?:s|ve) sent help"
     r"|.{0,400}\b(?:application called MPI_Abort\(|MPI_ABORT was invoked|PMI\w{0,9}_Abort\(|_base_help_aggregate))"
 )
@@ -30,6 +31,8 @@ OPEN_MPI_ABORT = re.compile(
     r"MPI_ABORT was invoked on rank (\d{1,9})\b.{0,80}(?:\s{1,80}Proc: \S{1,80})?"
     r"(?:\s{1,80}(?:with errorcode|Errorcode:) (-?\d{1,9}))?"
 )
+TORCHRUN = re.compile(r"failed \(exitcode: (-?[1-9]\d{0,3})\) local_rank: (\d{1,9})")
+"""What torchrun reports of the worker that ended first; a signal is a negative code."""
 IN_SHELL = re.compile(
     r"(?m)^\S{0,400}: line \d{1,9}: +\d{1,9} (" + "|".join(re.escape(str(name)) for name in SIGNALS) + r")\b"
 )
@@ -68,6 +71,10 @@ def first_end(loss: Loss, text: str) -> RankEnd | None:
     aborted = OPEN_MPI_ABORT.search(text)
     if aborted is not None:
         return _aborted(aborted[1], aborted[2])
+    torchrun = TORCHRUN.search(text)
+    if torchrun is not None:
+        code, rank = int(torchrun[1]), torchrun[2]
+        return _torch_end(rank, code)
     shell = IN_SHELL.search(text)
     if shell is None or ABORTED.search(text):
         return None
@@ -97,6 +104,13 @@ def _reports_end(line: str) -> bool:
 def _aborted(rank: str | None, code: str | None) -> RankEnd:
     who = "a rank" if rank is None else f"rank {rank}"
     return RankEnd(meaning=f"{who} called MPI_Abort" + (f" with code {code}" if code else ""))
+
+
+def _torch_end(local_rank: str, code: int) -> RankEnd:
+    who = f"local rank {local_rank}"
+    if code < 0:
+        return RankEnd(meaning=f"{who} was ended by {_signal(-code)}", signal=-code)
+    return RankEnd(meaning=f"{who} ended with exit code {code}")
 
 
 def _death(death: RankDeath) -> str:

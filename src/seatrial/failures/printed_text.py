@@ -20,7 +20,10 @@ MOST_CHARACTERS = 200_000
 RULE = re.compile(r"^[-=*]{20,}$")
 EDGE = re.compile(r"^-{74,76}$")
 """The line above and below what Open MPI and PRRTE have to say."""
-WARNS = re.compile(r"^\s*(?:\[[\w.-]+:\d+\]\s*)?WARNING: ")
+WARNS = re.compile(
+    r"^\s*(?:\[[\w.-]+:\d+\]\s*)?(?:WARNING: |By default, for Open MPI 4\.0 and later"
+    r"|PMIx was unable to find a usable compression library)"
+)
 TELLS = re.compile(r"btl_tcp_if_|failed to TCP connect")
 """Boxes that begin as a warning, and after which Open MPI does not start."""
 HARMLESS = re.compile(
@@ -45,6 +48,9 @@ REQUIRED = re.compile(r"requested\s+component\s+was\s+not\s+found|No components 
 LEFT_OUT = re.compile(r"\(ignored\)\s{0,80}$")
 """A component of Open MPI that was left out, which is harmless unless Open MPI requires it."""
 STEP_WAITS = re.compile(r"step creation (?:temporarily|still) disabled, retrying")
+CITES = re.compile(
+    r".{0,400}(?:[`\"']|[a-z] [a-z]{2,20}: )(?:slurmstepd\S{0,255}|srun): (?:error|fatal): |.{0,400}\\n\" {0,4}[,)]"
+)
 NO_FOLDER = re.compile(r"^slurmstepd\S{0,255}: error: couldn't chdir to [`'\"]?(\S[^\n'\"]{0,4000}?)['\"]?: ")
 NOT_FOUND = re.compile(
     r"execve\(\): (?:/tmp/)?\./|(?<!\S)(?:/tmp/)?\./\S{1,400}: (?:No such file|command not found)"
@@ -104,6 +110,11 @@ def _misses_folder(text: str) -> bool:
         f"{folder}/" in line and "Permission denied" in line for line in text.split("\n") for folder in folders
     )
     return bool(folders) and (denied or NOT_FOUND.search(text) is not None)
+
+
+def without_citations(text: str) -> str:
+    """Plain text without lines that cite a message of Slurm, or contain one as source code does."""
+    return "\n".join(line for line in text.split("\n") if not CITES.match(line))
 
 
 def boxes(text: str) -> list[str]:
