@@ -22,8 +22,8 @@ CONSEQUENCE = re.compile(
     r"|.{0,400}\b(?:application called MPI_Abort\(|MPI_ABORT was invoked|PMI\w{0,9}_Abort\(|_base_help_aggregate))"
 )
 """Lines in which a launcher or MPI reports that ranks have ended, or that it ends the others."""
-RULE = re.compile(r"\s*[-=*]*\s*$")
-"""An empty line, or the edge of a box."""
+EDGE = "-=* \t"
+"""Characters of an empty line, or of the edge of a box."""
 FRAME = re.compile(r"#?\d{1,4}:? +(?:/|0x|#)|at [\w.$/]{1,200}\(|=+ +backtrace")
 """A line of a list of calls."""
 ABORT = re.compile(r"application called MPI_Abort\([^,\n]{1,80}, (-?\d{1,9})\)(?: - process (\d{1,9}))?")
@@ -89,7 +89,7 @@ def without_consequences(text: str) -> str:
 
 def last_words(text: str) -> str:
     """What MPI or its libraries complained of before a rank ended; else the last complaints of the program, or line."""
-    lines = [line.strip() for line in text.split("\n") if not RULE.match(line)]
+    lines = [line.strip() for line in text.split("\n") if line.strip(EDGE)]
     own = [line for line in lines if not _reports_end(line) and not FRAME.match(line)]
     before = next((number for number, line in enumerate(lines) if _reports_end(line)), 0)
     latest = [line for line in own[-LATEST:] if COMPLAINS.search(line)]
