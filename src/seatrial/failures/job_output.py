@@ -7,25 +7,24 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.failures.cause import Speaker, Statement, boxes, plain, shortened, statements, strongest, without_warnings
+from seatrial.failures.cause import Speaker, Statement, shortened, statements, strongest
+from seatrial.failures.last_words import RankEnd, first_end, last_words, without_consequences
+from seatrial.failures.printed_text import boxes, plain, without_citations, without_warnings
 from seatrial.failures.rank_deaths import Ranks, read_loss
-from seatrial.failures.start_failure import COMPLAINS, MOST_LINES, causes_of, spoken, stronger_line
-from seatrial.model.loss import Loss, LossCause, RankDeath
+from seatrial.failures.start_failure import COMPLAINS, causes_of_job, spoken, stronger_line
+from seatrial.model.loss import Loss, LossCause
 
 LAUNCHERS = r"slurmstepd(?:-[\w.-]+)?|srun|sbatch|mpirun|mpiexec|prterun|slurm_script"
 PROGRAMS = re.compile(
-    rf"(?m)^(?:\d+: *)?(?:(?:{LAUNCHERS}): (?:error|fatal): (?!\S+: tasks? ).*"
-    r"|Traceback \(most recent call last\):|forrtl: (?:severe|error).*|Fortran runtime error: .*"
-    r"|terminate called after throwing.*|INTEL MKL (?:FATAL )?ERROR: .*|MPT ERROR: .*|(?:/\S+|bash|sh): line \d+: .*"
+    rf"(?m)^(?:\d+: *)?(?:(?:{LAUNCHERS}): (?:error|fatal): .*|Traceback \(most recent call last\):"
+    r"|(?:forrtl: (?!severe|error|warning).*\n)?forrtl: (?:severe|error).*|Fortran runtime error: .*"
+    r"|terminate called after throwing.*|INTEL MKL (?:FATAL )?ERROR: .*|MPT ERROR: .*"
+    r"|(?:/\S+|bash|sh): line \d+: (?!warning: ).*"
     r"|[^\n:]{1,200}: (?:command not found|Permission denied|No such file or directory)"
     r"|[^\n]{1,400}: Assertion [`'][^\n]{1,400}' failed\.?[^\n]{0,80}|(?:FATAL|ERROR) {0,3}: {2,4}\S.*"
     r"|[^\n]{0,200}\b(?:cuda|hip)Error[A-Z]\w+[^\n]{0,400}|(?:CUDA|HIP|Cuda) (?:runtime )?error\b[^\n]{1,400})$"
 )
 """Lines with which launchers, shells and run-time libraries complain. A program's own word `error` says nothing."""
-LAUNCHED = re.compile(
-    rf"\s*(?:{LAUNCHERS}|\[(?:mpiexec|proxy:[\d:]+)@)\b|Primary job |a non-zero exit code|the job to be|= |\*\*\* "
-)
-"""Lines in which a launcher reports how ranks ended, which the sentence about it already says."""
 ENDED = re.compile(
     r"\b(?:0|no) (?:failed|failures?|errors?)\b|noticed that process rank|Primary job"
     r"|non-zero (?:exit|status)|exiting improperly|MPI_ABORT was invoked"
@@ -36,12 +35,14 @@ COMPLAINTS = re.compile(rf"{COMPLAINS.pattern}|\b(?:please|you can|try)\b", re.I
 LAUNCH = re.compile(r"launch (?:for \S{1,40} )?failed")
 STACK = "error stack:"
 CALL = re.compile(r"\w[\w ]{0,80}\(\d{1,6}\)[. ]{0,80}: {0,9}(?P<words>.{0,4000})")
-LATEST = 40
-"""Lines at the end of an output among which the last words of a program are looked for."""
-SIGNALS = {int(number): number.name for number in signal.Signals}
 OF_SLURM = (Speaker.SLURM, Speaker.NODE)
 """Whoever ends a job for its time or memory says so, too."""
 TRACEBACK = "Traceback "
+WARNING = re.compile(r"\W{0,8}(?:\S{1,40} )?(?i:warning|warn)\b")
+"""How a line begins with which a program goes on."""
+STATUS = re.compile(r"\bexit(?:ed|s)?(?: with)?[ _-]?(?:code|status|value)\b\D{0,20}[1-9]", re.IGNORECASE)
+LEAST_QUIET = 2
+"""Lines without a complaint after the last one, from which on a program is believed to have gone on."""
 WHAT = re.compile(r"\n +(what\(\): [^\n]{1,400})")
 """The message of an exception of C++, below its name."""
 NO_CAUSE = "Read the lines above it in the output; `seatrial doctor` tries whether a launch works there at all."
@@ -60,29 +61,57 @@ class JobFailure(msgspec.Struct, frozen=True, kw_only=True):
     meaning: str
     remedy: str
     quote: str = ""
+    overcome: bool = False
+    """No line reports an end, and more output follows that does not complain."""
 
 
 def explain_output(text: str) -> JobFailure | None:
     """The most specific cause that the text states; None where nothing in it complains."""
-    seen = plain(text)
+    seen = without_citations(plain(text))
     telling = plain(without_warnings(seen))
-    stated = statements(causes_of(telling), telling)
-    best = strongest(stated)
     loss = read_loss(seen, Ranks())
+    end = first_end(loss, seen)
+    crashed = end is not None and not end.chosen
+    table = [cause for cause in causes_of_job(telling) if not (crashed and cause.speaker is Speaker.ENVIRONMENT)]
+    stated = statements(table, telling)
+    best = strongest(stated)
     ended = _ended(loss)
-    if loss.cause is LossCause.CANCELLED and best is not None and LAUNCH.search(best.quote):
-        ended = None  # srun itself took the step back
+    if loss.cause is LossCause.CANCELLED and (end or (best is not None and LAUNCH.search(best.quote))):
+        ended = None  # the program itself, or srun, took the step back
     restated = ended is not None and loss.cause is not LossCause.CANCELLED and best and best.cause.speaker in OF_SLURM
     if best is not None and not best.cause.unspecific and not restated:
-        return JobFailure(meaning=best.meaning, remedy=best.cause.remedy, quote=best.quote)
-    first = next((death for death in loss.deaths if death.first), None)
-    remedy = KILLED if first and first.signal == signal.SIGKILL else CRASHED
-    crashed = JobFailure(meaning=f"{_death(first)}.", remedy=remedy, quote=_last_words(telling)) if first else None
-    if ended or (first is not None and first.signal is not None):
-        return ended or crashed
+        failure = JobFailure(meaning=f"{best.meaning.rstrip('.')}.", remedy=best.cause.remedy, quote=best.quote)
+        warned = end is None and ended is None and WARNING.match(telling.split("\n")[best.first]) is not None
+        return _judged(failure, telling) if warned else failure
+    if ended is not None:
+        return ended
+    own = without_consequences(telling)
+    if end is not None and crashed:
+        return _crash(end, telling)
     if best is not None:
         return _unspecific(best, stronger_line(telling, stated, best))
-    return _complaint(telling) or crashed or _unknown(telling, boxes(seen))
+    of_library = _said(own, spoken(own.split("\n")))
+    if of_library is None and (complaint := _complaint(own)) is not None:
+        return complaint if end else _judged(complaint, telling)
+    return of_library or (_crash(end, telling) if end else _boxed(own, seen))
+
+
+def _judged(failure: JobFailure, text: str) -> JobFailure:
+    """The failure of a text without a report of an end, marked if the program went on after its last complaint."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    last = failure.quote.rpartition(" what(): ")[2]
+    complaints = [number for number, line in enumerate(lines) if COMPLAINS.search(line) or last in shortened(line)]
+    quiet = len(lines) - 1 - complaints[-1] if complaints else 0
+    overcome = quiet >= LEAST_QUIET and not STATUS.search(text)
+    return msgspec.structs.replace(failure, overcome=overcome)
+
+
+def _crash(end: RankEnd, telling: str) -> JobFailure:
+    """How the first rank ended, and what was last said before it."""
+    quote = last_words(telling)
+    says = f" It last said: {quote.rstrip('.')}." if quote else ""
+    remedy = KILLED if end.signal == signal.SIGKILL else CRASHED
+    return JobFailure(meaning=f"{end.meaning}.{says}", remedy=remedy, quote=quote)
 
 
 def _unspecific(best: Statement, line: str) -> JobFailure:
@@ -91,11 +120,15 @@ def _unspecific(best: Statement, line: str) -> JobFailure:
     return JobFailure(meaning=f"{before}{best.meaning}", remedy=best.cause.remedy, quote=line or best.quote)
 
 
-def _unknown(text: str, boxed: Sequence[str]) -> JobFailure | None:
-    """The complaint of an MPI, its libraries, an adapter, or a launcher in its boxes, for which no cause is known."""
-    lines = spoken(text.splitlines()) or [box for box in boxed if COMPLAINTS.search(box) and not ENDED.search(box)]
+def _said(text: str, lines: Sequence[str]) -> JobFailure | None:
+    """The first of the complaints of MPI, its libraries, an adapter or a launcher, for which no cause is known."""
     words = shortened(_last_of_stack(text, lines[0])) if lines else ""
     return JobFailure(meaning=f"it says: {words.rstrip('.')}.", remedy=NO_CAUSE, quote=words) if lines else None
+
+
+def _boxed(text: str, seen: str) -> JobFailure | None:
+    """The complaint of a launcher in its boxes, for which no cause is known."""
+    return _said(text, [box for box in boxes(seen) if COMPLAINTS.search(box) and not ENDED.search(box)])
 
 
 def _last_of_stack(text: str, line: str) -> str:
@@ -106,13 +139,6 @@ def _last_of_stack(text: str, line: str) -> str:
     calls = (CALL.match(one) for one in below)
     stack = [call for call in itertools.takewhile(bool, calls) if call and call["words"]]
     return stack[-1].string if stack else line
-
-
-def _last_words(text: str) -> str:
-    """What an MPI or its libraries complained of before a rank ended; else the last complaints of the program."""
-    lines = [line.strip() for line in text.splitlines() if not LAUNCHED.match(line)]
-    own = [line for line in lines[-LATEST:] if COMPLAINS.search(line)]
-    return shortened(" / ".join([*dict.fromkeys(spoken(lines)[:MOST_LINES] or own[-MOST_LINES:])]))
 
 
 def _ended(loss: Loss) -> JobFailure | None:
@@ -142,13 +168,4 @@ def _complaint(text: str) -> JobFailure | None:
         rest = [words for words in text[complaint.end() :].splitlines() if words.strip() and words[0] != " "]
         line = rest[0] if rest else line
     remedy = LOGIN if line.endswith(": command not found") else NO_CAUSE
-    return JobFailure(meaning=f"it says: {shortened(line)}.", remedy=remedy, quote=shortened(line))
-
-
-def _death(death: RankDeath) -> str:
-    who = "a rank" if death.rank is None else f"rank {death.rank}"
-    where = f" on {death.node}" if death.node else ""
-    if death.signal is not None:
-        name = f" ({SIGNALS[death.signal]})" if death.signal in SIGNALS else ""
-        return f"{who}{where} was ended by signal {death.signal}{name}"
-    return f"{who}{where} ended" + (f" with exit code {death.exit_code}" if death.exit_code is not None else "")
+    return JobFailure(meaning=f"it says: {shortened(line).rstrip('.')}.", remedy=remedy, quote=shortened(line))

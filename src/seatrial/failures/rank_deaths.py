@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.failures.cause import plain
+from seatrial.failures.printed_text import plain
 from seatrial.model.loss import Loss, LossCause, RankDeath
 from seatrial.model.node_list import expand
 

@@ -9,21 +9,20 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.failures.cause import (
-    HARMLESS,
     FailureCause,
     Speaker,
     Statement,
     causes,
     first_cause,
-    plain,
     shortened,
     statements,
     strongest,
-    without_colours,
-    without_warnings,
 )
+from seatrial.failures.printed_text import HARMLESS, plain, without_colours, without_warnings
 
 TABLES = ("programs", "devices", "transports", "pmi", "launchers", "slurm")
+OF_JOBS = ("ssh", "files", "runtimes")
+"""Tables of what jobs do beside starting a program on nodes."""
 REFUSALS = "refusals"
 ASKS = re.compile(r"(?:Unable to allocate resources|Job submit/allocate failed|Batch job submission failed): ")
 """Slurm's answer to a request for nodes, as by a launch line that allocates its nodes itself."""
@@ -93,6 +92,12 @@ def known_causes() -> tuple[FailureCause, ...]:
 def causes_of(telling: str) -> tuple[FailureCause, ...]:
     """The causes of a failed start; those of a refused request as well if the plain text has the answer to one."""
     return causes(REFUSALS, *TABLES) if ASKS.search(telling) else known_causes()
+
+
+def causes_of_job(telling: str) -> tuple[FailureCause, ...]:
+    """The causes of a failed job: also what it did before its programs, with modules and by ssh."""
+    before = (cause for cause in causes("environments") if not cause.unspecific)
+    return (*before, *causes_of(telling), *causes(*OF_JOBS))
 
 
 def explain(text: str, nodes: Sequence[str] = ()) -> StartFailure:

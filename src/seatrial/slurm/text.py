@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from seatrial.failures.cause import HARMLESS, without_colours
+from seatrial.failures.printed_text import HARMLESS, without_colours
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.slurm.argv import HOLDS
 

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from seatrial.failures.cause import FailureCause, Speaker, bounded, causes, one_of, parse_table, reasons
-from seatrial.failures.start_failure import REFUSALS, TABLES, explain
+from seatrial.failures.start_failure import OF_JOBS, REFUSALS, TABLES, explain
 from tests.support.failure_texts import texts
 
 parser = pytest.importorskip("re._parser")
-NAMES = (*TABLES, REFUSALS, "environments", "ssh")
+NAMES = (*TABLES, REFUSALS, *OF_JOBS, "environments")
 ALL = [cause for name in NAMES for cause in causes(name)]
 FALLS_BACK = re.compile(r"\b(?:tcp|TCP)\b|\^ofi|\^ucx|\bob1\b|I_MPI_FABRICS")
 

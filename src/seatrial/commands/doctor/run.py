@@ -33,7 +33,7 @@ from seatrial.launch.local import mpirun_argv
 from seatrial.launch.session import PipeSession
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.launching import Examination, blocked, fine, untried
+from seatrial.model.launching import Examination, blocked, fine, noted, untried
 from seatrial.model.node_list import node_list
 from seatrial.model.settings import SiteSettings, Start
 from seatrial.model.verdict import Finding, FindingKind, Verdict
@@ -69,7 +69,10 @@ def examine_outputs(texts: Mapping[str, str]) -> Examination:
     remarks = []
     for name, text in texts.items():
         failure = explain_output(text)
-        if failure is None:
+        if failure is not None and failure.overcome:
+            says = f"{name}: {failure.meaning} Output without a complaint follows: that may have been overcome."
+            remarks.append(noted(OUTPUT, FindingKind.JOB_FAILED, says, failure.remedy, failure.quote))
+        if failure is None or failure.overcome:
             says = f"{name}: nothing in it says that the job failed."
             remarks.append(untried(OUTPUT, FindingKind.JOB_FAILED, says, NOTHING))
         else:

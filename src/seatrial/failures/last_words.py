@@ -1,0 +1,126 @@
+"""How a program ended, and what was said before that: a launcher's reports of ends are consequences."""
+
+import re
+import signal
+
+import msgspec
+
+from seatrial.failures.cause import shortened
+from seatrial.failures.rank_deaths import ABORTED, SIGNALS
+from seatrial.failures.start_failure import COMPLAINS, MOST_LINES, spoken
+from seatrial.model.loss import Loss, LossCause, RankDeath
+
+CONSEQUENCE = re.compile(
+    r"\s*(?:(?:slurmstepd\S{0,255}|srun): +(?:error: +)?(?:\S+: tasks? |\*\*\* |launch/slurm: |Terminating "
+    r"|Job step aborted|Force Terminated|First task exited|Timed out waiting for job step|mpi/\w+: +_errhandler: )"
+    r"|(?:mpirun|mpiexec|prterun)\S{0,20} (?:noticed|has exited|detected)\b|\[(?:mpiexec|proxy:[\d:]+)@|Primary job "
+    r"|a non-zero exit code|the job to be|= |\*\*\* (?:STEP|JOB|Process|on |reported|MPI_|and potentially|End of )"
+    r"|\[[\w.-]+(?::\d+)+\] (?:Signal|Caught signal|\*\*\* Process)|Backtrace for this error|NOTE: invoking MPI_ABORT"
+    r"|You may or may not see output|exactly when Open MPI kills|with errorcode \d|Proc: \[\[|Errorcode: \d"
+    r"|.{0,400}(?:failed \(exitcode: |Sending process \d{1,9} closing signal|errors\.ChildFailedError)"
+    r"|\S+ more process(?:es)? ha(?:s|ve) sent help"
+    r"|.{0,400}\b(?:application called MPI_Abort\(|MPI_ABORT was invoked|PMI\w{0,9}_Abort\(|_base_help_aggregate))"
+)
+"""Lines in which a launcher or MPI reports that ranks have ended, or that it ends the others."""
+EDGE = "-=* \t"
+"""Characters of an empty line, or of the edge of a box."""
+FRAME = re.compile(r"#?\d{1,4}:? +(?:/|0x|#)|at [\w.$/]{1,200}\(|=+ +backtrace")
+"""A line of a list of calls."""
+ABORT = re.compile(r"application called MPI_Abort\([^,\n]{1,80}, (-?\d{1,9})\)(?: - process (\d{1,9}))?")
+OPEN_MPI_ABORT = re.compile(
+    r"MPI_ABORT was invoked on rank (\d{1,9})\b.{0,80}(?:\s{1,80}Proc: \S{1,80})?"
+    r"(?:\s{1,80}(?:with errorcode|Errorcode:) (-?\d{1,9}))?"
+)
+TORCHRUN = re.compile(r"failed \(exitcode: (-?[1-9]\d{0,3})\) local_rank: (\d{1,9})")
+"""What torchrun reports of the worker that ended first; a signal is a negative code."""
+IN_SHELL = re.compile(
+    r"(?m)^\S{0,400}: line \d{1,9}: +\d{1,9} (" + "|".join(re.escape(str(name)) for name in SIGNALS) + r")\b"
+)
+"""How a shell reports that a signal ended a program of its script."""
+CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
+"""Signals that no scheduler sends."""
+STEP_ENDED = "*** STEP "
+JOB_ENDED = "*** JOB "
+LATEST = 40
+"""Lines at the end of an output among which the last words of a program are looked for."""
+
+
+class RankEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How the first rank ended. `signal`: the one that ended it, None where it ended by its own choice."""
+
+    meaning: str
+    """A sentence without its capital and full stop."""
+    signal: int | None = None
+
+    @property
+    def chosen(self) -> bool:
+        """Whether the program, or a library in it, chose to end, so that the cause is what it said before."""
+        return self.signal in (None, signal.SIGABRT)
+
+
+def first_end(loss: Loss, text: str) -> RankEnd | None:
+    """How the first rank ended; None where plain text has no report of it."""
+    death = next((death for death in loss.deaths if death.first), None)
+    if death is None and loss.cause is LossCause.CANCELLED and STEP_ENDED in text and JOB_ENDED not in text:
+        death = next((death for death in loss.deaths if death.signal in CRASHES), None)
+    if death is not None:
+        return RankEnd(meaning=_death(death), signal=death.signal)
+    aborted = ABORT.search(text)
+    if aborted is not None:
+        return _aborted(aborted[2], aborted[1])
+    aborted = OPEN_MPI_ABORT.search(text)
+    if aborted is not None:
+        return _aborted(aborted[1], aborted[2])
+    torchrun = TORCHRUN.search(text)
+    if torchrun is not None:
+        code, rank = int(torchrun[1]), torchrun[2]
+        return _torch_end(rank, code)
+    shell = IN_SHELL.search(text)
+    if shell is None or ABORTED.search(text):
+        return None
+    number = SIGNALS[shell[1]]
+    return RankEnd(meaning=f"a program of the script was ended by {_signal(number)}", signal=number)
+
+
+def without_consequences(text: str) -> str:
+    """Plain text without the lines in which a launcher reports how ranks ended."""
+    return "\n".join(line for line in text.split("\n") if not _reports_end(line))
+
+
+def last_words(text: str) -> str:
+    """What MPI or its libraries complained of before a rank ended; else the last complaints of the program, or line."""
+    lines = [line.strip() for line in text.split("\n") if line.strip(EDGE)]
+    own = [line for line in lines if not _reports_end(line) and not FRAME.match(line)]
+    before = next((number for number, line in enumerate(lines) if _reports_end(line)), 0)
+    latest = [line for line in own[-LATEST:] if COMPLAINS.search(line)]
+    words = spoken(own)[:MOST_LINES] or latest[-MOST_LINES:] or [line for line in lines[:before] if line in own][-1:]
+    return shortened(" / ".join(dict.fromkeys(words)))
+
+
+def _reports_end(line: str) -> bool:
+    return bool(CONSEQUENCE.match(line) or IN_SHELL.match(line))
+
+
+def _aborted(rank: str | None, code: str | None) -> RankEnd:
+    who = "a rank" if rank is None else f"rank {rank}"
+    return RankEnd(meaning=f"{who} called MPI_Abort" + (f" with code {code}" if code else ""))
+
+
+def _torch_end(local_rank: str, code: int) -> RankEnd:
+    who = f"local rank {local_rank}"
+    if code < 0:
+        return RankEnd(meaning=f"{who} was ended by {_signal(-code)}", signal=-code)
+    return RankEnd(meaning=f"{who} ended with exit code {code}")
+
+
+def _death(death: RankDeath) -> str:
+    who = "a rank" if death.rank is None else f"rank {death.rank}"
+    where = f" on {death.node}" if death.node else ""
+    if death.signal is not None:
+        return f"{who}{where} was ended by {_signal(death.signal)}"
+    return f"{who}{where} ended" + (f" with exit code {death.exit_code}" if death.exit_code is not None else "")
+
+
+def _signal(number: int) -> str:
+    names = {int(known): known.name for known in signal.Signals}
+    return f"signal {number}" + (f" ({names[number]})" if number in names else "")

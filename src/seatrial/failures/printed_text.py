@@ -1,0 +1,134 @@
+"""What launchers, MPI and programs print, without what hides their lines: colours, labels, times, harmless warnings."""
+
+import re
+from textwrap import dedent
+
+from seatrial.model.words import MOMENT
+
+ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[\x00-\x08\x0b\x0c\x0e-\x1f]")
+LABEL = re.compile(r"^(?: *(\d{1,9}):(?: |$)|\[([\w@,.-]+)\]<std(?:err|out)>:[ \t]?)(.*)$")
+"""What srun --label ("3: ") and mpirun --tag-output ("[1,3]<stderr>:") put before each line of a rank."""
+WORKER = re.compile(
+    r"^(?:\[(rank\d{1,9}|[a-z]{1,40}\d{1,9})\]:(?!\[)[ \t]?|\((\w{1,80}) pid=\d{1,9}(?:, ip=[\d.]{7,15})?\) )(.*)$"
+)
+"""What PyTorch ("[rank3]: "), torchrun --tee ("[default3]:") and Ray put before a line of a worker."""
+STAMPED = re.compile(rf"^(?!\[\d{{10}}\.\d{{1,9}}\] \[)(?:\[{MOMENT}\]|{MOMENT}):?[ \t]")
+LONGEST_LINE = 6000
+"""More than a path may have, with a message about it."""
+MOST_CHARACTERS = 200_000
+"""Characters that are read; of longer texts both ends: the first error, and its consequences."""
+RULE = re.compile(r"^[-=*]{20,}$")
+EDGE = re.compile(r"^-{74,76}$")
+"""The line above and below what Open MPI and PRRTE have to say."""
+WARNS = re.compile(
+    r"^\s*(?:\[[\w.-]+:\d+\]\s*)?(?:WARNING: |By default, for Open MPI 4\.0 and later"
+    r"|PMIx was unable to find a usable compression library)"
+)
+TELLS = re.compile(r"btl_tcp_if_|failed to TCP connect")
+"""Boxes that begin as a warning, and after which Open MPI does not start."""
+HARMLESS = re.compile(
+    r"\bUCX {1,80}(?:WARN|INFO|DEBUG)\b(?!.{0,400} (?:is not available, please use|API version is incompatible))"
+    r"|libfabric:\S{0,200}(?:<info>|:core:core:\S{0,200}<warn>)"
+    r"|^(?:srun|salloc|sbatch): (?:(?:error: )?(?:spank: \S{1,400}: Plugin file not found|[Ww]arning: )|lua: "
+    r"|job \d{1,18} )"
+    r"|^(?:srun|salloc|sbatch): (?:Step created for|Granted job allocation|Pending job allocation"
+    r"|Nodes \S{1,4000} are ready)"
+    r"|^slurmstepd\S{0,255}: error: (?:Unable to create TMPDIR|Setting TMPDIR)"
+    r"|^slurmstepd\S{0,255}: error: task/cgroup: (?:unable to add task\[pid=\d{1,9}\] to memory cg"
+    r"|hwloc_get_obj_below|task\[\d{1,9}\] unable to set taskset)"
+    r"|NCCL WARN (?:Failed to open lib|Missing \")|^\[\S{1,300}\] \*\*\* (?:MPI_ERRORS_ARE_FATAL|reported by process)"
+    r"|more process(?:es)? ha(?:s|ve) sent help message|_base_help_aggregate"
+    r"|PMIX ERROR: (?:PMIX_)?ERROR in file \S{1,400}gds_ds\d{1,9}_lock"
+    r"|I_MPI_PMI_LIBRARY will be ignored|Error in initializing MVAPICH2 ptmalloc|NONEXIST-KEY|_pmi2_kvs_get failed"
+    r"|^Read -1, expected \d{1,18}, errno = \d{1,9}$"
+)
+"""Lines that successful starts also print."""
+STEP_CREATED = "srun: Step created for"
+REQUIRED = re.compile(r"requested\s+component\s+was\s+not\s+found|No components were able to be opened")
+LEFT_OUT = re.compile(r"\(ignored\)\s{0,80}$")
+"""A component of Open MPI that was left out, which is harmless unless Open MPI requires it."""
+STEP_WAITS = re.compile(r"step creation (?:temporarily|still) disabled, retrying")
+CITES = re.compile(
+    r".{0,400}(?:[`\"']|[a-z] [a-z]{2,20}: )(?:slurmstepd\S{0,255}|srun): (?:error|fatal): |.{0,400}\\n\" {0,4}[,)]"
+)
+NO_FOLDER = re.compile(r"^slurmstepd\S{0,255}: error: couldn't chdir to [`'\"]?(\S[^\n'\"]{0,4000}?)['\"]?: ")
+NOT_FOUND = re.compile(
+    r"execve\(\): (?:/tmp/)?\./|(?<!\S)(?:/tmp/)?\./\S{1,400}: (?:No such file|command not found)"
+    r"|can't open file '/tmp/"
+)
+"""A program or script that was named as one of the job's folder."""
+
+
+def without_colours(text: str) -> str:
+    """The text without the sequences that move a terminal's cursor and colour its text."""
+    return ESCAPES.sub("", text.replace("\r\n", "\n"))
+
+
+def plain(text: str) -> str:
+    """The text without colours, carriage returns, times and labels; the lines of each rank are at its first line.
+
+    Of several empty lines one is left, and of a line the first LONGEST_LINE characters.
+    """
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[: MOST_CHARACTERS // 2]}\n{text[-MOST_CHARACTERS // 2 :]}"
+    groups: dict[str | int, list[str]] = {}
+    before = "\n"
+    for number, line in enumerate(dedent(without_colours(text)).split("\n")):
+        seen = STAMPED.sub("", line.rpartition("\r")[2] or line.rstrip("\r"))
+        if not seen.strip() and not before.strip():
+            continue
+        before = seen
+        of: str | int = number
+        line_of = seen[:LONGEST_LINE]
+        for label in (LABEL, WORKER):
+            if (match := label.match(line_of)) is not None:
+                of, line_of = match[1] or match[2], match[3]
+        groups.setdefault(of, []).append(line_of)
+    return "\n".join(line for lines in groups.values() for line in lines)
+
+
+def without_warnings(text: str) -> str:
+    """Plain text without harmless lines, and without the boxes in which Open MPI only warns."""
+    pieces: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        if RULE.match(line):
+            pieces.append([])
+        else:
+            pieces[-1].append(line)
+    inner = range(1, len(pieces) - 1)
+    kept = [line for number, piece in enumerate(pieces) if number not in inner or not _warns(piece) for line in piece]
+    overcome = [STEP_WAITS] if STEP_CREATED in text else []
+    overcome += [] if REQUIRED.search(text) else [LEFT_OUT]
+    overcome += [] if _misses_folder(text) else [NO_FOLDER]
+    return "\n".join(line for line in kept if not any(chat.search(line) for chat in (HARMLESS, *overcome)))
+
+
+def _misses_folder(text: str) -> bool:
+    """Whether something in the job's folder is not found, or denied, after that folder could not be entered."""
+    folders = {found[1] for line in text.split("\n") if (found := NO_FOLDER.match(line)) is not None}
+    denied = any(
+        f"{folder}/" in line and "Permission denied" in line for line in text.split("\n") for folder in folders
+    )
+    return bool(folders) and (denied or NOT_FOUND.search(text) is not None)
+
+
+def without_citations(text: str) -> str:
+    """Plain text without lines that cite a message of Slurm, or contain one as source code does."""
+    return "\n".join(line for line in text.split("\n") if not CITES.match(line))
+
+
+def boxes(text: str) -> list[str]:
+    """What Open MPI and PRRTE say in boxes of plain text, each in one line; without those that only warn."""
+    pieces: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        if EDGE.match(line):
+            pieces.append([])
+        else:
+            pieces[-1].append(line)
+    inner = (piece for piece in pieces[1:-1] if piece and piece[0][:1].isalpha())
+    return [" ".join(" ".join(box).split()) for box in inner if not _warns(box)]
+
+
+def _warns(box: list[str]) -> bool:
+    warns = bool(WARNS.match(next((line for line in box if line.strip()), "")))
+    return warns and not any(TELLS.search(line) for line in box)
