@@ -104,7 +104,7 @@ def read_matrix_files(texts: Files, form: str = "auto") -> PairTable:
         )
     try:
         return read(texts)
-    except UsageError as error:
+    except NotPairs as error:
         raise refusal_of_folder(texts, "tables of pairs of nodes", error) from error
 
 

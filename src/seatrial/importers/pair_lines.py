@@ -11,13 +11,21 @@ from seatrial.importers.columns import UNIT_NAMES, csv_columns
 from seatrial.importers.fields import Fields, Places, numbers, split_fields
 from seatrial.importers.node_names import NodeNames, one_name_each
 from seatrial.importers.pair_columns import METRICS, PairColumns
-from seatrial.importers.pair_evidence import LineCount, NotPairs, names_an_end, refuse_other_ends
+from seatrial.importers.pair_evidence import (
+    LineCount,
+    NotPairs,
+    meet_partners,
+    names_an_end,
+    refuse_other_ends,
+    with_absent_ranks,
+)
 from seatrial.importers.row_outcomes import failed_rows, says_failure, says_outcome
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, Reals
 from seatrial.model.unit_text import Unit, unit_of
 
 DELIMITER, SPACES = re.compile(r"(?<! ) *+[,;\t] *+"), re.compile(r" +")
 """Delimiters of the line that names the columns. Spaces divide them only if nothing else does: Bandwidth (MB/s)."""
+HARD = b",;\t"
 RANK_COLUMNS = ("source", "target", "latency_us", "bandwidth_mb_s")
 MICROSECOND, MEGABYTE, MEBIBYTE = 1e-6, 1e6, float(1 << 20)
 LATENCY_WORD = re.compile(r"(?<![a-z])(?:lat(?:ency)?|time|t[_([][unm]?s(?:ec)?)(?![a-z])")
@@ -129,23 +137,26 @@ def parse_columns(text: Iterable[bytes], columns: tuple[str, ...], *, complete: 
     if not len(table.source):
         raise NotPairs("No line of this file describes a pair.", "Lines look like source,target,latency,bandwidth.")
     refuse_other_ends(table, complete=complete)
-    return table
+    return with_absent_ranks(table) if complete else table
 
 
 def read_columns(text: Iterable[bytes], columns: tuple[str, ...]) -> tuple[PairTable, LineCount]:
     """The lines whose third and later fields are numbers, by the names of their columns; and how many lines fit.
 
     A line with more fields than columns does not fit: a decimal comma would shift its numbers. A pair on several lines,
-    or in several columns of one metric, keeps all its numbers. See `alive_or_dead` for 0 and NaN.
+    or in several columns of one metric, keeps all its numbers. See `alive_or_dead` for 0 and NaN. A node whose
+    lines have no number belongs to the table if its partners have some.
     """
     names, rows, lines = NodeNames(), PairColumns(), LineCount()
     scales = [(place, scale) for place, name in enumerate(columns) if place > 1 and (scale := _scale(name))]
     of_metric = [[(place, unit) for place, (name, unit) in scales if name == metric] for metric in METRICS]
+    unmeasured: set[tuple[int, int, bool]] = set()
     for piece in text:
         fields = split_fields(piece)
+        paired = np.flatnonzero(fields.count >= ENDS)
         written = fields.end > fields.start
-        long = np.flatnonzero((fields.count > ENDS) & (fields.count <= len(columns)))
-        long = long[written[fields.first[long]] & written[fields.first[long] + 1]]
+        paired = paired[written[fields.first[paired]] & written[fields.first[paired] + 1]]
+        long = paired[(fields.count[paired] > ENDS) & (fields.count[paired] <= len(columns))]
         first, count = fields.first[long], fields.count[long]
         values = [
             [_column(fields, first, count, one, dead) for one, dead in zip(chosen, DEAD.values(), strict=True)]
@@ -156,7 +167,19 @@ def read_columns(text: Iterable[bytes], columns: tuple[str, ...]) -> tuple[PairT
         source, target = names.number_all(fields, first[measured]), names.number_all(fields, first[measured] + 1)
         for pair in values:
             rows.add(source, target, *(column[measured] for column in pair))
+        unmeasured |= _ends(names, fields, np.setdiff1d(paired, long[measured], assume_unique=True))
+    meet_partners(rows, names.names, unmeasured)
     return one_name_each(rows.table(names.names)), lines
+
+
+def _ends(names: NodeNames, fields: Fields, chosen: Places) -> set[tuple[int, int, bool]]:
+    """The numbers of both ends of lines without a number, comments aside, and whether more than blanks divides them."""
+    first = fields.first[chosen]
+    first = first[fields.content[fields.start[first]] != ord("#")]
+    marks = fields.content[fields.end[first]], fields.content[fields.start[first + 1] - 1]
+    divided = np.isin(marks, np.frombuffer(HARD, dtype=np.uint8)).any(axis=0)
+    ends = (names.number_all(fields, place) for place in (first, first + 1))
+    return {*zip(*(column.tolist() for column in (*ends, divided)), strict=True)}
 
 
 def _count_lines(lines: LineCount, fields: Fields, fitting: Places, columns: int) -> None:

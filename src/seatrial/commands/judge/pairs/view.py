@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 import msgspec
+import numpy as np
 
 from seatrial.commands.judge.pairs.drawing import WORDS, pair_maps, table_findings
 from seatrial.judgement.wording import WAYS
@@ -19,7 +20,7 @@ from seatrial.render.finding_text import sentence_of, word_of
 from seatrial.render.json import SubjectText, filled
 from seatrial.render.report import Block, Findings, Items, Report
 
-MOST = 12
+MOST, MOST_SILENT = 12, 2
 CAUSES = {
     Instability.REPETITIONS: "its repetitions differ by {}",
     Instability.SINGLE: "{} worse than its nodes' other pairs, seen in one value only: measure it again",
@@ -195,10 +196,19 @@ def _headline(table: PairTable, located: Located) -> str:
     if located.verdict is Verdict.UNSTABLE:
         return _measure_again(located)
     if located.verdict is Verdict.NOT_RUN:
-        return f"on {nodes}, {_missing(located)}; no fault in the rest; {_power(located)}"
+        silent = _silent(table)
+        of_nodes = f"no number of {some(silent, MOST_SILENT)}, " if silent else ""
+        return f"{of_nodes}on {nodes}, {_missing(located)}; no fault in the rest; {_power(located)}"
     if located.verdict is Verdict.PASS:
         return f"no fault on {nodes}; {_power(located)}"
     return f"{_undecided(located)}, on {nodes}"
+
+
+def _silent(table: PairTable) -> list[str]:
+    """The nodes without any number, not even of a dead pair."""
+    measured = ~np.isnan(table.bandwidth_bytes_per_s) | ~np.isnan(table.latency_s)
+    with_numbers = {*table.source[measured].tolist(), *table.target[measured].tolist()}
+    return [name for place, name in enumerate(table.nodes) if place not in with_numbers]
 
 
 def _measure_again(located: Located) -> str:
