@@ -12,7 +12,8 @@ import msgspec
 
 from seatrial.importers.node_names import one_name_each
 from seatrial.importers.pair_evidence import NotPairs, name_form
-from seatrial.importers.pair_lines import MEGABYTE, MICROSECOND, Pair, given
+from seatrial.importers.pair_lines import Pair, given
+from seatrial.importers.pair_metrics import MEGABYTE, MICROSECOND
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, repeated_pair_table
 from seatrial.model.words import count, verb

@@ -49,6 +49,10 @@ class NotPairs(UsageError):
     """The text is not a table of pairs. If the tool that printed it is known, that is a better reason to report."""
 
 
+class UnclearPairs(NotPairs):
+    """The text is a table of pairs, and something that only its author knows is missing."""
+
+
 class EndKind(enum.Enum):
     """What an end of a pair is called by."""
 
@@ -109,6 +113,11 @@ def refuse_other_ends(table: PairTable, *, complete: bool = False) -> None:
     if complete and nodes > 2 and table.pairs < least and 2 * _unordered_pairs(table) < least:
         raise _unlike(table, f"{nodes} nodes have {table.pairs} of {nodes * (nodes - 1)} ordered pairs")
     same = [_same_values(table.metric(name)) for name in (BANDWIDTH, LATENCY) if not np.isnan(table.metric(name)).all()]
+    if same and min(same) >= FEWEST_SAME and kind is not EndKind.RANK:
+        raise UnclearPairs(
+            f"All {max(same)} values are the same, as those of a setting are, or rates that were rounded.",
+            "Give the numbers with more digits: as they are, no node could be seen to be slow.",
+        )
     if same and min(same) >= FEWEST_SAME:
         raise _unlike(table, f"all {max(same)} values are the same, as no measurement gives them")
 
@@ -182,6 +191,11 @@ def _same_form(table: PairTable, sources: Places, targets: Places) -> bool:
     """Whether the names of both ends differ in their digits only: clients that send to servers, one node to all."""
     forms = [{name_form(table.nodes[number]) for number in ends.tolist()} for ends in (sources, targets)]
     return forms[0] == forms[1]
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be the name of a node, and is neither a number nor an address."""
+    return _kind_of(text) is EndKind.NAME
 
 
 def name_form(name: str) -> str:
