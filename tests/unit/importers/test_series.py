@@ -187,7 +187,7 @@ def backwards(text: str) -> str:
         "%a, %d %b %Y 10:00:00 GMT",
         "%m/%d/%Y 9:05 PM",
         "%Y%m%d",
-    ],  # fmt: skip
+    ],
 )
 def test_dates_in_other_spellings_order_the_values(form: str) -> None:
     assert only(backwards(daily(form))).values == tuple(range(40))

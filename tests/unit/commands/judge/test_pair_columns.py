@@ -143,3 +143,14 @@ def test_short_times_are_latencies(name: str, seconds: float, tmp_path: Path, se
     assert sorted(read_matrix(text).latency_s)[28] == pytest.approx(7 * seconds, rel=0.01)
     (tmp_path / "t.csv").write_text(text)
     assert seatrial("judge", str(tmp_path / "t.csv"), code=0).out.startswith("PASS")
+
+
+@pytest.mark.parametrize(("heading", "wrong"), [("bw_GBps", "12000"), ("lat_us", "0.012")])
+def test_a_value_far_above_all_others_is_said(heading: str, wrong: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    text = table(f"src,dst,{heading}", lambda _, x: f"{12 + x:.2f}")
+    (tmp_path / "t.csv").write_text(text.replace("n1,n2,12.00", f"n1,n2,{wrong}", 1))
+    said = " ".join(seatrial("judge", str(tmp_path / "t.csv"), code=None).out.split())
+    assert "Check 1 value far better than the median" in said
+    assert "n1>n2 has " in said
+    (tmp_path / "t.csv").write_text(text)
+    assert "Check" not in seatrial("judge", str(tmp_path / "t.csv"), code=0).out

@@ -21,6 +21,8 @@ from seatrial.render.json import SubjectText, filled
 from seatrial.render.report import Block, Findings, Items, Report
 
 MOST, MOST_SILENT = 12, 2
+TOO_GOOD = 10
+"""A pair of nodes is never that many times as good as the others: links in one table differ by less."""
 CAUSES = {
     Instability.REPETITIONS: "its repetitions differ by {}",
     Instability.SINGLE: "{} worse than its nodes' other pairs, seen in one value only: measure it again",
@@ -122,8 +124,8 @@ def located_report(
         sentence=_headline(table, located),
         exit_code=exit_code,
         payload=lambda: located_fields(table, located, groups, classes),
-        terminal=lambda _: _terminal(located, groups, classes),
-        page=lambda: (*pair_maps(table, located, groups), *_terminal(located, groups, classes)),
+        terminal=lambda _: _terminal(table, located, groups, classes),
+        page=lambda: (*pair_maps(table, located, groups), *_terminal(table, located, groups, classes)),
         findings=table_findings(located),
         wrapped=False,
     )
@@ -142,11 +144,13 @@ def located_fields(
     return filled(LocatedFields, located, classes=near, design=design)
 
 
-def _terminal(located: Located, groups: Sequence[Sequence[str]], classes: Classes | None) -> Iterator[Block]:
+def _terminal(
+    table: PairTable, located: Located, groups: Sequence[Sequence[str]], classes: Classes | None
+) -> Iterator[Block]:
     if located.faults:
         left_out = f"and {count(located.unlisted_pairs, 'more pair')} at fault" if located.unlisted_pairs else ""
         yield Findings(findings=table_findings(located), left_out=left_out)
-    yield Items(items=(*_open_lines(located), *_method_lines(located, groups, classes)))
+    yield Items(items=(*_open_lines(located), *_too_good(table, located), *_method_lines(located, groups, classes)))
 
 
 def _open_lines(located: Located) -> Iterator[str]:
@@ -202,6 +206,22 @@ def _headline(table: PairTable, located: Located) -> str:
     if located.verdict is Verdict.PASS:
         return f"no fault on {nodes}; {_power(located)}"
     return f"{_undecided(located)}, on {nodes}"
+
+
+def _too_good(table: PairTable, located: Located) -> Iterator[str]:
+    """Values so far better than the median that no node explains them: another unit, or no measurement."""
+    for resolution in located.resolutions:
+        values, median = table.metric(resolution.metric), resolution.median
+        late = resolution.metric == LATENCY
+        better = np.flatnonzero(values * TOO_GOOD < median if late else values > median * TOO_GOOD)
+        if len(better):
+            place = int(better[values[better].argmin() if late else values[better].argmax()])
+            pair = f"{table.nodes[table.source[place]]}>{table.nodes[table.target[place]]}"
+            shown = quantity(float(values[place]), resolution.metric)
+            yield (
+                f"Check {count(len(better), 'value')} far better than the median {WORDS[resolution.metric]}: "
+                f"{pair} has {shown}."
+            )
 
 
 def _silent(table: PairTable) -> list[str]:
