@@ -116,7 +116,7 @@ def _repeated(columns: Sequence[str], places: Sequence[int]) -> bool:
 
 
 def _is_size(name: str) -> bool:
-    """Whether a column has bytes, and no word of a rate: `size_MB`; `MB` alone is short for MB/s."""
+    """Whether a column has bytes, and names no rate: `size_MB`; `MB` alone is short for MB/s."""
     units = [*_units_in(name)]
     rate = any(unit.base == "B/s" for unit in units) or OWN_WORDS["bandwidth"].search(name.lower()) is not None
     return not rate and any(unit.base == "B" for unit in units) and unit_of(name.strip()) is None
