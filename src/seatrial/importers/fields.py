@@ -28,9 +28,10 @@ def pieces(source: Source) -> Iterator[bytes]:
     The first piece has at least PIECE_BYTES, or is the whole text: enough to recognise a format by.
     """
     stream = io.BytesIO(source.encode("utf-8", errors="replace")) if isinstance(source, str) else source
-    rest = b""
-    while piece := stream.read(PIECE_BYTES):
-        lines, newline, begun = piece.rpartition(b"\n")
+    rest, piece = b"", stream.read(PIECE_BYTES)
+    while piece:
+        following = stream.read(PIECE_BYTES)
+        lines, newline, begun = piece.rpartition(b"\n") if following else (piece.removesuffix(b"\n"), b"\n", b"")
         if newline:
             yield b"".join((rest, lines, newline))
             rest = begun
@@ -38,8 +39,7 @@ def pieces(source: Source) -> Iterator[bytes]:
             rest += piece
         if len(rest) > LONGEST_LINE_BYTES:
             raise _endless()
-    if rest:
-        yield rest + b"\n"
+        piece = following
 
 
 def text_lines(stream: IO[bytes]) -> Iterator[bytes]:

@@ -11,9 +11,9 @@ from seatrial.importers.mpigraph import parse_mpigraph
 from seatrial.importers.nccl_tests import is_nccl_folder, parse_nccl_files
 from seatrial.importers.osu import parse_osu, parse_osu_files
 from seatrial.importers.other_outputs import UTF8_MARK, refusal, refusal_of_folder, refuse_unread
-from seatrial.importers.pair_evidence import NotPairs
+from seatrial.importers.pair_evidence import NotPairs, UnclearPairs
 from seatrial.importers.pair_lines import is_nxnlatbw, parse_csv, parse_nxnlatbw
-from seatrial.importers.pair_tables import UnclearPairs, is_square, parse_pair_table, refuse_conditions
+from seatrial.importers.pair_tables import is_square, parse_pair_table, refuse_conditions
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable
 
@@ -104,7 +104,7 @@ def read_matrix_files(texts: Files, form: str = "auto") -> PairTable:
         )
     try:
         return read(texts)
-    except UsageError as error:
+    except NotPairs as error:
         raise refusal_of_folder(texts, "tables of pairs of nodes", error) from error
 
 

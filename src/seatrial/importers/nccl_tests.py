@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from seatrial.importers.node_names import one_name_each
+from seatrial.importers.osu import lost_pairs
 from seatrial.importers.pair_evidence import NotPairs
 from seatrial.importers.pair_lines import Pair
 from seatrial.importers.printed_text import plain
@@ -228,14 +229,16 @@ def _add_row(run: NcclRun, line: Line) -> None:
 
 def is_nccl_folder(texts: Mapping[str, str]) -> bool:
     """Whether a folder has runs of nccl-tests between two nodes each, of several pairs."""
-    pairs = {frozenset(run.hosts) for run in _runs_of_pairs(texts)}
+    pairs = {frozenset(run.hosts) for _, run in _runs(texts) if len(run.hosts) == 2}
     return len(pairs) > 1
 
 
-def _runs_of_pairs(texts: Mapping[str, str]) -> Iterator[NcclRun]:
-    for text in map(plain, texts.values()):
-        if MARK.search(text):
-            yield from (run for run in nccl_runs(enumerate(text.splitlines(), 1)) if len(run.hosts) == 2)
+def _runs(texts: Mapping[str, str]) -> Iterator[tuple[str, NcclRun]]:
+    """The runs of all files, each with the name of its file."""
+    for name, text in texts.items():
+        bare = plain(text)
+        if MARK.search(bare):
+            yield from ((name, run) for run in nccl_runs(enumerate(bare.splitlines(), 1)))
 
 
 def parse_nccl_files(texts: Mapping[str, str]) -> PairTable:
@@ -245,7 +248,8 @@ def parse_nccl_files(texts: Mapping[str, str]) -> PairTable:
     cut off leaves its pair without a number: not measured, and neither slow nor good. Raises UsageError where the data
     were wrong, and NotPairs where no run is between two nodes.
     """
-    runs = list(_runs_of_pairs(texts))
+    every = list(_runs(texts))
+    runs = [run for _, run in every if len(run.hosts) == 2]
     wrong = next((run for run in runs if run.failed_values), None)
     if wrong is not None:
         raise UsageError(
@@ -270,7 +274,13 @@ def parse_nccl_files(texts: Mapping[str, str]) -> PairTable:
         rates = _rates(run, largest)
         if rates:
             values[run.hosts[0], run.hosts[1]].append(rates[0] * GIGABYTE or DEAD_BANDWIDTH)
-    nodes = tuple(sorted({host for run in runs for host in run.hosts}))
+    of_pairs: defaultdict[str, list[Pair]] = defaultdict(list)
+    for name, run in every:
+        if len(run.hosts) == 2:
+            of_pairs[name].append((run.hosts[0], run.hosts[1]))
+    others = {name for name, run in every if run.rows}  # on one node, or on more than two
+    lost = lost_pairs(of_pairs, {name: text for name, text in texts.items() if name not in {*of_pairs, *others}})
+    nodes = tuple(sorted({host for pair in (*(run.hosts for run in runs), *lost) for host in pair}))
     return one_name_each(repeated_pair_table(nodes, dict(values), {}))
 
 

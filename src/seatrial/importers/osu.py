@@ -6,13 +6,14 @@ The two nodes come from a heading above an output, or from the names of all file
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from seatrial.importers.node_names import one_name_each
-from seatrial.importers.pair_evidence import NotPairs
-from seatrial.importers.pair_lines import MEGABYTE, MICROSECOND, Pair, given
+from seatrial.importers.pair_evidence import NotPairs, name_form
+from seatrial.importers.pair_lines import Pair, given
+from seatrial.importers.pair_metrics import MEGABYTE, MICROSECOND
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, repeated_pair_table
 from seatrial.model.words import count, verb
@@ -29,6 +30,8 @@ BOTH_WAYS = (*LATENCIES, "bi-directional bandwidth")
 LATENCY_BYTES = 8
 """Message size of latency if all tables have it; else their smallest from one byte on."""
 TOLD = 3
+MOST_ABOVE = 100
+"""Lines of a file without a table that may name its pair."""
 READ_TESTS = "osu_latency, osu_bw, osu_bibw or osu_mbw_mr are read."
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]*")
 BETWEEN = re.compile(r"\s*(?:<?->|<?=>|→|↔|,|\s)\s*")
@@ -44,6 +47,8 @@ class SizeTable(msgspec.Struct, frozen=True, kw_only=True):
     test: str
     pair: Pair | None
     values: dict[int, float]
+    lost: tuple[Pair, ...] = ()
+    """Pairs that headings name without a table below them."""
 
 
 def parse_osu(text: str) -> PairTable:
@@ -76,13 +81,13 @@ def parse_osu_files(texts: Mapping[str, str]) -> PairTable:
         raise NotPairs(f"{count(len(texts), 'file')} read, and none has an OSU table between two nodes.", READ_TESTS)
     unnamed = [name for name, found in tables.items() if any(table.pair is None for table in found)]
     pairs = pairs_of_names(unnamed) if unnamed else {}
-    return _judged(
-        [
-            table if table.pair is not None else msgspec.structs.replace(table, pair=pairs[name])
-            for name, found in tables.items()
-            for table in found
-        ]
-    )
+    named = {
+        name: [table if table.pair else msgspec.structs.replace(table, pair=pairs[name]) for table in found]
+        for name, found in tables.items()
+    }
+    unread = {name: text for name, text in texts.items() if name not in tables}
+    lost = lost_pairs({name: [table.pair for table in found if table.pair] for name, found in named.items()}, unread)
+    return _judged([*itertools.chain.from_iterable(named.values())], lost)
 
 
 def size_tables(text: str, where: str) -> list[SizeTable]:
@@ -97,7 +102,8 @@ def size_tables(text: str, where: str) -> list[SizeTable]:
             test = title["what"].lower()
             inside = test in (*LATENCIES, *BANDWIDTHS)
             if inside:
-                tables.append(SizeTable(where=where, test=test, pair=pair_above(above), values={}))
+                pair = pair_above(above)
+                tables.append(SizeTable(where=where, test=test, pair=pair, values={}, lost=_headings(above, pair)))
             above, column = [], 1
         elif inside and re.match(r"#\s*Size\b", line):
             column = _column(line)
@@ -110,7 +116,15 @@ def size_tables(text: str, where: str) -> list[SizeTable]:
             above = []
         else:
             above.append(line)
+    if tables:
+        tables[-1] = msgspec.structs.replace(tables[-1], lost=(*tables[-1].lost, *_headings(above, None)))
     return tables
+
+
+def _headings(lines: Sequence[str], pair: Pair | None) -> tuple[Pair, ...]:
+    """The pairs that headings name, but the one whose table is below them."""
+    named = [found for found, marked in map(named_pair, lines) if found and marked]
+    return tuple(found for found in named if found != pair)
 
 
 def _column(heading: str) -> int:
@@ -127,12 +141,14 @@ def _row(line: str, column: int) -> tuple[int, float] | None:
     return None if number is None else (int(fields[0]), number)
 
 
-def _judged(tables: Sequence[SizeTable]) -> PairTable:
+def _judged(tables: Sequence[SizeTable], lost: Sequence[Pair] = ()) -> PairTable:
     latency = _of_kind(tables, LATENCIES, _latency_bytes, MICROSECOND)
     bandwidth = _of_kind(tables, BANDWIDTHS, max, MEGABYTE)
     nodes = dict.fromkeys(name for pair in (*latency, *bandwidth) for name in pair)
     if not nodes:
         raise UsageError("This text has no OSU table between two nodes.", READ_TESTS)
+    lost = [*lost, *partners_of(nodes, [pair for table in tables for pair in table.lost])]
+    nodes |= dict.fromkeys(name for pair in lost for name in pair)
     return one_name_each(repeated_pair_table(tuple(nodes), bandwidth, latency))
 
 
@@ -205,6 +221,47 @@ def named_pair(line: str) -> tuple[Pair | None, bool]:
     if len(names) != 2 or names[0] == names[1] or not all(NAME.fullmatch(name) for name in names):
         return None, False
     return (names[0], names[1]), marked
+
+
+def partners_of(nodes: Collection[str], pairs: Iterable[Pair]) -> list[Pair]:
+    """The pairs of which one end has numbers, and the other end a name of the form of such nodes."""
+    forms = {name_form(name) for name in nodes}
+    return [pair for pair in pairs if not {*pair}.isdisjoint(nodes) and {name_form(name) for name in pair} <= forms]
+
+
+def lost_pairs(measured: Mapping[str, Sequence[Pair]], unread: Mapping[str, str]) -> list[Pair]:
+    """The pairs of the files of a folder that have no numbers, by headings within or by their names.
+
+    `measured`: each file with numbers and its pairs; `unread`: the other files, name -> text. Raises UsageError for a
+    file that is called like those with numbers, and shows no pair.
+    """
+    hosts = {name.partition(".")[0]: name for pairs in measured.values() for pair in pairs for name in pair}
+    nodes = {*hosts, *hosts.values()}
+    forms = {name_form(name) for name in measured}
+    alike = [name for name in unread if name_form(name) in forms]
+    named = _pairs_like(measured, [*unread]) or _pairs_like(measured, alike)
+    lost = []
+    for name, text in unread.items():
+        pairs = partners_of(nodes, _headings(text.splitlines()[:MOST_ABOVE], None))
+        pairs = pairs or [pair for pair in named.get(name, ()) if not nodes.isdisjoint(pair)]
+        if name in alike and not pairs:
+            raise UsageError(
+                f"{name} has no result, and nothing shows which two nodes it is of.",
+                "Run this pair again, or remove the file.",
+            )
+        lost += [(hosts.get(source, source), hosts.get(target, target)) for source, target in pairs]
+    return lost
+
+
+def _pairs_like(measured: Mapping[str, Sequence[Pair]], added: Sequence[str]) -> dict[str, tuple[Pair]]:
+    """The pairs in names of files that are read together with known ones; none where these have other pairs."""
+    try:
+        read = pairs_of_names([*measured, *added]) if added else {}
+    except UsageError:
+        return {}
+    short = {name: [{end.partition(".")[0] for end in pair} for pair in pairs] for name, pairs in measured.items()}
+    agree = all({end.partition(".")[0] for end in read[name]} in pairs for name, pairs in short.items() if read)
+    return {name: (read[name],) for name in added} if read and agree else {}
 
 
 Pieces = tuple[str, ...]

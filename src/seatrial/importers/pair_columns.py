@@ -83,6 +83,11 @@ class PairColumns:
             self._order += numbers[np.argsort(first)].tolist()
             self._met[numbers] = True
 
+    @property
+    def met(self) -> frozenset[int]:
+        """Numbers of the nodes that belong to the table so far."""
+        return frozenset(self._order)
+
     def table(self, names: list[str], units: Mapping[str, float]) -> PairTable:
         """All of it, rows in the order of source and target, repetitions in that of the file.
 

@@ -6,10 +6,13 @@ pairs, each size would be a node whose pairs all look healthy.
 
 import enum
 import re
+from collections.abc import Collection, Sequence
 
 import msgspec
 import numpy as np
 
+from seatrial.importers.node_names import is_summary
+from seatrial.importers.pair_columns import PairColumns
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, Places, Reals
 from seatrial.model.unit_text import is_number
@@ -44,6 +47,10 @@ WORD = re.compile(r"(?=[\W\d_]*+[^\W\d_])[\w][\w.:/@\[\]-]*+")
 
 class NotPairs(UsageError):
     """The text is not a table of pairs. If the tool that printed it is known, that is a better reason to report."""
+
+
+class UnclearPairs(NotPairs):
+    """The text is a table of pairs, and something that only its author knows is missing."""
 
 
 class EndKind(enum.Enum):
@@ -106,8 +113,43 @@ def refuse_other_ends(table: PairTable, *, complete: bool = False) -> None:
     if complete and nodes > 2 and table.pairs < least and 2 * _unordered_pairs(table) < least:
         raise _unlike(table, f"{nodes} nodes have {table.pairs} of {nodes * (nodes - 1)} ordered pairs")
     same = [_same_values(table.metric(name)) for name in (BANDWIDTH, LATENCY) if not np.isnan(table.metric(name)).all()]
+    if same and min(same) >= FEWEST_SAME and kind is not EndKind.RANK:
+        raise UnclearPairs(
+            f"All {max(same)} values are the same, as those of a setting are, or rates that were rounded.",
+            "Give the numbers with more digits: as they are, no node could be seen to be slow.",
+        )
     if same and min(same) >= FEWEST_SAME:
         raise _unlike(table, f"all {max(same)} values are the same, as no measurement gives them")
+
+
+def meet_partners(rows: PairColumns, names: Sequence[str], unmeasured: Collection[tuple[int, int, bool]]) -> None:
+    """Adds to a table the ends of lines without a number that are nodes: a partner has numbers, both names are of one
+    kind, and where only blanks divide the line, as they do a sentence, they differ from known names in digits alone.
+
+    `unmeasured`: the numbers of both ends of each such line, and whether a delimiter is between them.
+    """
+    met = rows.met
+    forms = {name_form(names[number]) for number in met}
+    partners = {
+        end
+        for source, target, divided in unmeasured
+        for end, partner in ((source, target), (target, source))
+        if partner in met
+        and end not in met
+        and _kind_of(names[end]) is _kind_of(names[partner])
+        and not is_summary(names[end])
+        and (divided or name_form(names[end]) in forms)
+    }
+    rows.meet(np.array(sorted(partners, key=names.__getitem__), dtype=np.int32))
+
+
+def with_absent_ranks(table: PairTable) -> PairTable:
+    """The table with the ranks that no line of it has, up to the highest: where most numbers are there, all ran."""
+    highest = max((int(name) for name in table.nodes if RANK.fullmatch(name)), default=0)
+    if highest >= 2 * len(table.nodes):
+        return table
+    absent = {str(number) for number in range(highest)}.difference(table.nodes)
+    return msgspec.structs.replace(table, nodes=(*table.nodes, *sorted(absent, key=int)))
 
 
 def _same_values(column: Reals) -> int:
@@ -147,8 +189,18 @@ def _kind_of(name: str) -> EndKind:
 
 def _same_form(table: PairTable, sources: Places, targets: Places) -> bool:
     """Whether the names of both ends differ in their digits only: clients that send to servers, one node to all."""
-    forms = [{re.sub(r"\d+", "0", table.nodes[number]) for number in ends.tolist()} for ends in (sources, targets)]
+    forms = [{name_form(table.nodes[number]) for number in ends.tolist()} for ends in (sources, targets)]
     return forms[0] == forms[1]
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be the name of a node, and is neither a number nor an address."""
+    return _kind_of(text) is EndKind.NAME
+
+
+def name_form(name: str) -> str:
+    """A name with all its numbers alike: n17 and n4 have one form."""
+    return re.sub(r"\d+", "0", name)
 
 
 def _range(table: PairTable) -> int:

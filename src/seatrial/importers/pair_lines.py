@@ -7,23 +7,29 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from seatrial.importers.columns import UNIT_NAMES, csv_columns
+from seatrial.importers.columns import UNIT_NAMES
 from seatrial.importers.fields import Fields, Places, numbers, split_fields
 from seatrial.importers.node_names import NodeNames, one_name_each
 from seatrial.importers.pair_columns import METRICS, PairColumns
-from seatrial.importers.pair_evidence import LineCount, NotPairs, names_an_end, refuse_other_ends
-from seatrial.importers.row_outcomes import failed_rows, says_failure, says_outcome
+from seatrial.importers.pair_evidence import (
+    LineCount,
+    NotPairs,
+    meet_partners,
+    names_an_end,
+    refuse_other_ends,
+    with_absent_ranks,
+)
+from seatrial.importers.pair_metrics import has_unit, one_of_each, scale_of
+from seatrial.importers.pair_outcomes import failed_as_dead
+from seatrial.importers.row_outcomes import says_failure
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, Reals
-from seatrial.model.unit_text import Unit, unit_of
+from seatrial.model.unit_text import unit_of
 
 DELIMITER, SPACES = re.compile(r"(?<! ) *+[,;\t] *+"), re.compile(r" +")
 """Delimiters of the line that names the columns. Spaces divide them only if nothing else does: Bandwidth (MB/s)."""
+HARD = b",;\t"
 RANK_COLUMNS = ("source", "target", "latency_us", "bandwidth_mb_s")
-MICROSECOND, MEGABYTE, MEBIBYTE = 1e-6, 1e6, float(1 << 20)
-LATENCY_WORD = re.compile(r"(?<![a-z])(?:lat(?:ency)?|time|t[_([][unm]?s(?:ec)?)(?![a-z])")
-BANDWIDTH_WORD = re.compile(r"(?<![a-z])(?:bw|bandwidth|rate|[mg]i?b(?:ps)?|[mg]i?bytes|[mg]bits?)(?![a-z])")
-"""Words, not parts of them: "platform" and "number" have no numbers of pairs."""
-UNIT_BEGINS = re.compile(r"[_(\[ ]")
+MEBIBYTE = float(1 << 20)
 ENDS = 2
 """Fields at the beginning of a line: a pair without numbers has no others."""
 SHORT_MARK = 4
@@ -58,7 +64,7 @@ def parse_csv(text: Iterator[bytes]) -> PairTable:
     fit, or the ends are not alike.
     """
     heading, below = _heading(text)
-    columns = column_names(heading)
+    names = columns = column_names(heading)
     if not names_columns(heading):
         raise NotPairs(
             f"The first line does not name the columns of pairs: {heading[:80]!r}.",
@@ -66,18 +72,9 @@ def parse_csv(text: Iterator[bytes]) -> PairTable:
         )
     if has_units(columns):
         raise NotPairs("A column has the units of the numbers.", "Write the unit into the first line: bandwidth_MB/s.")
-    lines = itertools.chain([below], text)
-    return parse_columns(_failed_as_dead(heading, lines) if any(map(says_outcome, columns[2:])) else lines, columns)
-
-
-def _failed_as_dead(heading: str, lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines below the heading; a pair whose test failed, as a column says, has 0 for each of its numbers."""
-    columns = csv_columns("\n".join([heading.lstrip("\ufeff# "), b"".join(lines).decode("utf-8", errors="replace")]))
-    failed = failed_rows(columns, {column.name for column in columns[:ENDS]})
-    scaled = [_scale(column.name) is not None for column in columns]
-    for row, cells in enumerate(zip(*(column.cells for column in columns), strict=True)):
-        values = ("0" if row in failed and number else cell for number, cell in zip(scaled, cells, strict=True))
-        yield ",".join(values).encode() + b"\n"
+    columns = one_of_each(columns, below)
+    measured = [scale_of(name) is not None for name in columns]
+    return parse_columns(failed_as_dead(names, measured, itertools.chain([below], text)), columns)
 
 
 def column_names(heading: str) -> tuple[str, ...]:
@@ -87,7 +84,7 @@ def column_names(heading: str) -> tuple[str, ...]:
         return tuple(DELIMITER.split(bare))
     names: list[str] = []
     for word in SPACES.split(bare):
-        before = names[-1] if names and _scale(names[-1]) and not any(_units_in(names[-1])) else ""
+        before = names[-1] if names and scale_of(names[-1]) and not has_unit(names[-1]) else ""
         joined = bool(before) and unit_of(word.strip("()[]")) is not None
         names[len(names) - joined :] = [f"{before} {word}" if joined else word]
     return tuple(names)
@@ -99,7 +96,7 @@ def names_columns(heading: str) -> bool:
     return (
         len(columns) > 2
         and all(names_an_end(name.lower()) for name in columns[:2])
-        and any(_scale(name) is not None for name in columns[2:])
+        and any(scale_of(name) is not None for name in columns[2:])
     )
 
 
@@ -129,23 +126,26 @@ def parse_columns(text: Iterable[bytes], columns: tuple[str, ...], *, complete: 
     if not len(table.source):
         raise NotPairs("No line of this file describes a pair.", "Lines look like source,target,latency,bandwidth.")
     refuse_other_ends(table, complete=complete)
-    return table
+    return with_absent_ranks(table) if complete else table
 
 
 def read_columns(text: Iterable[bytes], columns: tuple[str, ...]) -> tuple[PairTable, LineCount]:
     """The lines whose third and later fields are numbers, by the names of their columns; and how many lines fit.
 
     A line with more fields than columns does not fit: a decimal comma would shift its numbers. A pair on several lines,
-    or in several columns of one metric, keeps all its numbers. See `alive_or_dead` for 0 and NaN.
+    or in several columns of one metric, keeps all its numbers. See `alive_or_dead` for 0 and NaN. A node whose
+    lines have no number belongs to the table if its partners have some.
     """
     names, rows, lines = NodeNames(), PairColumns(), LineCount()
-    scales = [(place, scale) for place, name in enumerate(columns) if place > 1 and (scale := _scale(name))]
+    scales = [(place, scale) for place, name in enumerate(columns) if place > 1 and (scale := scale_of(name))]
     of_metric = [[(place, unit) for place, (name, unit) in scales if name == metric] for metric in METRICS]
+    unmeasured: set[tuple[int, int, bool]] = set()
     for piece in text:
         fields = split_fields(piece)
+        paired = np.flatnonzero(fields.count >= ENDS)
         written = fields.end > fields.start
-        long = np.flatnonzero((fields.count > ENDS) & (fields.count <= len(columns)))
-        long = long[written[fields.first[long]] & written[fields.first[long] + 1]]
+        paired = paired[written[fields.first[paired]] & written[fields.first[paired] + 1]]
+        long = paired[(fields.count[paired] > ENDS) & (fields.count[paired] <= len(columns))]
         first, count = fields.first[long], fields.count[long]
         values = [
             [_column(fields, first, count, one, dead) for one, dead in zip(chosen, DEAD.values(), strict=True)]
@@ -156,7 +156,21 @@ def read_columns(text: Iterable[bytes], columns: tuple[str, ...]) -> tuple[PairT
         source, target = names.number_all(fields, first[measured]), names.number_all(fields, first[measured] + 1)
         for pair in values:
             rows.add(source, target, *(column[measured] for column in pair))
+        silent = np.ones(len(fields.first), dtype=np.bool_)
+        silent[long[measured]] = False
+        unmeasured |= _ends(names, fields, paired[silent[paired]])
+    meet_partners(rows, names.names, unmeasured)
     return one_name_each(rows.table(names.names, dict(scale for _, scale in scales))), lines
+
+
+def _ends(names: NodeNames, fields: Fields, chosen: Places) -> set[tuple[int, int, bool]]:
+    """The numbers of both ends of lines without a number, comments aside, and whether more than blanks divides them."""
+    first = fields.first[chosen]
+    first = first[fields.content[fields.start[first]] != ord("#")]
+    marks = fields.content[fields.end[first]], fields.content[fields.start[first + 1] - 1]
+    divided = np.isin(marks, np.frombuffer(HARD, dtype=np.uint8)).any(axis=0)
+    ends = (names.number_all(fields, place) for place in (first, first + 1))
+    return {*zip(*(column.tolist() for column in (*ends, divided)), strict=True)}
 
 
 def _count_lines(lines: LineCount, fields: Fields, fitting: Places, columns: int) -> None:
@@ -202,30 +216,6 @@ def alive_or_dead(values: Reals, dead: float) -> Reals:
     0, infinity and negative numbers were written by the tool for a pair that it tried: they become `dead`.
     """
     return np.where(np.isnan(values) | ((values > 0) & (values < np.inf)), values, dead)
-
-
-def _scale(name: str) -> tuple[str, float] | None:
-    """Metric and unit of a column, by its name."""
-    lower = name.lower()
-    if LATENCY_WORD.search(lower):
-        return "latency", next(
-            (unit.factor for unit in _units_in(name) if unit.base == "s" and unit.factor <= 1), MICROSECOND
-        )
-    if BANDWIDTH_WORD.search(lower):
-        return "bandwidth", next((unit.factor for unit in _units_in(name) if unit.base in ("B/s", "B")), MEGABYTE)
-    return None
-
-
-def _units_in(name: str) -> Iterator[Unit]:
-    """Units that the end of a name may be: of `bw (GB/s)` GB/s, of `bandwidth_mb_s` mb_s.
-
-    In a name without capitals b is a byte, but in bits, gbit and gbps.
-    """
-    text = name.rstrip(")] ")
-    text = re.sub(r"b(?=/|_|$)", "B", text) if text == text.lower() else text
-    for start in (0, *(delimiter.end() for delimiter in UNIT_BEGINS.finditer(text))):
-        if unit := unit_of(text[start:]):
-            yield unit
 
 
 def given(field: str, dead: float) -> float | None:

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from seatrial.importers.column_roles import planned_columns
 from seatrial.importers.columns import SEPARATOR, UNIT_NAMES, TableColumn, json_value, read_columns, titles
 from seatrial.importers.node_names import is_summary, short_names
-from seatrial.importers.pair_evidence import LineCount, NotPairs, names_an_end
-from seatrial.importers.pair_lines import column_names, has_units, names_columns, parse_csv
+from seatrial.importers.pair_evidence import LineCount, NotPairs, UnclearPairs, is_name, name_form, names_an_end
+from seatrial.importers.pair_lines import ENDS, column_names, has_units, names_columns, parse_csv
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable
-from seatrial.model.unit_text import NUMBER, Unit, unit_of
+from seatrial.model.unit_text import NUMBER, Unit, is_number, unit_of
 from seatrial.model.words import some
 
 FEWEST_NAMES = 3
@@ -43,16 +43,13 @@ SENTENCE = re.compile(
 QUANTITY = re.compile(rf"(?P<number>{NUMBER})[ \t]?(?P<unit>[A-Za-zµμ][A-Za-zµμ/]{{0,15}})")
 
 
-class UnclearPairs(NotPairs):
-    """The text is a table of pairs, and something that only its author knows is missing."""
-
-
 def parse_pair_table(text: str) -> PairTable:
     """The pairs of a table. Raises UsageError for one whose columns do not name two ends and a measurement."""
     text = _without_titles(text)
     columns = _sentences(text) or _nested(text)
     if not columns:
         columns = read_columns(text)
+        _refuse_nameless(columns)
         columns = _lines_of_square(columns) if is_square(text) else _with_ends_first(columns)
     columns = _with_units(columns)
     if share := next((one.name for one in columns if one.unit == "%" and names_columns(f"i,j,{one.name}")), ""):
@@ -127,8 +124,33 @@ def _is_rows(text: str, *, titled: bool) -> bool:
     names = column_names(heading)
     ends = [name for name in names if names_an_end(name.lower())]
     shown = titled or SEPARATOR.match(text) is not None or not names_columns(heading) or has_units(names)
-    written = bare[:1] in ("{", "|", "+") or any(map(SENTENCE.match, bare.split("\n", SAMPLE)[:SAMPLE]))
+    written = (
+        bare[:1] in ("{", "|", "+")
+        or _begins_with_ends(names)
+        or any(map(SENTENCE.match, bare.split("\n", SAMPLE)[:SAMPLE]))
+    )
     return written or (len(ends) == 2 and shown) or any(map(_names_pair, names))
+
+
+def _begins_with_ends(cells: Sequence[str]) -> bool:
+    """Whether the first line has two names and then a number: no line names its columns."""
+    return len(cells) > ENDS and all(map(is_name, cells[:ENDS])) and all(map(is_number, cells[ENDS:]))
+
+
+def _refuse_nameless(columns: Sequence[TableColumn]) -> None:
+    """Raise UnclearPairs for a table without a line of names whose rows begin with two nodes."""
+    if len(columns) <= ENDS or any(not one.name.startswith("column ") for one in columns):
+        return
+    sources, targets = columns[0].cells, columns[1].cells
+    nodes = {*sources, *targets}
+    shared = {*sources} & {*targets}
+    alike = len({*map(name_form, nodes)}) == 1 or 2 * len(shared) >= len(nodes)
+    if len(nodes) >= FEWEST_NAMES and alike and all(map(is_name, nodes)) and all(one.numeric for one in columns[ENDS:]):
+        row = " ".join(one.cells[0] for one in columns)
+        raise UnclearPairs(
+            f"Lines such as {row[:60]!r} are of two nodes each, and nothing says what the numbers are.",
+            "Write a first line that names the columns: source,target,bandwidth_GB/s or source,target,latency_us.",
+        )
 
 
 def _lines_of_square(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
@@ -158,7 +180,7 @@ def _sentences(text: str) -> tuple[TableColumn, ...]:
     """
     lines = [line for line in text.splitlines() if line.strip()]
     matches = [match for line in lines if (match := SENTENCE.match(line))]
-    if not matches:
+    if 2 * len(matches) < len(lines):  # a first line `from to rate` reads like a sentence
         return ()
     LineCount(fitting=len(matches), others=len(lines) - len(matches)).refuse_few()
     rows = []

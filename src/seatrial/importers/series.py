@@ -3,20 +3,23 @@
 import itertools
 import math
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import msgspec
 
 from seatrial.importers.column_roles import NODE_NAMES, are_moments, planned_columns
 from seatrial.importers.columns import TableColumn, columns_of, json_value, read_columns
 from seatrial.importers.other_outputs import refuse_listing
-from seatrial.importers.row_outcomes import failed_rows
+from seatrial.importers.row_outcomes import failed_rows, split_outcomes
+from seatrial.importers.series_times import moments
 from seatrial.model.errors import UsageError
+from seatrial.model.words import count
 
 TIME_NAMES = frozenset(
     {"time", "times", "date", "datetime", "timestamp", "t", "index", "step", "run", "day", "week", "month", "year"}
     | {"commit", "revision", "build", "version", "when", "hour"}
 )
+SPLIT = " status"
+"""Behind the name of a column, that of the one which has its words such as FAILED."""
 REMEDY = "Give numbers in a JSON list, or a CSV file with a column of values and, if you like, a column of times."
 
 
@@ -27,11 +30,18 @@ class ValueSeries(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[float, ...]
     times: tuple[str, ...] = ()
     """The time of each value as the file has it; empty if the file has no times."""
+    newest_failed: int = 0
+    """How many runs at the end failed."""
 
     @property
     def present(self) -> tuple[int, ...]:
         """Places of the values that are not missing."""
         return tuple(place for place, value in enumerate(self.values) if not math.isnan(value))
+
+    @property
+    def without_end(self) -> str:
+        """Why the newest state is not known; empty where it is."""
+        return f"the newest {count(self.newest_failed, 'run')} failed" if self.newest_failed else ""
 
     def time(self, place: int) -> str:
         """The time of one value, or "" where the file has no times."""
@@ -76,6 +86,7 @@ def _tcpd_series(text: str) -> tuple[ValueSeries, ...]:
 
 def _column_series(columns: Sequence[TableColumn]) -> tuple[ValueSeries, ...]:
     """Columns of numbers as series; one column may be their times, and others the conditions of several rows a time."""
+    written, columns = columns, split_outcomes(columns)
     clock = _clock(columns)
     nodes = [one for one in columns if one.name.strip().lower() in NODE_NAMES and not one.numeric]
     if (
@@ -91,32 +102,24 @@ def _column_series(columns: Sequence[TableColumn]) -> tuple[ValueSeries, ...]:
         )
     conditions = planned_columns(columns, clock) if clock and len(set(clock.cells)) < len(clock.cells) else ()
     values = [one for one in columns if one is not clock and one.numeric and one not in conditions]
-    instants = _instants(clock) if clock else ()
-    failed = failed_rows(columns, {column.name for column in values})
+    instants = moments(clock) if clock else ()
+    failed = failed_rows(written, {column.name for column in values})
+    in_place = {column.name.removesuffix(SPLIT): failed_rows([column]) for column in columns if column not in written}
     series = []
     for name, order in _rows_of(conditions, len(clock.cells) if clock else 0).items():
         if instants:
-            order.sort(key=lambda place: (math.isnan(instants[place]), instants[place]))
+            order.sort(key=lambda place: (instants[place] is None, instants[place] or ()))
         for column in values:
-            numbers = [math.nan if row in failed else number for row, number in enumerate(column.numbers())]
+            lost = failed | in_place.get(column.name, set())
+            numbers = [math.nan if row in lost else number for row, number in enumerate(column.numbers())]
             title = f"{column.name} {name}".strip()
-            if clock is None or len(numbers) != len(clock.cells):
-                series.append(ValueSeries(name=title, values=tuple(numbers)))
-                continue
-            times = tuple(clock.cells[place] for place in order)
-            series.append(ValueSeries(name=title, values=tuple(numbers[place] for place in order), times=times))
+            timed = clock is not None and len(numbers) == len(clock.cells)
+            places = order if timed else range(len(numbers))
+            newest = len([*itertools.takewhile(lost.__contains__, reversed(places))])
+            times = tuple(clock.cells[place] for place in places) if clock and timed else ()
+            ordered = tuple(numbers[place] for place in places)
+            series.append(ValueSeries(name=title, values=ordered, times=times, newest_failed=newest))
     return tuple(series)
-
-
-def _instants(clock: TableColumn) -> Sequence[float]:
-    """Each time as a number; none for times of another form than numbers and ISO 8601, whose rows keep their order."""
-    if clock.numeric:
-        return clock.numbers()
-    try:
-        moments = [datetime.fromisoformat(cell.strip()) for cell in clock.cells]
-    except ValueError:
-        return ()
-    return [moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() for moment in moments]
 
 
 def _rows_of(conditions: Sequence[TableColumn], rows: int) -> dict[str, list[int]]:

@@ -79,7 +79,7 @@ def _judged(series: ValueSeries, better: SeriesSense, effect: float, error_rate:
     verdict = Verdict.NOTE if changes else Verdict.PASS
     if worsened is not None:
         verdict = Verdict.SLOW
-    undecided = _undecided(changed, [series.values[place] for place in series.present], better)
+    undecided = _undecided(changed, [series.values[place] for place in series.present], better) or series.without_end
     if undecided and worsened is None:
         verdict = Verdict.INCONCLUSIVE
     return JudgedSeries(

@@ -238,7 +238,7 @@ def test_a_folder_of_outputs_has_the_name_of_what_it_holds() -> None:
 def test_one_number_for_all_pairs_is_no_measurement() -> None:
     lines = [f"n{a},n{b},{{}}" for a in range(5) for b in range(5) if a != b]
     heading = "source,target,bandwidth_mb_s\n"
-    with pytest.raises(UsageError, match="all 20 values are the same"):
+    with pytest.raises(UsageError, match="All 20 values are the same"):
         read_matrix(heading + "\n".join(line.format(4096) for line in lines), "auto")
     assert read_matrix(heading + "\n".join(line.format(117.0 + number % 2) for number, line in enumerate(lines))).pairs
     assert read_matrix(heading + "\n".join(line.format(0) for line in lines)).pairs

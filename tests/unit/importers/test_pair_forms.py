@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from seatrial.commands.judge.kinds import Kind
-from seatrial.commands.judge.recognition import kind_of
+from seatrial.commands.judge.recognition import _kinds, kind_of
 from seatrial.commands.judge.sources import Sources
 from seatrial.importers.fleets import read_fleet_table
 from seatrial.importers.formats import read_matrix
-from seatrial.importers.pair_evidence import NotPairs
-from seatrial.importers.pair_tables import UnclearPairs, parse_pair_table
+from seatrial.importers.pair_evidence import NotPairs, UnclearPairs
+from seatrial.importers.pair_tables import parse_pair_table
 from seatrial.model.errors import UsageError
 
 NAMES = ("c1", "c2", "c3", "c4", "c5")
@@ -73,6 +73,11 @@ def test_every_pair_has_its_rate(form: str, tmp_path: Path) -> None:
         if rate == rate  # noqa: PLR0124 - the other rows of a pair have its latency
     }
     assert read == pytest.approx(GBPS)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_last_pair_needs_no_end_of_its_line(form: str) -> None:
+    assert read_matrix(FORMS[form].rstrip("\n")).pairs == len(GBPS)
 
 
 def test_a_mark_within_names_is_found_by_the_names_that_return() -> None:
@@ -149,3 +154,33 @@ def test_a_cell_of_many_marks_has_no_pair() -> None:
     with pytest.raises(NotPairs) as refused:
         parse_pair_table(f"pair,bandwidth_MB/s\n{rows}")
     assert not isinstance(refused.value, UnclearPairs)
+
+
+@pytest.mark.parametrize("mark", [" ", ",", "\t"])
+@pytest.mark.parametrize("half", [False, True])
+def test_pairs_without_a_line_of_names_are_asked_about(mark: str, half: bool, tmp_path: Path) -> None:
+    text = "".join(f"{a}{mark}{b}{mark}{rate}\n" for (a, b), rate in GBPS.items() if a < b or not half)
+    (tmp_path / "t.txt").write_text(text)
+    assert kind_of(Sources([tmp_path / "t.txt"], print), tuple(Kind)) is Kind.PAIRS
+    with pytest.raises(UnclearPairs, match="nothing says what the numbers are"):
+        read_matrix(text)
+
+
+def test_nodes_and_their_racks_are_no_pairs(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text(
+        "".join(f"n{number} rack{number // 4} {12 + number / 100}\n" for number in range(16))
+    )
+    assert Kind.FLEET in _kinds(Sources([tmp_path / "t.txt"], print))
+
+
+@pytest.mark.parametrize("heading", ["from\tto\tlat_us\tbw_GB_s", "node1\tto\tlatency_us\tbandwidth_GB/s"])
+def test_tabs_and_decimal_commas_with_two_metrics(heading: str) -> None:
+    text = f"{heading}\n" + lines(lambda a, b, rate: f"{a}\t{b}\t1,20\t{rate:.3f}".replace(".", ","))
+    table = read_matrix(text)
+    assert sorted(table.bandwidth_bytes_per_s / 1e9) == pytest.approx(sorted(GBPS.values()))
+
+
+@pytest.mark.parametrize("names", ["source,target,bandwidth_Gbit/s", "src,dst,latency_us"])
+def test_equal_rates_are_not_enough_digits(names: str) -> None:
+    with pytest.raises(UnclearPairs, match="or rates that were rounded"):
+        read_matrix(lines(lambda a, b, _: f"{a},{b},100", names + "\n"))

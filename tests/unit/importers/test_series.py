@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from datetime import date, timedelta
 
 import pytest
 
@@ -155,3 +156,96 @@ def test_a_column_that_is_nearly_one_of_numbers_is_named_with_its_cell(cell: str
 @pytest.mark.parametrize("cells", [("01.02.2026", "02.02.2026"), ("n1", "n2"), ("", "-"), ("1", "2")])
 def test_words_dates_and_numbers_are_not_nearly_numbers(cells: tuple[str, str]) -> None:
     refuse_almost_numbers(read_columns("name;x\n" + "".join(f"a;{cell}\n" for cell in cells)))
+
+
+def daily(form: str, name: str = "date") -> str:
+    """Forty days from 1 September 2026 on, each with its number."""
+    days = [date(2026, 9, 1) + timedelta(days=number) for number in range(40)]
+    return f"{name};value\n" + "".join(f"{day.strftime(form)};{number}\n" for number, day in enumerate(days))
+
+
+def backwards(text: str) -> str:
+    heading, *rows = text.splitlines()
+    return "\n".join([heading, *reversed(rows), ""])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "%d.%m.%Y",
+        "%d.%m.%y",
+        "%d.%m.%Y %H:%M",
+        "%m/%d/%Y",
+        "%d/%m/%Y",
+        "%Y/%m/%d",
+        "%d-%m-%Y",
+        "%b %d %Y",
+        "%B %d, %Y",
+        "%d %b %y",
+        "%d-%b-%Y",
+        "%a %b %d 10:00:00 %Y",
+        "%a, %d %b %Y 10:00:00 GMT",
+        "%m/%d/%Y 9:05 PM",
+        "%Y%m%d",
+    ],
+)
+def test_dates_in_other_spellings_order_the_values(form: str) -> None:
+    assert only(backwards(daily(form))).values == tuple(range(40))
+
+
+def test_hours_of_one_day_are_in_order() -> None:
+    rows = ["28.09.2026 9:30;1", "28.09.2026 10:15;2", "28.09.2026 08:00;0"]
+    assert only("time;value\n" + "\n".join(rows)).values == (0, 1, 2)
+    rows = ["09/28/2026 1:30 PM;2", "09/28/2026 11:15 AM;1", "09/28/2026 12:01 AM;0"]
+    assert only("time;value\n" + "\n".join(rows)).values == (0, 1, 2)
+
+
+def test_months_are_in_order() -> None:
+    assert only("month;value\n10/2026;2\n11/2025;0\n09/2026;1\n").values == (0, 1, 2)
+    assert only("month;value\n2026/10;2\n2025/11;0\n2026/9;1\n").values == (0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("date,value\n01/02/2026,1\n02/01/2026,2\n03/01/2026,3\n", "the day or the month first"),
+        ("date,value\n28. Wrzesnia 2026,1\n29. Wrzesnia 2026,2\n", "is not read"),
+        ("date,value\n28.09.,1\n29.09.,2\n", "is not read"),
+        ("time,value\n2026-09-28,1\nSunday 10:00,2\n", "is not read"),
+    ],
+)
+def test_times_that_do_not_show_an_order_are_refused(text: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        read_series(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "versions"),
+    [("version", "1.8 1.9 1.10 1.11"), ("time", "1.1 1.9 1.10"), ("release", "v2.9.1 v2.10.0 v2.10.1")],
+)
+def test_versions_are_no_decimals(name: str, versions: str) -> None:
+    cells = versions.split()
+    text = f"{name},value\n" + "".join(f"{cell},{number}\n" for number, cell in reversed([*enumerate(cells)]))
+    assert only(text).times == tuple(cells)
+
+
+def test_decimal_times_and_labels_keep_their_order() -> None:
+    assert only("time,value\n1.5,2\n1.25,1\n10.5,3\n").values == (1, 2, 3)
+    assert only("commit,value\nf00d,3\ncafe,1\nbabe,2\n").values == (3, 1, 2)
+
+
+@pytest.mark.parametrize("failed", ["FAILED", "TIMEOUT", "aborted"])
+def test_words_in_place_of_the_newest_values_are_failed_runs(failed: str) -> None:
+    rows = "".join(f"{number},{380 + number if number < 20 else failed},{number}\n" for number in range(24))
+    rate, other = read_series("run,rate,other\n" + rows)
+    assert (rate.newest_failed, other.newest_failed) == (4, 0)
+    assert len(rate.present) == 20
+    assert len(other.present) == 24
+
+
+def test_the_newest_runs_are_those_of_the_latest_times() -> None:
+    rows = [f"{number:02d}.09.2026;{380 + number};{'FAILED' if number > 26 else 'OK'}" for number in range(30, 0, -1)]
+    assert only("date;rate;status\n" + "\n".join(rows)).newest_failed == 4
+    assert only("date;rate;status\n" + "\n".join(rows[2:])).newest_failed == 2
+    middle = [row.replace("OK", "FAILED") if row.startswith("11") else row for row in rows[4:]]
+    assert only("date;rate;status\n" + "\n".join(middle)).newest_failed == 0

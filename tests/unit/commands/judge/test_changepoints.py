@@ -153,3 +153,12 @@ def test_missing_values_are_said_with_the_power(names: tuple[str, ...], tmp_path
         f"Values are missing, and nothing is known of changes there: {names[-1]} (12, the newest 12 among"
         in " ".join(out.split())
     )
+
+
+def test_failed_newest_runs_withhold_pass(tmp_path: Path, seatrial: Seatrial) -> None:
+    (tmp_path / "a.csv").write_text(
+        "date,triad\n"
+        + "".join(f"{k:02d}.09.2026,{380 + k * 37 % 11 / 5 if k < 27 else 'FAILED'}\n" for k in range(1, 31))
+    )
+    said = seatrial("judge", str(tmp_path / "a.csv"), "--better", "higher", code=2).out
+    assert said.startswith("INCONCLUSIVE  the newest 4 runs failed: triad; 4 of 30 values missing")

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 import msgspec
+import numpy as np
 
 from seatrial.commands.judge.pairs.drawing import WORDS, pair_maps, table_findings
 from seatrial.judgement.wording import WAYS
@@ -19,7 +20,9 @@ from seatrial.render.finding_text import sentence_of, word_of
 from seatrial.render.json import SubjectText, filled
 from seatrial.render.report import Block, Findings, Items, Report
 
-MOST = 12
+MOST, MOST_SILENT = 12, 2
+TOO_GOOD = 10
+"""A pair of nodes is never that many times as good as the others: links in one table differ by less."""
 CAUSES = {
     Instability.REPETITIONS: "its repetitions differ by {}",
     Instability.SINGLE: "{} worse than its nodes' other pairs, seen in one value only: measure it again",
@@ -121,8 +124,8 @@ def located_report(
         sentence=_headline(table, located),
         exit_code=exit_code,
         payload=lambda: located_fields(table, located, groups, classes),
-        terminal=lambda _: _terminal(located, groups, classes),
-        page=lambda: (*pair_maps(table, located, groups), *_terminal(located, groups, classes)),
+        terminal=lambda _: _terminal(table, located, groups, classes),
+        page=lambda: (*pair_maps(table, located, groups), *_terminal(table, located, groups, classes)),
         findings=table_findings(located),
         wrapped=False,
     )
@@ -141,11 +144,13 @@ def located_fields(
     return filled(LocatedFields, located, classes=near, design=design)
 
 
-def _terminal(located: Located, groups: Sequence[Sequence[str]], classes: Classes | None) -> Iterator[Block]:
+def _terminal(
+    table: PairTable, located: Located, groups: Sequence[Sequence[str]], classes: Classes | None
+) -> Iterator[Block]:
     if located.faults:
         left_out = f"and {count(located.unlisted_pairs, 'more pair')} at fault" if located.unlisted_pairs else ""
         yield Findings(findings=table_findings(located), left_out=left_out)
-    yield Items(items=(*_open_lines(located), *_method_lines(located, groups, classes)))
+    yield Items(items=(*_open_lines(located), *_too_good(table, located), *_method_lines(located, groups, classes)))
 
 
 def _open_lines(located: Located) -> Iterator[str]:
@@ -195,10 +200,35 @@ def _headline(table: PairTable, located: Located) -> str:
     if located.verdict is Verdict.UNSTABLE:
         return _measure_again(located)
     if located.verdict is Verdict.NOT_RUN:
-        return f"on {nodes}, {_missing(located)}; no fault in the rest; {_power(located)}"
+        silent = _silent(table)
+        of_nodes = f"no number of {some(silent, MOST_SILENT)}, " if silent else ""
+        return f"{of_nodes}on {nodes}, {_missing(located)}; no fault in the rest; {_power(located)}"
     if located.verdict is Verdict.PASS:
         return f"no fault on {nodes}; {_power(located)}"
     return f"{_undecided(located)}, on {nodes}"
+
+
+def _too_good(table: PairTable, located: Located) -> Iterator[str]:
+    """Values so far better than the median that no node explains them: another unit, or no measurement."""
+    for resolution in located.resolutions:
+        values, median = table.metric(resolution.metric), resolution.median
+        late = resolution.metric == LATENCY
+        better = np.flatnonzero(values * TOO_GOOD < median if late else values > median * TOO_GOOD)
+        if len(better):
+            place = int(better[values[better].argmin() if late else values[better].argmax()])
+            pair = f"{table.nodes[table.source[place]]}>{table.nodes[table.target[place]]}"
+            shown = quantity(float(values[place]), resolution.metric)
+            yield (
+                f"Check {count(len(better), 'value')} far better than the median {WORDS[resolution.metric]}: "
+                f"{pair} has {shown}."
+            )
+
+
+def _silent(table: PairTable) -> list[str]:
+    """The nodes without any number, not even of a dead pair."""
+    measured = ~np.isnan(table.bandwidth_bytes_per_s) | ~np.isnan(table.latency_s)
+    with_numbers = {*table.source[measured].tolist(), *table.target[measured].tolist()}
+    return [name for place, name in enumerate(table.nodes) if place not in with_numbers]
 
 
 def _measure_again(located: Located) -> str:

@@ -1,0 +1,156 @@
+"""`seatrial judge` on tables of pairs with columns beside the measurement: sizes, settings, statistics, outcomes."""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seatrial.importers.formats import read_matrix
+from seatrial.importers.pair_evidence import UnclearPairs
+from tests.support.command_line import Seatrial
+
+NODES = tuple(f"n{number}" for number in range(1, 9))
+PAIRS = tuple(itertools.permutations(NODES, 2))
+Cells = Callable[[str, float], str]
+"""What stands behind the ends, by the marks of a pair ("", "bad") and its noise around 0."""
+
+
+def noise(source: str, target: str) -> float:
+    return ((37 * int(source[1:]) + 17 * int(target[1:])) % 11 - 5) / 100
+
+
+def table(heading: str, cells: Cells, *, slow: str = "", bad: str = "n5", mark: str = ",") -> str:
+    """`slow`: a node with half the rate, which `cells` see as a noise of -6; `bad`: the node of the bad cells."""
+    lines = [
+        mark.join((a, b, cells("bad" if bad in (a, b) else "", -6.0 if slow in (a, b) else noise(a, b))))
+        for a, b in PAIRS
+    ]
+    return "\n".join([heading, *lines, ""])
+
+
+BESIDE: dict[str, tuple[str, Cells]] = {
+    "size": ("src,dst,size_MB,bw_GBps", lambda _, x: f"4,{12 + x:.2f}"),
+    "message size": ("src,dst,msg_KiB,bandwidth (GB/s)", lambda _, x: f"64,{12 + x:.2f}"),
+    "transfer": ("client,server,transfer_GB,bw_Gbps", lambda _, x: f"{116.9 + 10 * x:.1f},{93.6 + 8 * x:.1f}"),
+    "setting": ("src,dst,line_rate_Gbps,bw_GBps", lambda _, x: f"100,{12 + x:.2f}"),
+    "expected": ("src,dst,bw_GBps,bw_expected_GBps", lambda _, x: f"{12 + x:.2f},12.2"),
+    "deviation": ("src,dst,bw_avg_GBps,bw_stddev_GBps", lambda _, x: f"{12 + x:.2f},{abs(x) % 0.1:.3f}"),
+    "extremes": ("src,dst,bw_min,bw_mean,bw_max", lambda _, x: f"{9.6 + x:.2f},{12 + x:.2f},{12.2 + x:.2f}"),
+    "its deviation": ("src,dst,rate_MB/s,rate_sigma_MB/s", lambda _, x: f"{12000 + 1000 * x:.0f},{70 + x:.1f}"),
+    "date": ("src,dst,time,bw_GBps", lambda _, x: f"{1790000000 + 100 * x:.0f},{12 + x:.2f}"),
+    "date in ms": ("src,dst,bw_GBps,timestamp time", lambda _, x: f"{12 + x:.2f},{1790000000000 + 1000 * x:.0f}"),
+}
+
+
+@pytest.mark.parametrize("form", BESIDE)
+def test_the_metric_alone_is_judged(form: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    heading, cells = BESIDE[form]
+    (tmp_path / "t.csv").write_text(table(heading, cells))
+    healthy = seatrial("judge", str(tmp_path / "t.csv"), code=0).out
+    assert healthy.startswith("PASS  no fault on 8 nodes")
+    assert "Latency" not in healthy
+    (tmp_path / "t.csv").write_text(table(heading, cells, slow="n5"))
+    assert "SLOW  n5: 5" in seatrial("judge", str(tmp_path / "t.csv"), code=1).out
+
+
+def test_the_average_of_latencies_is_judged() -> None:
+    text = table("src,dst,lat_min_us,lat_avg_us,lat_max_us", lambda _, x: f"{1.2 + x},{1.3 + x},{6.2 + x}")
+    assert sorted(read_matrix(text).latency_s * 1e6)[28] == pytest.approx(1.3)
+
+
+def test_a_setting_is_no_measurement_of_a_node_without_any(tmp_path: Path, seatrial: Seatrial) -> None:
+    text = table("src,dst,line_rate_Gbps,bw_GBps", lambda bad, x: "100," if bad else f"100,{12 + x:.2f}")
+    (tmp_path / "t.csv").write_text(text)
+    assert seatrial("judge", str(tmp_path / "t.csv"), code=2).out.startswith("NOT_RUN  no number of n5")
+
+
+@pytest.mark.parametrize("heading", ["src,dst,bw1_GBps,bw2_GBps", "src,dst,run 1 bw,run 2 bw", "src,dst,bw,bw_2"])
+def test_columns_that_differ_in_a_number_are_repetitions(heading: str) -> None:
+    table_of_two = read_matrix(table(heading, lambda _, x: f"{12 + x:.2f},{12.1 + x:.2f}"))
+    assert len(table_of_two.source) == 2 * len(PAIRS)
+
+
+@pytest.mark.parametrize("heading", ["src,dst,eth_bw_GBps,ib_bw_GBps", "a,b,bw_ab,bw_ba", "src,dst,bw_4KiB,bw_1MiB"])
+def test_columns_that_differ_in_words_are_asked_about(heading: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    text = table(heading, lambda _, x: f"{12 + x:.2f},{2.1 + x:.2f}")
+    with pytest.raises(UnclearPairs, match="Several columns can be the bandwidth of the pairs"):
+        read_matrix(text)
+    (tmp_path / "t.csv").write_text(text)
+    said = seatrial("judge", str(tmp_path / "t.csv"), code=64).err
+    assert "Several columns can be the bandwidth of the pairs" in said
+
+
+OUTCOMES: dict[str, tuple[str, Cells]] = {
+    "errors": ("src,dst,bw_GBps,errors", lambda bad, x: f"{12 + x:.2f},{3211 if bad else 0}"),
+    "validation": ("src,dst,bw_GBps,validation", lambda bad, x: f"{12 + x:.2f},{'Failed' if bad else 'Pass'}"),
+    "data": ("src,dst,data,lat_us", lambda bad, x: f"{'corrupt (failed)' if bad else 'ok'},{1.2 + x / 10:.3f}"),
+    "reason": ("src,dst,bw_GBps,reason", lambda bad, x: f"{12 + x:.2f},{'TIMEOUT' if bad else '-'}"),
+    "exit code": ("from,to,rate_MB/s,rc", lambda bad, x: f"{12000 + 1000 * x:.0f},{137 if bad else 0}"),
+}
+
+
+@pytest.mark.parametrize("form", [name for name in OUTCOMES if name != "data"])
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_a_pair_whose_test_failed_is_dead(form: str, mark: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    heading, cells = OUTCOMES[form]
+    (tmp_path / "t.csv").write_text(table(heading, cells).replace(",", mark))
+    assert seatrial("judge", str(tmp_path / "t.csv"), code=1).out.startswith("DOWN  n5 was measured without")
+    (tmp_path / "t.csv").write_text(table(heading, cells, bad="none").replace(",", mark))
+    assert seatrial("judge", str(tmp_path / "t.csv"), code=0).out.startswith("PASS")
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells"),
+    [
+        ("src,dst,packet_loss,lat_us", lambda bad, x: f"{'25%' if bad else '0%'},{1.2 + x / 10:.3f}"),
+        ("src,dst,bw_GBps,crc_errors", lambda bad, x: f"{12 + x:.2f},{4411 if bad else 0}"),
+        ("src,dst,dropped,bw_GBps", lambda bad, x: f"{7 if bad else 0},{12 + x:.2f}"),
+    ],
+)
+def test_a_count_of_losses_is_asked_about(heading: str, cells: Cells, tmp_path: Path, seatrial: Seatrial) -> None:
+    (tmp_path / "t.csv").write_text(table(heading, cells))
+    said = seatrial("judge", str(tmp_path / "t.csv"), code=64).err
+    assert "for n1,n5, 0 for most pairs, and nothing shows whether such a pair counts" in said
+    (tmp_path / "t.csv").write_text(table(heading, cells, bad="none"))
+    assert seatrial("judge", str(tmp_path / "t.csv"), code=0).out.startswith("PASS")
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells"),
+    [
+        ("src,dst,hops,bw_GBps", lambda bad, x: f"{1 if bad else 0},{12 + x:.2f}"),
+        ("src,dst,same_leaf,bw_GBps", lambda bad, x: f"{'no' if bad else 'yes'},{12 + x:.2f}"),
+        ("src,dst,bw_GBps,place", lambda bad, x: f'{12 + x:.2f},"row 1, {"rack 2" if bad else "rack 3"}"'),
+    ],
+)
+def test_other_columns_say_nothing_of_a_pair(heading: str, cells: Cells, tmp_path: Path, seatrial: Seatrial) -> None:
+    (tmp_path / "t.csv").write_text(table(heading, cells))
+    assert seatrial("judge", str(tmp_path / "t.csv"), code=0).out.startswith("PASS")
+
+
+@pytest.mark.parametrize("name", ["bw_GBs", "avg_bw_GBs", "bw (GBs)", "throughput_GB_s", "rate_gbs", "bw_MiBs"])
+def test_units_without_a_stroke(name: str) -> None:
+    rates = read_matrix(table(f"src,dst,{name}", lambda _, x: f"{12 + x:.2f}")).bandwidth_bytes_per_s
+    assert sorted(rates)[28] == pytest.approx(12 * (1 << 20) if "Mi" in name else 12e9, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"), [("rtt_us", 1e-6), ("rtt_avg_ms", 1e-3), ("ping (ms)", 1e-3), ("one_way_ns", 1e-9)]
+)
+def test_short_times_are_latencies(name: str, seconds: float, tmp_path: Path, seatrial: Seatrial) -> None:
+    text = table(f"src,dst,{name}", lambda _, x: f"{7 + x:.2f}")
+    assert sorted(read_matrix(text).latency_s)[28] == pytest.approx(7 * seconds, rel=0.01)
+    (tmp_path / "t.csv").write_text(text)
+    assert seatrial("judge", str(tmp_path / "t.csv"), code=0).out.startswith("PASS")
+
+
+@pytest.mark.parametrize(("heading", "wrong"), [("bw_GBps", "12000"), ("lat_us", "0.012")])
+def test_a_value_far_above_all_others_is_said(heading: str, wrong: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    text = table(f"src,dst,{heading}", lambda _, x: f"{12 + x:.2f}")
+    (tmp_path / "t.csv").write_text(text.replace("n1,n2,12.00", f"n1,n2,{wrong}", 1))
+    said = " ".join(seatrial("judge", str(tmp_path / "t.csv"), code=None).out.split())
+    assert "Check 1 value far better than the median" in said
+    assert "n1>n2 has " in said
+    (tmp_path / "t.csv").write_text(text)
+    assert "Check" not in seatrial("judge", str(tmp_path / "t.csv"), code=0).out
