@@ -11,7 +11,7 @@ from seatrial.failures.start_failure import COMPLAINS, MOST_LINES, spoken
 from seatrial.model.loss import Loss, LossCause, RankDeath
 
 CONSEQUENCE = re.compile(
-    r"\s*(?:(?:slurmstepd\S{0,255}|srun): +(?:error: +)?(?:\S+: tasks? |\*\*\* |launch/slurm: |Terminating "
+    r"\s{0,40}(?:(?:slurmstepd\S{0,255}|srun): +(?:error: +)?(?:\S+: tasks? |\*\*\* |launch/slurm: |Terminating "
     r"|Job step aborted|Force Terminated|First task exited|Timed out waiting for job step|mpi/\w+: +_errhandler: )"
     r"|(?:mpirun|mpiexec|prterun)\S{0,20} (?:noticed|has exited|detected)\b|\[(?:mpiexec|proxy:[\d:]+)@|Primary job "
     r"|a non-zero exit code|the job to be|= |\*\*\* (?:STEP|JOB|Process|on |reported|MPI_|and potentially|End of )"
