@@ -23,6 +23,7 @@ from seatrial.importers.column_roles import (
 from seatrial.importers.columns import TableColumn, checked, json_value, read_columns, with_durations
 from seatrial.importers.node_names import is_summary, refuse_sets, short_names
 from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
+from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
 from seatrial.importers.series import TIME_NAMES
 from seatrial.importers.wide_columns import melted, transposed
@@ -33,8 +34,6 @@ from seatrial.statistics.estimates import robust_scale
 
 NO_NODES = RUN_NAMES | TIME_NAMES
 """Columns that never hold the names of nodes."""
-OUTPUT_NAME = re.compile(r"(?P<node>.+?)-[A-Za-z_]+-[0-9]{1,9}n-[0-9]{1,9}-iter-(?P<run>[0-9]{1,9})\.(?:out|log|txt)")
-"""`NODE-stream-1n-226-iter-1.out`, as flux and Slurm jobs of converged-computing's studies write them."""
 STREAM_ROW = re.compile(r"^(Copy|Scale|Add|Triad):\s+([0-9]{1,30}(?:\.[0-9]{0,30})?)(?=\s)", re.MULTILINE)
 STREAM_DEFAULT = "Triad"
 FEWEST_ALIKE = 3

@@ -1,6 +1,5 @@
 """Values of many nodes are read, from tables, outputs or runs of the archive, and judged."""
 
-import math
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -26,8 +25,6 @@ from seatrial.render.fleet.view import fleet_report
 from seatrial.render.report import Report
 
 Judged = TypeVar("Judged", FleetJudgement, StrataJudgement)
-LONGEST_REASON = 100
-"""Characters of what a node printed in place of an output."""
 EFFECT = 0.02
 """Smallest loss of a node that matters, where the command line does not say."""
 
@@ -40,6 +37,7 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     tables = {wanted.runs: _of_runs(sources, wanted, column)} if wanted.runs else {}
     texts: dict[str, str] = {}
     lost: list[str] = []
+    printed = any(detected(sources.text(file)) for file in sources.paths if not file.is_dir())
     for file in sources.paths:
         if file.is_dir():
             folder = sources.folder(file)
@@ -50,9 +48,15 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
         elif detected(text):
             texts[file.name if file.name not in texts else str(file)] = text
         else:
-            tables[str(file)] = read_fleet_table(text, column, wanted.by, wanted.part)
-    if table := outputs.table_of_outputs(texts, column):
-        tables[count(len(texts), "output")] = _with_lost(table, {node: texts[node] for node in lost})
+            try:
+                tables[str(file)] = read_fleet_table(text, column, wanted.by, wanted.part)
+            except UsageError:
+                if not printed:
+                    raise
+                lost.append(file.name if file.name not in texts else str(file))
+                texts[lost[-1]] = text
+    if table := outputs.table_of_outputs(texts, column, lost):
+        tables[count(len(texts), "output")] = table
     sense = SENSES.get(wanted.better)
     effect = wanted.effect or EFFECT
     facts_of = _facts(wanted)
@@ -62,20 +66,6 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
         return strata_report(divided, tables)
     judged = _with_failed(judge.judge_tables(tables, sense, effect=effect), tables)
     return fleet_report(judge.with_facts(judged, facts_of) if facts_of else judged, tables)
-
-
-def _with_lost(table: FleetTable, lost: Mapping[str, str]) -> FleetTable:
-    """The table with nodes that have no output but a message, which is why they have no value."""
-    without = {node: [math.nan] for node in lost}
-    strata = tuple(msgspec.structs.replace(one, with_gaps={**one.with_gaps, **without}) for one in table.strata)
-    reasons = (f"{node} ({' '.join(text.split())[:LONGEST_REASON]})" for node, text in lost.items())
-    return msgspec.structs.replace(
-        table,
-        strata=strata,
-        without_value=(*table.without_value, *lost),
-        failed=(*table.failed, *lost),
-        left_out=(*table.left_out, *reasons),
-    )
 
 
 def _with_failed(judged: Judged, tables: Mapping[str, FleetTable]) -> Judged:

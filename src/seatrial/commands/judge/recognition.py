@@ -15,7 +15,6 @@ from seatrial.commands.judge.sources import Sources
 from seatrial.importers.column_roles import NODE_NAMES, RUN_NAMES, are_moments
 from seatrial.importers.columns import TableColumn, json_value, read_columns, refuse_almost_numbers
 from seatrial.importers.fields import pieces
-from seatrial.importers.fleets import OUTPUT_NAME
 from seatrial.importers.formats import FORMATS
 from seatrial.importers.linktest import LIST
 from seatrial.importers.nccl_tests import is_nccl_folder
@@ -29,6 +28,7 @@ from seatrial.importers.other_outputs import (
     refuse_listing,
     refuse_unread,
 )
+from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.pair_lines import RANK_COLUMNS, column_names, names_columns, parse_columns, parse_csv
 from seatrial.importers.pair_tables import is_pair_table
 from seatrial.importers.printed_text import NothingRanError, plain
