@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.importers.columns import MISSING, UNIT_NAMES, TableColumn, refuse_almost_numbers
-from seatrial.importers.row_outcomes import NUMBERED, is_remark
+from seatrial.importers.row_outcomes import is_numbered, is_outcome, is_remark
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.unit_text import Unit, unit_of
@@ -154,6 +154,11 @@ class _CellKinds:
         return not self.column.numeric or all(cell.strip().isdecimal() for cell in self.nodes_of)
 
     @property
+    def size(self) -> bool:
+        """Whether it is the size of a run, such as its ranks, and most rows have the same: others are of other work."""
+        return self.column.numeric and self.labels and bool(self.words & CONDITION_WORDS) and self.mostly_same
+
+    @property
     def moments(self) -> bool:
         """Whether its cells are dates or times."""
         return are_moments(self.column)
@@ -268,12 +273,13 @@ def _role(contents: _CellKinds, *, single: bool) -> str:
     numeric, words = contents.column.numeric, contents.words
     units = not numeric and all(unit_in(cell) for cell in contents.nodes_of)
     measured = numeric and single and not words & (PROPERTY_WORDS | MODEL_WORDS) and not contents.run
-    remark = contents.mostly_same or is_remark(contents.column.name)
+    remark = contents.mostly_same or is_remark(contents.column.name) or is_outcome(contents.column)
     tests = (
         (units or (contents.column.name.strip().lower() in UNIT_NAMES and not numeric), "units"),
         (contents.constant, "constants"),
-        (numeric and contents.column.name.strip().lower() in NUMBERED, "unused"),
+        (numeric and is_numbered(contents.column.name), "unused"),
         (contents.index, "unused"),
+        (contents.of_the_node and contents.size, "conditions"),
         (contents.of_the_node and measured, "numbers"),
         (contents.of_the_node and not (contents.nested or numeric) and bool(words & MODEL_WORDS), "conditions"),
         (contents.of_the_node, "unused" if contents.nested else "properties"),
@@ -315,7 +321,7 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
     candidates = called or numbers
     if not candidates:  # the same number in all rows of each node, or a time
         keys = RUN_WORDS | PART_WORDS | CONDITION_WORDS | PROPERTY_WORDS | MODEL_WORDS
-        free = [name for name, of in contents.items() if not (of.words & keys or of.index or name.lower() in NUMBERED)]
+        free = [name for name, of in contents.items() if not (of.words & keys or of.index or is_numbered(name))]
         numeric = [name for name in free if contents[name].column.numeric]
         candidates = [name for name in numeric if roles[name] != "runs" or sense_of(name) is not None]
     if not candidates:

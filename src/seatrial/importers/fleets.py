@@ -333,7 +333,7 @@ def _node_column(columns: Sequence[TableColumn], wanted: set[str]) -> TableColum
     ranked = sorted(named, key=lambda name: (named[name].numeric, NODE_NAMES.index(name)))
     if ranked:
         return named[ranked[0]]
-    named_else = (one for one in free if _plain(one.name) not in NO_NODES and not is_outcome(one.name))
+    named_else = (one for one in free if _plain(one.name) not in NO_NODES and not is_outcome(one))
     possible = [one for one in named_else if not are_moments(one)]
     words = [one for one in possible if not one.numeric]
     if len(words) > 1:  # without units, and columns of a single word

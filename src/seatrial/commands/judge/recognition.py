@@ -230,7 +230,7 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
         refuse_almost_numbers(columns)
         raise UsageError("no column of it has numbers.", MEASURES)
     names = [column.name for column in columns]
-    words = [one for one in columns if not (one.numeric or are_moments(one) or is_outcome(one.name))]
+    words = [one for one in columns if not (one.numeric or are_moments(one) or is_outcome(one))]
     sized = any(column.name in TABLE_SIZES and column.numeric and len(set(column.cells)) > 1 for column in columns)
     clock = any(_is_clock(column) and not (sized and _is_condition(column)) for column in columns)
     if sized and not clock and not _named([name for name in names if name != "nodes"], NODE_NAMES):
