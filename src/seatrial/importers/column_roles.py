@@ -124,10 +124,15 @@ class _CellKinds:
         return all(len(nodes) == 1 for nodes in self.nodes_of.values())
 
     @property
+    def shared(self) -> set[str]:
+        """Cells that half of the nodes have, or more."""
+        least = max(len(self.of_node) / 2, min(len(self.of_node), 2))
+        return {cell for cell, nodes in self.nodes_of.items() if len(nodes) >= least}
+
+    @property
     def planned(self) -> bool:
         """Whether most cells are on half of the nodes or more, and each node has them equally often."""
-        least = max(len(self.of_node) / 2, min(len(self.of_node), 2))
-        shared = {cell for cell, nodes in self.nodes_of.items() if len(nodes) >= least}
+        shared = self.shared
         rows = sum(sum(cells.values()) for cells in self.of_node.values())
         within = sum(number for cells in self.of_node.values() for cell, number in cells.items() if cell in shared)
         if not rows or within < PLANNED * rows:
@@ -299,6 +304,8 @@ def _role_of_numbers(contents: _CellKinds) -> str:
         return "conditions"
     if sense_of(contents.column.name) is not None:
         return "numbers"
+    if len(contents.shared) == 1:  # what few rows have by themselves, such as a link that lost lanes, is no plan
+        return "unused"
     return "asked" if contents.numbered else "conditions"
 
 
