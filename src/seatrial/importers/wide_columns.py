@@ -124,7 +124,9 @@ def melted(columns: Sequence[TableColumn], node: TableColumn) -> tuple[tuple[Tab
     if {*keys.values()} <= RUN_WORDS:
         others = [one for one in others if one is node or not any(_summarises(one, group) for group in stems.values())]
     if measured := [one.name for one in others if one is not node and may_be_measured(one, node)]:
-        return _refuse_beside_runs(members, measured) if {*keys.values()} <= RUN_WORDS else None
+        if {*keys.values()} <= RUN_WORDS:
+            raise _beside_runs(members, measured)
+        return None
     groups = [(stem, number, column) for stem, group in stems.items() for number, column in group.items()]
     long = {column.name: column.cells * len(groups) for column in others}
     if several:
@@ -155,8 +157,8 @@ def _summarises(column: TableColumn, runs: Mapping[str, TableColumn]) -> bool:
     return any(all(math.isclose(of(row), cell, rel_tol=ROUNDED) for row, cell in pairs) for of in means)
 
 
-def _refuse_beside_runs(runs: Collection[str], others: Sequence[str]) -> None:
-    raise UsageError(
+def _beside_runs(runs: Collection[str], others: Sequence[str]) -> UsageError:
+    return UsageError(
         f"Columns {some(natural_sorted(runs), MOST_NAMED)} are runs, and {some(others, MOST_NAMED)} has numbers, too.",
         "Leave out what is not a run of the same measurement, or choose one column: --column COLUMN.",
     )

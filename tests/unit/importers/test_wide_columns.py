@@ -59,8 +59,9 @@ def test_a_failure_in_a_column_of_a_node_is_that_node_s() -> None:
     ("name", "usual", "other"), [("pcie_width", "16", "8"), ("sm_clock", "1410", "1095"), ("link_gen", "5", "3")]
 )
 def test_a_number_that_few_parts_have_by_themselves_is_no_condition(name: str, usual: str, other: str) -> None:
+    few = ((3, 1), (7, 2))
     rows = [
-        f"cn{node},{gpu},{other if (node, gpu) in ((3, 1), (7, 2)) else usual},{25 + (node * 37 + gpu * 17) % 113 / 1000}"
+        f"cn{node},{gpu},{other if (node, gpu) in few else usual},{25 + (node * 37 + gpu * 17) % 113 / 1000}"
         for node in range(1, 17)
         for gpu in range(4)
     ]

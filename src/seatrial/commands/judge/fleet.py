@@ -11,6 +11,7 @@ from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.sources import Sources
 from seatrial.driver import facts_reading
 from seatrial.importers.fleets import FleetTable, aligned, one_stratum, read_fleet_table, read_outputs
+from seatrial.importers.listed_nodes import with_listed_nodes
 from seatrial.judgement.comparison import history
 from seatrial.judgement.fleet import judge, outputs, strata
 from seatrial.judgement.fleet.judge import FleetJudgement
@@ -49,14 +50,15 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
             texts[file.name if file.name not in texts else str(file)] = text
         else:
             try:
-                tables[str(file)] = read_fleet_table(text, column, wanted.by, wanted.part)
+                table = read_fleet_table(text, column, wanted.by, wanted.part)
+                tables[str(file)] = with_listed_nodes(table, text)
             except UsageError:
                 if not printed:
                     raise
                 lost.append(file.name if file.name not in texts else str(file))
                 texts[lost[-1]] = text
-    if table := outputs.table_of_outputs(texts, column, lost):
-        tables[count(len(texts), "output")] = table
+    if printed_table := outputs.table_of_outputs(texts, column, lost):
+        tables[count(len(texts), "output")] = printed_table
     sense = SENSES.get(wanted.better)
     effect = wanted.effect or EFFECT
     facts_of = _facts(wanted)
