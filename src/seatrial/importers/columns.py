@@ -42,6 +42,9 @@ BOXES = str.maketrans(
 EMPHASIS = re.compile(r"(?:\*\*|`)([^*`]{1,200})(?:\*\*|`)")
 """A cell in bold or as code, in Markdown."""
 ASSIGNED = re.compile(r"(?:^|(?<=\s))([A-Za-z]\w{0,40})=([^\s=]{1,200})(?=\s|$)")
+LABELLED = re.compile(r"\[[\w.:-]{1,100}\][ \t]+[^\s,\]]")
+LABEL = re.compile(r"^[ \t]*\[([A-Za-z][\w.-]{0,99})\][ \t]+", re.MULTILINE)
+"""The name of a node in brackets before a line."""
 SEPARATOR = re.compile(r"\A\s*sep=[;,\t|]\s*\n")
 """The line that says what divides cells, for Excel."""
 MOST_TITLES = 6
@@ -112,10 +115,15 @@ def read_columns(text: str) -> tuple[TableColumn, ...]:
 
 @lru_cache(maxsize=1)  # whoever recognises a table reads it, and whoever judges it reads the same text
 def _columns(text: str) -> tuple[TableColumn, ...]:
-    columns = json_columns(text) if text.lstrip()[:1] in ("[", "{") else csv_columns(text)
+    columns = json_columns(text) if is_json(text) else csv_columns(text)
     if not columns or not columns[0].cells:
         raise UsageError("The file has no values.", REMEDY)
     return tuple(with_durations(_without_unit(column)) for column in columns)
+
+
+def is_json(text: str) -> bool:
+    """Whether a text begins as JSON does; `[n1] 380 GB/s` is a line that a launcher marked with a name."""
+    return text.lstrip()[:1] in ("[", "{") and LABELLED.match(text.lstrip()) is None
 
 
 def with_durations(column: TableColumn, *, chosen: bool = False) -> TableColumn:
@@ -134,6 +142,7 @@ def csv_columns(text: str) -> tuple[TableColumn, ...]:
 
     `#` begins a comment; one directly above rows of numbers, with a word for each column, has their names.
     """
+    text = LABEL.sub(r"\1: ", text) if LABELLED.match(text.lstrip()) else text
     text = with_failures(with_prefixes(text.lstrip("\ufeff").translate(BOXES)))
     written = [line.strip(" ") for line in SEPARATOR.sub("", text).splitlines() if line.strip()]
     lines = [_without_bars(line) for line in written if not line.startswith("#") and not RULE.fullmatch(line)]

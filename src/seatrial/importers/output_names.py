@@ -30,7 +30,10 @@ def place_of(name: str, benchmark: str) -> OutputPlace:
     stem = PurePath(name).stem
     if match := re.fullmatch(rf"(?i)(.*[^-_.])[-_.]+{re.escape(benchmark)}[-_.]+{RUN}", stem):
         return OutputPlace(match[1], int(match["run"]))
-    return OutputPlace(re.sub(rf"(?i)^{benchmark}[-_.]+|(?<![-_.])[-_.]+{benchmark}$", "", stem) or stem)
+    stem = re.sub(rf"(?i)^{benchmark}[-_.]+|(?<![-_.])[-_.]+{benchmark}$", "", stem) or stem
+    if match := re.fullmatch(rf"(?i)(.*[^-_.])[-_.]+(?=[a-z]){RUN}", stem):  # `stream_cn07_run2`; cn07_2 may be a node
+        return OutputPlace(match[1], int(match["run"]))
+    return OutputPlace(stem)
 
 
 def without_output(outputs: Collection[str], others: Mapping[str, str], benchmark: str) -> dict[str, str]:

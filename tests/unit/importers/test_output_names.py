@@ -17,6 +17,9 @@ FAILED = "./stream_c.exe: cannot execute: Permission denied\n"
         ("n3-stream-run2.log", "n3", 2),
         ("n3-stream-1n-226-iter-1.out", "n3", 1),
         ("n3.txt", "n3", 0),
+        ("stream_cn07_run2.log", "cn07", 2),
+        ("cn07-iter3-stream.out", "cn07", 3),
+        ("stream_r01_2.log", "r01_2", 0),
     ],
 )
 def test_names(name: str, node: str, run: int) -> None:

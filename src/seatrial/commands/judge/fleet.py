@@ -59,6 +59,7 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
                 texts[lost[-1]] = text
     if printed_table := outputs.table_of_outputs(texts, column, lost):
         tables[count(len(texts), "output")] = printed_table
+    _refuse_unlike_columns(tables)
     sense = SENSES.get(wanted.better)
     effect = wanted.effect or EFFECT
     facts_of = _facts(wanted)
@@ -68,6 +69,24 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
         return strata_report(divided, tables)
     judged = _with_failed(judge.judge_tables(tables, sense, effect=effect), tables)
     return fleet_report(judge.with_facts(judged, facts_of) if facts_of else judged, tables)
+
+
+def _refuse_unlike_columns(tables: Mapping[str, FleetTable]) -> None:
+    """Raise UsageError for files whose columns of values have other names or units: what they have is not the same."""
+    named = {
+        file: (table.roles.value, unit)
+        for file, table in tables.items()
+        for unit in {stratum.unit for stratum in table.strata}
+        if table.roles.value and not table.roles.value.startswith("column ") and not table.roles.units
+    }
+    unlike = {(name.strip().lower(), unit): file for file, (name, unit) in named.items()}
+    if len(unlike) > 1:
+        (first, second), (name, other) = list(unlike.values())[:2], list(unlike)[:2]
+        words = [" ".join(filter(None, of_file)) for of_file in (name, other)]
+        raise UsageError(
+            f"{first} has {words[0]!r}, {second} has {words[1]!r}: not the same.",
+            "Give the files one name and one unit of their values, or judge them one by one.",
+        )
 
 
 def _with_failed(judged: Judged, tables: Mapping[str, FleetTable]) -> Judged:
