@@ -304,7 +304,7 @@ def _role_of_numbers(contents: _CellKinds) -> str:
         return "conditions"
     if sense_of(contents.column.name) is not None:
         return "numbers"
-    if len(contents.shared) == 1:  # what few rows have by themselves, such as a link that lost lanes, is no plan
+    if len(contents.shared) == 1:  # what few rows have by themselves, such as a link that lost lanes, was not planned
         return "unused"
     return "asked" if contents.numbered else "conditions"
 

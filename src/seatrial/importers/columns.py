@@ -317,7 +317,7 @@ def _from_members(value: Mapping[object, object]) -> tuple[TableColumn, ...]:
     """A row for each member, the name of a node with its value. Raises UsageError where the names can be of others."""
     forms = Counter(re.sub(r"\d+", "0", str(name)) for name in value)
     form, alike = forms.most_common(1)[0]
-    if len(value) < 2 or 2 * alike <= len(value) or not re.search(r"[A-Za-z].*0", form):
+    if len(value) < 2 or 2 * alike <= len(value) or not re.search("[A-Za-z]", form.rpartition("0")[0]):
         raise UsageError(
             "The members of the JSON object are values, and nothing shows that their names are those of nodes.",
             'Give a list with an object for each: [{"node": "n1", "value": 2137}, ...].',

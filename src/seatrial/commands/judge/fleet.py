@@ -59,15 +59,16 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
                 texts[lost[-1]] = text
     if printed_table := outputs.table_of_outputs(texts, column, lost):
         tables[count(len(texts), "output")] = printed_table
-    _refuse_unlike_columns(tables)
     sense = SENSES.get(wanted.better)
     effect = wanted.effect or EFFECT
     facts_of = _facts(wanted)
     if strata.is_divided(tables):
+        _refuse_unlike_columns(tables)
         divided = _with_failed(strata.judge_strata(tables, sense, effect=effect), tables)
         divided = strata.facts_of_strata(divided, facts_of) if facts_of else divided
         return strata_report(divided, tables)
     judged = _with_failed(judge.judge_tables(tables, sense, effect=effect), tables)
+    _refuse_unlike_columns(tables)
     return fleet_report(judge.with_facts(judged, facts_of) if facts_of else judged, tables)
 
 
