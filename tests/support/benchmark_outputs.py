@@ -220,13 +220,15 @@ def ior_summary(repetitions: int = 1) -> str:
     )
 
 
-def stream(check: str = "Solution Validates: avg error less than 1.000000e-13 on all three arrays") -> str:
+def stream(
+    check: str = "Solution Validates: avg error less than 1.000000e-13 on all three arrays", triad_s: float = 0.0081
+) -> str:
     """STREAM 5.10."""
     rule = "-" * 61 + "\n"
     rows = "".join(
         f"{name + ':':<16s}{arrays * 8e7 / seconds / 1e6:>8.1f}{seconds + 1e-4:>13.6f}{seconds:>13.6f}"
         f"{seconds + 2e-4:>13.6f}\n"
-        for name, arrays, seconds in (("Copy", 2, 0.004), ("Scale", 2, 0.006), ("Add", 3, 0.008), ("Triad", 3, 0.0081))
+        for name, arrays, seconds in (("Copy", 2, 0.004), ("Scale", 2, 0.006), ("Add", 3, 0.008), ("Triad", 3, triad_s))
     )
     return (
         f"{rule}STREAM version $Revision: 5.10 $\n{rule}This system uses 8 bytes per array element.\n{rule}"

@@ -40,8 +40,8 @@ from seatrial.benchmarks import (
 )
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
-from seatrial.importers.fleets import OUTPUT_NAME
 from seatrial.importers.other_outputs import recognised
+from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.printed_text import FAILURE, SHARE, by_node, plain
 from seatrial.model.benchmark import Label, Metric, Output
 from seatrial.model.errors import UsageError
@@ -172,6 +172,13 @@ def _begins(benchmark: Benchmark, text: str) -> bool:
 def begins(text: str) -> bool:
     """Whether the text could be the first characters of the output of any benchmark."""
     return any(_begins(benchmark, text) for benchmark in BENCHMARKS.values())
+
+
+def outputs_in(benchmark: Benchmark, text: str) -> int:
+    """How many complete outputs of the benchmark the text has at most: how often they begin in it."""
+    first = (re.escape(beginning.lstrip(RULES).partition("\n")[0]) for beginning in benchmark.beginnings)
+    counts = (len(re.findall(rf"^[{re.escape(RULES)}]*{words}", plain(text), re.MULTILINE)) for words in first)
+    return max(counts, default=1)
 
 
 def undented(benchmark: Benchmark, text: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.importers.columns import MISSING, UNIT_NAMES, TableColumn, refuse_almost_numbers
-from seatrial.importers.row_outcomes import NUMBERED, is_remark
+from seatrial.importers.row_outcomes import is_numbered, is_outcome, is_remark
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.unit_text import Unit, unit_of
@@ -124,10 +124,15 @@ class _CellKinds:
         return all(len(nodes) == 1 for nodes in self.nodes_of.values())
 
     @property
+    def shared(self) -> set[str]:
+        """Cells that half of the nodes have, or more."""
+        least = max(len(self.of_node) / 2, min(len(self.of_node), 2))
+        return {cell for cell, nodes in self.nodes_of.items() if len(nodes) >= least}
+
+    @property
     def planned(self) -> bool:
         """Whether most cells are on half of the nodes or more, and each node has them equally often."""
-        least = max(len(self.of_node) / 2, min(len(self.of_node), 2))
-        shared = {cell for cell, nodes in self.nodes_of.items() if len(nodes) >= least}
+        shared = self.shared
         rows = sum(sum(cells.values()) for cells in self.of_node.values())
         within = sum(number for cells in self.of_node.values() for cell, number in cells.items() if cell in shared)
         if not rows or within < PLANNED * rows:
@@ -152,6 +157,11 @@ class _CellKinds:
     def labels(self) -> bool:
         """Whether its cells can be names or numbers of things: words or whole numbers."""
         return not self.column.numeric or all(cell.strip().isdecimal() for cell in self.nodes_of)
+
+    @property
+    def size(self) -> bool:
+        """Whether it is the size of a run, such as its ranks, and most rows have the same: others are of other work."""
+        return self.column.numeric and self.labels and bool(self.words & CONDITION_WORDS) and self.mostly_same
 
     @property
     def moments(self) -> bool:
@@ -268,12 +278,13 @@ def _role(contents: _CellKinds, *, single: bool) -> str:
     numeric, words = contents.column.numeric, contents.words
     units = not numeric and all(unit_in(cell) for cell in contents.nodes_of)
     measured = numeric and single and not words & (PROPERTY_WORDS | MODEL_WORDS) and not contents.run
-    remark = contents.mostly_same or is_remark(contents.column.name)
+    remark = contents.mostly_same or is_remark(contents.column.name) or is_outcome(contents.column)
     tests = (
         (units or (contents.column.name.strip().lower() in UNIT_NAMES and not numeric), "units"),
         (contents.constant, "constants"),
-        (numeric and contents.column.name.strip().lower() in NUMBERED, "unused"),
+        (numeric and is_numbered(contents.column.name), "unused"),
         (contents.index, "unused"),
+        (contents.of_the_node and contents.size, "conditions"),
         (contents.of_the_node and measured, "numbers"),
         (contents.of_the_node and not (contents.nested or numeric) and bool(words & MODEL_WORDS), "conditions"),
         (contents.of_the_node, "unused" if contents.nested else "properties"),
@@ -293,6 +304,8 @@ def _role_of_numbers(contents: _CellKinds) -> str:
         return "conditions"
     if sense_of(contents.column.name) is not None:
         return "numbers"
+    if len(contents.shared) == 1:  # what few rows have by themselves, such as a link that lost lanes, was not planned
+        return "unused"
     return "asked" if contents.numbered else "conditions"
 
 
@@ -315,7 +328,7 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
     candidates = called or numbers
     if not candidates:  # the same number in all rows of each node, or a time
         keys = RUN_WORDS | PART_WORDS | CONDITION_WORDS | PROPERTY_WORDS | MODEL_WORDS
-        free = [name for name, of in contents.items() if not (of.words & keys or of.index or name.lower() in NUMBERED)]
+        free = [name for name, of in contents.items() if not (of.words & keys or of.index or is_numbered(name))]
         numeric = [name for name in free if contents[name].column.numeric]
         candidates = [name for name in numeric if roles[name] != "runs" or sense_of(name) is not None]
     if not candidates:

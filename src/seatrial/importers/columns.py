@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -41,6 +42,9 @@ BOXES = str.maketrans(
 EMPHASIS = re.compile(r"(?:\*\*|`)([^*`]{1,200})(?:\*\*|`)")
 """A cell in bold or as code, in Markdown."""
 ASSIGNED = re.compile(r"(?:^|(?<=\s))([A-Za-z]\w{0,40})=([^\s=]{1,200})(?=\s|$)")
+LABELLED = re.compile(r"\[[\w.:-]{1,100}\][ \t]+[^\s,\]]")
+LABEL = re.compile(r"^[ \t]*\[([A-Za-z][\w.-]{0,99})\][ \t]+", re.MULTILINE)
+"""The name of a node in brackets before a line."""
 SEPARATOR = re.compile(r"\A\s*sep=[;,\t|]\s*\n")
 """The line that says what divides cells, for Excel."""
 MOST_TITLES = 6
@@ -111,10 +115,15 @@ def read_columns(text: str) -> tuple[TableColumn, ...]:
 
 @lru_cache(maxsize=1)  # whoever recognises a table reads it, and whoever judges it reads the same text
 def _columns(text: str) -> tuple[TableColumn, ...]:
-    columns = json_columns(text) if text.lstrip()[:1] in ("[", "{") else csv_columns(text)
+    columns = json_columns(text) if is_json(text) else csv_columns(text)
     if not columns or not columns[0].cells:
         raise UsageError("The file has no values.", REMEDY)
     return tuple(with_durations(_without_unit(column)) for column in columns)
+
+
+def is_json(text: str) -> bool:
+    """Whether a text begins as JSON does; `[n1] 380 GB/s` is a line that a launcher marked with a name."""
+    return text.lstrip()[:1] in ("[", "{") and LABELLED.match(text.lstrip()) is None
 
 
 def with_durations(column: TableColumn, *, chosen: bool = False) -> TableColumn:
@@ -133,6 +142,7 @@ def csv_columns(text: str) -> tuple[TableColumn, ...]:
 
     `#` begins a comment; one directly above rows of numbers, with a word for each column, has their names.
     """
+    text = LABEL.sub(r"\1: ", text) if LABELLED.match(text.lstrip()) else text
     text = with_failures(with_prefixes(text.lstrip("\ufeff").translate(BOXES)))
     written = [line.strip(" ") for line in SEPARATOR.sub("", text).splitlines() if line.strip()]
     lines = [_without_bars(line) for line in written if not line.startswith("#") and not RULE.fullmatch(line)]
@@ -260,7 +270,9 @@ def _json_line(line: str, number: int) -> object:
 
 
 def columns_of(value: object) -> tuple[TableColumn, ...]:
-    """Columns of a JSON value that is already read."""
+    """Columns of a JSON value that is already read; of an object in a single member those of that object."""
+    while isinstance(value, dict) and len(value) == 1 and isinstance(next(iter(value.values())), dict):
+        (value,) = value.values()
     match value:
         case [dict(), *_]:
             return _from_rows(value)
@@ -271,13 +283,15 @@ def columns_of(value: object) -> tuple[TableColumn, ...]:
             return _from_lists({"value": value})
         case dict() if rows := _rows_of_object(value):
             return _from_rows(rows)
+        case dict() if value and all(_is_scalar(cell) for cell in value.values()):
+            return _from_members(value)
         case dict():
             return _from_lists({str(name): cells for name, cells in value.items() if isinstance(cells, list)})
     raise UsageError("The JSON file holds neither a list nor an object of lists.", REMEDY)
 
 
 def _rows_of_object(value: Mapping[object, object]) -> list[object]:
-    """The only list of objects among the members; or one object for each member, if all are objects with equal names.
+    """The only list of objects among the members; or one object for each member, if most are objects of equal names.
 
     Lists of equal length in such an object are the runs of its node.
     """
@@ -285,7 +299,8 @@ def _rows_of_object(value: Mapping[object, object]) -> list[object]:
     members = {name: dict(_leaves(one)) for name, one in value.items() if isinstance(one, dict)}
     if lists:
         return lists[0] if len(lists) == 1 else []
-    if len(members) < max(len(value), 2) or len({tuple(one) for one in members.values()}) > 1:
+    usual, alike = Counter(map(tuple, members.values())).most_common(1)[0] if members else ((), 0)
+    if len(members) < max(len(value), 2) or not usual or 2 * alike <= len(members):
         return []
     rows: list[object] = []
     for node, member in members.items():
@@ -296,6 +311,23 @@ def _rows_of_object(value: Mapping[object, object]) -> list[object]:
             cells = {name: cell[run] if isinstance(cell, list) else cell for name, cell in member.items()}
             rows.append({"node": node, **({"run": run} if runs else {}), **cells})
     return rows
+
+
+def _from_members(value: Mapping[object, object]) -> tuple[TableColumn, ...]:
+    """A row for each member, the name of a node with its value. Raises UsageError where the names can be of others."""
+    forms = Counter(re.sub(r"\d+", "0", str(name)) for name in value)
+    form, alike = forms.most_common(1)[0]
+    if len(value) < 2 or 2 * alike <= len(value) or not re.search("[A-Za-z]", form.rpartition("0")[0]):
+        raise UsageError(
+            "The members of the JSON object are values, and nothing shows that their names are those of nodes.",
+            'Give a list with an object for each: [{"node": "n1", "value": 2137}, ...].',
+        )
+    return _from_rows([{"node": str(node), "value": cell} for node, cell in value.items()])
+
+
+def _is_scalar(cell: object) -> bool:
+    """Whether a member can be the value of a node: a number, none, or a word in place of it, such as FAILED."""
+    return cell is None or (isinstance(cell, int | float | str) and not isinstance(cell, bool))
 
 
 def _leaves(row: Mapping[object, object], before: str = "") -> Iterator[tuple[str, object]]:

@@ -21,10 +21,12 @@ from seatrial.importers.column_roles import (
     words_of,
 )
 from seatrial.importers.columns import TableColumn, checked, json_value, read_columns, with_durations
-from seatrial.importers.node_names import is_summary, refuse_sets, short_names
+from seatrial.importers.node_names import refuse_sets, short_names
 from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
+from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
 from seatrial.importers.series import TIME_NAMES
+from seatrial.importers.summary_rows import without_summaries
 from seatrial.importers.wide_columns import melted, transposed
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
@@ -33,8 +35,6 @@ from seatrial.statistics.estimates import robust_scale
 
 NO_NODES = RUN_NAMES | TIME_NAMES
 """Columns that never hold the names of nodes."""
-OUTPUT_NAME = re.compile(r"(?P<node>.+?)-[A-Za-z_]+-[0-9]{1,9}n-[0-9]{1,9}-iter-(?P<run>[0-9]{1,9})\.(?:out|log|txt)")
-"""`NODE-stream-1n-226-iter-1.out`, as flux and Slurm jobs of converged-computing's studies write them."""
 STREAM_ROW = re.compile(r"^(Copy|Scale|Add|Triad):\s+([0-9]{1,30}(?:\.[0-9]{0,30})?)(?=\s)", re.MULTILINE)
 STREAM_DEFAULT = "Triad"
 FEWEST_ALIKE = 3
@@ -119,7 +119,7 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
     columns = tuple(nodes if one is named else one for one in columns)
     if any(len(one.cells) != len(nodes.cells) for one in columns):
         raise UsageError("The columns of nodes and of values differ in length.", REMEDY)
-    columns, nodes, summaries = _without_summaries(columns, nodes)
+    columns, nodes, summaries = without_summaries(columns, nodes)
     refuse_sets(nodes.cells)
     if blank := next((row for row, cell in enumerate(nodes.cells, 1) if not cell.strip()), 0):
         raise UsageError(f"Row {blank} has no name in column {nodes.name!r}.", "Write the node's name in each row.")
@@ -128,20 +128,6 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
     roles = roles_of(columns, nodes, value=column, by=by, part=part)
     table = _by_roles(columns, roles, failed_rows(columns, {*by, *part, roles.value, roles.node}))
     return msgspec.structs.replace(table, left_out=summaries)
-
-
-def _without_summaries(
-    columns: tuple[TableColumn, ...], nodes: TableColumn
-) -> tuple[tuple[TableColumn, ...], TableColumn, tuple[str, ...]]:
-    """The columns and that of the nodes, without rows such as `Average` below several nodes, and what these are."""
-    kept = [not is_summary(cell) for cell in nodes.cells]
-    if all(kept) or len({*itertools.compress(nodes.cells, kept)}) < 2:
-        return columns, nodes, ()
-    names = [cell for cell, one in zip(nodes.cells, kept, strict=True) if not one]
-    shorter = tuple(
-        msgspec.structs.replace(column, cells=tuple(itertools.compress(column.cells, kept))) for column in columns
-    )
-    return shorter, shorter[columns.index(nodes)], tuple(f"{name} (a summary)" for name in names)
 
 
 def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collection[int]) -> FleetTable:
@@ -334,7 +320,7 @@ def _node_column(columns: Sequence[TableColumn], wanted: set[str]) -> TableColum
     ranked = sorted(named, key=lambda name: (named[name].numeric, NODE_NAMES.index(name)))
     if ranked:
         return named[ranked[0]]
-    named_else = (one for one in free if _plain(one.name) not in NO_NODES and not is_outcome(one.name))
+    named_else = (one for one in free if _plain(one.name) not in NO_NODES and not is_outcome(one))
     possible = [one for one in named_else if not are_moments(one)]
     words = [one for one in possible if not one.numeric]
     if len(words) > 1:  # without units, and columns of a single word

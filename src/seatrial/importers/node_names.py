@@ -20,13 +20,18 @@ RUN = 4
 
 SET = re.compile(r"\[\d{1,9}(?:[-,]\d{1,9})+(?:,[-,\d]{0,200})?\]")
 """Numbers of several nodes in a name, as Slurm and pdsh write them: n[01-04], n[1,3]."""
+
+
 SUMMARIES = frozenset({
     "average", "avg", "mean", "geomean", "median", "min", "minimum", "max", "maximum", "sum", "total", "grand total",
-    "subtotal", "std", "stdev", "stddev", "std dev", "std. dev.", "standard deviation", "sigma", "range", "cv",
-    "mittelwert", "mittel", "durchschnitt", "summe", "gesamt", "insgesamt", "standardabweichung", "moyenne", "somme",
-    "promedio", "media", "suma", "all", "all nodes", "overall",
+    "subtotal", "std", "stdev", "stddev", "std dev", "std. dev", "standard deviation", "sigma", "range", "cv", "rsd",
+    "cov", "var", "variance", "spread", "mittelwert", "mittel", "durchschnitt", "summe", "gesamt", "insgesamt",
+    "standardabweichung", "stdabw", "std.abw", "stabw", "abweichung", "streuung", "varianz", "spannweite", "ø", "∅",
+    "moyenne", "somme", "écart-type", "promedio", "media", "suma", "desviación", "all", "all nodes", "overall",
 })  # fmt: skip
 """Names of rows and columns of spreadsheets that summarise the nodes."""
+AROUND = " :.%()[]*"
+"""What is written around them: `cv%`, `(avg)`, `Total:`."""
 
 
 class NodeNames:
@@ -132,7 +137,7 @@ def _words(fields: Fields, start: Places, length: Places) -> list[Words]:
 
 def is_summary(name: str) -> bool:
     """Whether a row or column of that name is `Average`, `min`, `Total:` or the like, and not a node."""
-    return name.strip().lower().rstrip(":") in SUMMARIES
+    return name.strip().lower().strip(AROUND) in SUMMARIES
 
 
 def refuse_sets(names: Iterable[str]) -> None:

@@ -27,10 +27,12 @@ class OtherOutput(NamedTuple):
     mark: "re.Pattern[str]"
     name: str
     remedy: str
+    document: bool = False
+    """It is JSON that could be read as a table, and is none."""
 
 
-def _output(mark: str, name: str, remedy: str = NONE) -> OtherOutput:
-    return OtherOutput(re.compile(mark, re.MULTILINE), name, remedy)
+def _output(mark: str, name: str, remedy: str = NONE, *, document: bool = False) -> OtherOutput:
+    return OtherOutput(re.compile(mark, re.MULTILINE), name, remedy, document)
 
 
 def _parsed(mark: str, name: str, benchmark: str) -> OtherOutput:
@@ -144,6 +146,12 @@ OUTPUTS = (
         r"^(?:Switch|CA):? 0x[0-9a-f]{8,} .{1,200}:$|==\([ \t]*+(?:\d{1,3}X|Down)",
         "the output of iblinkinfo",
         "seatrial fabric check reads it.",
+    ),
+    _output(
+        r'\A\s*\{\s*"start"\s*:\s*\{[\s\S]{0,20000}?"intervals"\s*:\s*\[\s*[{\]]',
+        "the JSON of iperf3 (-J)",
+        f"It has one pair of nodes at most. {CHECK}",
+        document=True,
     ),
     _output(
         r"\[\s*ID\]\s+Interval\s+Transfer|\"iperf|Connecting to host \S{1,99} port |STREAM TEST|netperf|sockperf",

@@ -1,9 +1,11 @@
 """Tables with a column for each run, day or part of a node, rewritten with one column of values."""
 
 import itertools
+import math
 import re
+import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from seatrial.importers.column_roles import (
     CONDITION_WORDS,
@@ -15,8 +17,16 @@ from seatrial.importers.column_roles import (
     words_of,
 )
 from seatrial.importers.columns import TableColumn
+from seatrial.importers.node_names import SUMMARIES
+from seatrial.importers.row_outcomes import status_of
+from seatrial.model.errors import UsageError
 from seatrial.model.imported import sense_of
+from seatrial.model.words import natural_sorted, some
 
+BEST = frozenset({"best", "worst", "peak", "fastest", "slowest"})
+"""Words of columns that summarise runs, beside those of rows that summarise nodes."""
+ROUNDED = 1e-3
+MOST_NAMED = 4
 DIVIDES = " _.:#-"
 NUMBERED = re.compile(r"(?P<stem>.{0,200}?)(?P<mark>[ _.:#-]{0,9})(?P<number>[0-9]{1,18})(?P<rest>)")
 NUMBERED_INSIDE = re.compile(
@@ -52,7 +62,8 @@ def transposed(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
     Their names differ in digits only, and neither name what is measured nor a run, part or condition.
     """
     members = [one for one in columns if one.numeric and _may_be_node(one.name)]
-    others = [one for one in columns if one not in members]
+    own = {status_of(one.name): one for one in members}
+    others = [one for one in columns if one not in members and one.name not in own]
     forms = {re.sub(r"\d+", "0", one.name) for one in members}
     named = any(one.name.strip().lower() in NODE_NAMES for one in others)
     if len(members) < FEWEST_NODES or len(forms) > 1 or len(others) > MOST_OTHERS or named:
@@ -60,7 +71,18 @@ def transposed(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
     rows = len(members[0].cells)
     long = [TableColumn(name="node", cells=tuple(one.name for one in members for _ in range(rows)))]
     long += [TableColumn(name=one.name, cells=one.cells * len(members)) for one in others]
+    long += _joined_statuses(columns, members, "value")
     return (*long, TableColumn(name="value", cells=tuple(itertools.chain.from_iterable(one.cells for one in members))))
+
+
+def _joined_statuses(
+    columns: Sequence[TableColumn], members: Sequence[TableColumn], value: str
+) -> tuple[TableColumn, ...]:
+    """The words in place of numbers of all members, one after the other; no column where none had such words."""
+    words = {one.name: one.cells for one in columns}
+    blank = ("",) * len(members[0].cells)
+    cells = tuple(itertools.chain.from_iterable(words.get(status_of(one.name), blank) for one in members))
+    return (TableColumn(name=status_of(value), cells=cells),) if any(cells) else ()
 
 
 def _may_be_node(name: str) -> bool:
@@ -77,7 +99,8 @@ def melted(columns: Sequence[TableColumn], node: TableColumn) -> tuple[tuple[Tab
     """The long form of a table with a column for each run or part: run1, run2, or gpu0, gpu1; None for other tables.
 
     `h2d:0`, `h2d:1` are parts, too, as SuperBench writes them; with `d2h:0` beside them the names before the colon are
-    a condition.
+    a condition. Columns that summarise runs, such as their best, are left out. Raises UsageError for other numbers
+    beside runs.
     """
     stems: defaultdict[tuple[str, str], dict[str, TableColumn]] = defaultdict(dict)
     keys: dict[tuple[str, str], str] = {}
@@ -92,12 +115,17 @@ def melted(columns: Sequence[TableColumn], node: TableColumn) -> tuple[tuple[Tab
     if not stems and len(moments) > 1:  # a column for each day
         stems["date", ""], keys = moments, {("date", ""): "date"}
     members = {column.name for group in stems.values() for column in group.values()}
-    others = [column for column in columns if column.name not in members]
+    others = [column for column in columns if column.name not in members | {*map(status_of, members)}]
     several = len(stems) > 1
     fit = len({*keys.values()}) == 1 and {*keys.values()} <= RUN_WORDS | PART_WORDS
     rows = len(node.cells)
-    measured = (one is not node and may_be_measured(one, node) for one in others)
-    if not fit or min(map(len, stems.values())) < 2 or any(measured):
+    if not fit or min(map(len, stems.values())) < 2:
+        return None
+    if {*keys.values()} <= RUN_WORDS:
+        others = [one for one in others if one is node or not any(_summarises(one, group) for group in stems.values())]
+    if measured := [one.name for one in others if one is not node and may_be_measured(one, node)]:
+        if {*keys.values()} <= RUN_WORDS:
+            raise _beside_runs(members, measured)
         return None
     groups = [(stem, number, column) for stem, group in stems.items() for number, column in group.items()]
     long = {column.name: column.cells * len(groups) for column in others}
@@ -110,4 +138,27 @@ def melted(columns: Sequence[TableColumn], node: TableColumn) -> tuple[tuple[Tab
     value = value or "value"
     long[value] = tuple(itertools.chain.from_iterable(column.cells for *_, column in groups))
     made = tuple(TableColumn(name=name, cells=cells) for name, cells in long.items())
+    made += _joined_statuses(columns, [column for *_, column in groups], value)
     return made, next(column for column in made if column.name == node.name)
+
+
+def _summarises(column: TableColumn, runs: Mapping[str, TableColumn]) -> bool:
+    """Whether a column is called `best`, `mean_GBps` or the like, or is in all rows the best, worst or middle run."""
+    if SUMMARIES.union(BEST).intersection(words_of(column.name)):
+        return True
+    if not column.numeric:
+        return False
+    rows = [
+        [value for value in row if not math.isnan(value)]
+        for row in zip(*(run.numbers() for run in runs.values()), strict=True)
+    ]
+    pairs = [(row, cell) for row, cell in zip(rows, column.numbers(), strict=True) if row and not math.isnan(cell)]
+    means = (max, min, statistics.fmean, statistics.median)
+    return any(all(math.isclose(of(row), cell, rel_tol=ROUNDED) for row, cell in pairs) for of in means)
+
+
+def _beside_runs(runs: Collection[str], others: Sequence[str]) -> UsageError:
+    return UsageError(
+        f"Columns {some(natural_sorted(runs), MOST_NAMED)} are runs, and {some(others, MOST_NAMED)} has numbers, too.",
+        "Leave out what is not a run of the same measurement, or choose one column: --column COLUMN.",
+    )

@@ -7,14 +7,19 @@ from collections.abc import Sequence
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.unit_text import Unit, unit_of
 
-POINT = re.compile(r"[-+]?(?:[0-9]{1,3}(?:[,' ][0-9]{3})+|[0-9]+)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?")
+POINT = re.compile(
+    r"[-+]?(?:[0-9]{1,3}(?:[,'’ \u00a0\u2009\u202f][0-9]{3})+|[0-9]+)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
+)
 """312,000.5: decimals behind a point, thousands in groups."""
-COMMA = re.compile(r"[-+]?(?:[0-9]{1,3}(?:[.' ][0-9]{3})+|[0-9]+)(?:,[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?")
+COMMA = re.compile(
+    r"[-+]?(?:[0-9]{1,3}(?:[.'’ \u00a0\u2009\u202f][0-9]{3})+|[0-9]+)(?:,[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
+)
 """312.000,5: decimals behind a comma."""
-MARKED = re.compile(r"[0-9][,' ][0-9]")
+MARKED = re.compile(r"[0-9][,'’ \u00a0\u2009\u202f][0-9]")
 ADDRESS = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}")
 BEHIND = re.compile(
-    r"(?P<number>[-+]?[0-9][0-9.,' ]*?(?:[eE][-+]?[0-9]{1,3})?) ?(?P<unit>[A-Za-zµ%/][A-Za-zµ/%]{0,15})"
+    r"(?P<number>[-+]?[0-9][0-9.,'’ \u00a0\u2009\u202f]*?(?:[eE][-+]?[0-9]{1,3})?) ?"
+    r"(?P<unit>[A-Za-zµ%/][A-Za-zµ/%]{0,15})"
 )
 DURATION = re.compile(
     r"(?:(?:(?P<d>[0-9]{1,4})-)?(?P<h>[0-9]{1,5}):)?(?P<m>[0-9]{1,2}):(?P<s>[0-9]{2}(?:\.[0-9]{1,9})?)"
@@ -45,6 +50,8 @@ def with_point(columns: Sequence[Cells], delimiter: str) -> list[Cells]:
     if not marked:
         return list(columns)
     styles = [style for style in (COMMA, POINT) if all(_fits(column, style) for column in marked)]
+    if len(styles) == 2 and all(_rewritten(column, COMMA) == _rewritten(column, POINT) for column in marked):
+        styles = [POINT]
     if len(styles) == 2:
         styles = {SHEETS_OF_COMMAS: [COMMA], ",": [POINT]}.get(delimiter, [])
     if len(styles) != 1:
@@ -118,7 +125,7 @@ def _fits(column: Cells, style: "re.Pattern[str]") -> bool:
 
 
 def _rewritten(column: Cells, style: "re.Pattern[str]") -> Cells:
-    groups, mark = (".' ", ",") if style is COMMA else (",' ", ".")
+    groups, mark = (".'’ \u00a0\u2009\u202f", ",") if style is COMMA else (",'’ \u00a0\u2009\u202f", ".")
     rewritten = []
     for cell in column:
         number = _number_of(cell)

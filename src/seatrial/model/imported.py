@@ -35,7 +35,13 @@ RATES = frozenset(
 )
 QUANTITIES = re.compile(r"[kmgtp]?i?(?:b|byte|bytes|bit|bits|flop|flops|op|ops|msg|messages|steps|bps|bitps)")
 """What is counted in a rate, as in MB_s."""
-SPANS = TIME_UNITS | {"second", "minute", "h", "hour", "hours", "d", "day", "days"}
+SPANS = {
+    **dict.fromkeys(("ns", "nsec"), 1e-9), **dict.fromkeys(("us", "µs", "usec"), 1e-6),
+    **dict.fromkeys(("ms", "msec"), 1e-3), **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("min", "minute", "minutes"), 60.0), **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86400.0),
+}  # fmt: skip
+"""Units of time in seconds."""
 
 
 def sense_of(name: str, unit: str = "") -> Sense | None:
@@ -60,8 +66,10 @@ def _sense_of_words(text: str) -> Sense | None:
     words = _words(text)
     if "per" in words:
         place = words.index("per")
-        timed = TIMES.intersection(words[:place]) or TIME_UNITS.intersection(words[max(place - 1, 0) : place])
-        return Sense.LOWER if timed and not SPANS.intersection(words[place:]) else Sense.HIGHER
+        above = SPANS.get(words[place - 1], 0.0) if place and words[max(place - 2, 0) : place] != ["h", "d"] else 0.0
+        below = next((SPANS[word] for word in words[place:] if word in SPANS), 0.0)
+        timed = above > below or TIMES.intersection(words[:place])  # of two times the longer one is what it takes
+        return Sense.LOWER if timed and (above > below or not below) else Sense.HIGHER
     if RATES.intersection(words):
         return Sense.HIGHER
     if TIMES.intersection(words):

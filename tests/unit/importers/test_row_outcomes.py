@@ -146,3 +146,89 @@ def test_the_user_may_call_such_a_column_a_condition() -> None:
 def test_a_failed_run_of_a_series_has_no_value() -> None:
     (series,) = read_series("time,rate,status\n1,10,ok\n2,0.1,FAILED\n3,10,ok\n")
     assert [math.isnan(value) for value in series.values] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("validation", "Pass", "Failed"),
+        ("HPL", "PASSED", "FAILED"),
+        ("health", "OK", "CRITICAL"),
+        ("verified", "yes", "no"),
+        ("completed", "true", "False"),
+        ("failed", "no", "yes"),
+        ("crashed", "", "true"),
+        ("ExitCode", "0:0", "0:9"),
+        ("reason", "-", "TIMEOUT"),
+        ("Ergebnis", "bestanden", "nicht bestanden"),
+        ("numerics", "verified", "not verified"),
+        ("passes", "10/10", "7/10"),
+        ("steps", "4 / 4", "3 / 4"),
+        ("error", "", "CUDA error 700"),
+        ("last_error", "-", "NCCL WARN unhandled system problem"),
+        ("message", "-", "Segmentation fault"),
+        ("comment", "", "residual check FAILED"),
+        ("Notes", "", "run 2 crashed, ECC error"),
+        ("Bemerkung", "", "fehlerhaft, neu starten"),
+        ("info", "no errors", "died with 3 errors"),
+    ],
+)
+def test_contents_say_that_a_run_failed_whatever_the_name(name: str, good: str, bad: str) -> None:
+    assert _failed(name, good, good, bad, good) == {2}
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("turbo", ("yes", "no", "yes", "yes")),
+        ("hyperthreading", ("true", "true", "false", "true")),
+        ("slot", ("1/2", "2/2", "1/2", "2/2")),
+        ("mode", ("normal", "boost", "normal", "normal")),
+        ("model", ("H100", "H100", "A100", "H100")),
+        ("note", ("", "no ECC errors", "error-free", "max error 1.2e-9")),
+        ("remark", ("", "", "0 failures", "ohne Fehler")),
+        ("link", ("up", "up", "down", "up")),
+        ("governor", ("performance", "performance", "powersave", "performance")),
+    ],
+)
+def test_columns_of_other_things_are_left_alone(name: str, cells: tuple[str, ...]) -> None:
+    assert _failed(name, *cells) == set()
+
+
+@pytest.mark.parametrize("name", ["health", "burn-in", "validation"])
+def test_an_unknown_word_among_successes_is_asked_about(name: str) -> None:
+    with pytest.raises(UsageError, match="nothing shows whether such a run counts"):
+        _failed(name, "OK", "OK", "DEGRADED", "OK")
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [("exit code", "137"), ("Exit-Code", "1"), ("signal", "11"), ("failed", "1"), ("#wrong", "5"), ("mismatch", "2"),
+     ("xid", "79"), ("ecc_uncorrectable", "3"), ("crc_errors", "8")],
+)  # fmt: skip
+def test_counts_of_what_was_wrong(name: str, bad: str) -> None:
+    assert _failed(name, "0", "0", bad, "0") == {2}
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"), [("rx_errors", ("7", "0", "9")), ("retries", ("0", "0", "2")), ("error_rate", ("0", "0.5", "0"))]
+)
+def test_other_counts_are_left_alone(name: str, cells: tuple[str, ...]) -> None:
+    assert _failed(name, *cells) == set()
+
+
+@pytest.mark.parametrize(("name", "usual", "less"), [("ranks", 64, 60), ("N", 176640, 1000), ("threads", 128, 127)])
+def test_a_run_of_less_work_is_not_compared_with_the_others(name: str, usual: int, less: int) -> None:
+    rows = [f"cn{node},{2100 + node % 5},{less if node == 7 else usual}" for node in range(1, 17)]
+    table = read_fleet_table(f"node,gflops,{name}\n" + "\n".join(rows) + "\n")
+    assert [stratum.text for stratum in table.strata] == [f"{name} {usual}", f"{name} {less}"]
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["DOWN", "drained", "unreachable", "no data", "Segmentation fault", "***", "?", "srun: error: no step", "inf"],
+)
+def test_words_in_place_of_a_number(word: str) -> None:
+    rows = [f'cn{node},"{word if node == 3 else 2100 + node}"' for node in range(1, 7)]
+    table = read_fleet_table("node,gflops\n" + "\n".join(rows) + "\n")
+    assert (table.failed, table.without_value) == (("cn3",), ("cn3",))

@@ -1,6 +1,5 @@
 """Values of many nodes are read, from tables, outputs or runs of the archive, and judged."""
 
-import math
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -12,6 +11,7 @@ from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.sources import Sources
 from seatrial.driver import facts_reading
 from seatrial.importers.fleets import FleetTable, aligned, one_stratum, read_fleet_table, read_outputs
+from seatrial.importers.listed_nodes import with_listed_nodes
 from seatrial.judgement.comparison import history
 from seatrial.judgement.fleet import judge, outputs, strata
 from seatrial.judgement.fleet.judge import FleetJudgement
@@ -26,8 +26,6 @@ from seatrial.render.fleet.view import fleet_report
 from seatrial.render.report import Report
 
 Judged = TypeVar("Judged", FleetJudgement, StrataJudgement)
-LONGEST_REASON = 100
-"""Characters of what a node printed in place of an output."""
 EFFECT = 0.02
 """Smallest loss of a node that matters, where the command line does not say."""
 
@@ -40,6 +38,7 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     tables = {wanted.runs: _of_runs(sources, wanted, column)} if wanted.runs else {}
     texts: dict[str, str] = {}
     lost: list[str] = []
+    printed = any(detected(sources.text(file)) for file in sources.paths if not file.is_dir())
     for file in sources.paths:
         if file.is_dir():
             folder = sources.folder(file)
@@ -50,32 +49,45 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
         elif detected(text):
             texts[file.name if file.name not in texts else str(file)] = text
         else:
-            tables[str(file)] = read_fleet_table(text, column, wanted.by, wanted.part)
-    if table := outputs.table_of_outputs(texts, column):
-        tables[count(len(texts), "output")] = _with_lost(table, {node: texts[node] for node in lost})
+            try:
+                table = read_fleet_table(text, column, wanted.by, wanted.part)
+                tables[str(file)] = with_listed_nodes(table, text)
+            except UsageError:
+                if not printed:
+                    raise
+                lost.append(file.name if file.name not in texts else str(file))
+                texts[lost[-1]] = text
+    if printed_table := outputs.table_of_outputs(texts, column, lost):
+        tables[count(len(texts), "output")] = printed_table
     sense = SENSES.get(wanted.better)
     effect = wanted.effect or EFFECT
     facts_of = _facts(wanted)
     if strata.is_divided(tables):
+        _refuse_unlike_columns(tables)
         divided = _with_failed(strata.judge_strata(tables, sense, effect=effect), tables)
         divided = strata.facts_of_strata(divided, facts_of) if facts_of else divided
         return strata_report(divided, tables)
     judged = _with_failed(judge.judge_tables(tables, sense, effect=effect), tables)
+    _refuse_unlike_columns(tables)
     return fleet_report(judge.with_facts(judged, facts_of) if facts_of else judged, tables)
 
 
-def _with_lost(table: FleetTable, lost: Mapping[str, str]) -> FleetTable:
-    """The table with nodes that have no output but a message, which is why they have no value."""
-    without = {node: [math.nan] for node in lost}
-    strata = tuple(msgspec.structs.replace(one, with_gaps={**one.with_gaps, **without}) for one in table.strata)
-    reasons = (f"{node} ({' '.join(text.split())[:LONGEST_REASON]})" for node, text in lost.items())
-    return msgspec.structs.replace(
-        table,
-        strata=strata,
-        without_value=(*table.without_value, *lost),
-        failed=(*table.failed, *lost),
-        left_out=(*table.left_out, *reasons),
-    )
+def _refuse_unlike_columns(tables: Mapping[str, FleetTable]) -> None:
+    """Raise UsageError for files whose columns of values have other names or units: what they have is not the same."""
+    named = {
+        file: (table.roles.value, unit)
+        for file, table in tables.items()
+        for unit in {stratum.unit for stratum in table.strata}
+        if table.roles.value and not table.roles.value.startswith("column ") and not table.roles.units
+    }
+    unlike = {(name.strip().lower(), unit): file for file, (name, unit) in named.items()}
+    if len(unlike) > 1:
+        (first, second), (name, other) = list(unlike.values())[:2], list(unlike)[:2]
+        words = [" ".join(filter(None, of_file)) for of_file in (name, other)]
+        raise UsageError(
+            f"{first} has {words[0]!r}, {second} has {words[1]!r}: not the same.",
+            "Give the files one name and one unit of their values, or judge them one by one.",
+        )
 
 
 def _with_failed(judged: Judged, tables: Mapping[str, FleetTable]) -> Judged:

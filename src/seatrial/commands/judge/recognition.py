@@ -13,9 +13,8 @@ from seatrial.benchmarks import catalogue
 from seatrial.commands.judge.kinds import WORDS, Kind
 from seatrial.commands.judge.sources import Sources
 from seatrial.importers.column_roles import NODE_NAMES, RUN_NAMES, are_moments
-from seatrial.importers.columns import TableColumn, json_value, read_columns, refuse_almost_numbers
+from seatrial.importers.columns import TableColumn, is_json, json_value, read_columns, refuse_almost_numbers
 from seatrial.importers.fields import pieces
-from seatrial.importers.fleets import OUTPUT_NAME
 from seatrial.importers.formats import FORMATS
 from seatrial.importers.linktest import LIST
 from seatrial.importers.nccl_tests import is_nccl_folder
@@ -29,6 +28,7 @@ from seatrial.importers.other_outputs import (
     refuse_listing,
     refuse_unread,
 )
+from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.pair_lines import RANK_COLUMNS, column_names, names_columns, parse_columns, parse_csv
 from seatrial.importers.pair_tables import is_pair_table
 from seatrial.importers.printed_text import NothingRanError, plain
@@ -37,7 +37,7 @@ from seatrial.importers.row_outcomes import is_outcome, split_outcomes
 from seatrial.importers.wide_columns import transposed
 from seatrial.model.benchmark import Label
 from seatrial.model.errors import UsageError
-from seatrial.model.words import count
+from seatrial.model.words import count, some
 
 SIZES_OF_OUTPUTS = ("nodes", "ranks")
 TABLE_SIZES = ("nodes", "ranks", "cores", "processes", "procs", "tasks", "threads")
@@ -86,7 +86,17 @@ def _kinds(sources: Sources) -> tuple[Kind, ...]:
         return _kinds_of_outputs({str(path): sources.text(path) for path in paths if not path.is_dir()})
     (path,) = paths
     if path.is_dir():
-        return (Kind.RUN,) if (path / RUN_FILE).is_file() else (_kind_of_folder(sources.folder(path)),)
+        if (path / RUN_FILE).is_file():
+            return (Kind.RUN,)
+        within = sorted(inner.name for inner in path.iterdir() if inner.is_dir() and not inner.name.startswith("."))
+        texts = sources.folder(path) if any(not inner.is_dir() for inner in path.iterdir()) or not within else {}
+        if within and not texts:
+            raise UsageError(
+                f"The folder has {count(len(within), 'folder')} ({some(within, 3)}) and no file, and folders in it are "
+                "not read.",
+                "Put the outputs into one folder, named by their nodes: NODE-stream.out.",
+            )
+        return (_kind_of_folder(texts),)
     beginning = next(pieces(sources.stream(path)), b"").removeprefix(UTF8_MARK)
     refuse_unread(beginning)
     if _is_pairs(beginning):
@@ -188,6 +198,8 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
         if other is not None and other.name == PROSE and not catalogue.parse_auto(text)[1].results:
             raise UsageError(f"This looks like {PROSE}, without a result in it.", other.remedy)
         return (Kind.OUTPUT,)
+    if other is not None and other.document:
+        raise UsageError(f"This looks like {other.name}, which seatrial judge does not read.", other.remedy)
     refuse_listing(plain(text, moments=False))
     if is_perflog(text):
         raise UsageError(
@@ -204,7 +216,8 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
             raise UsageError(f"This looks like {other.name}{unread}.", other.remedy) from error
         if catalogue.begins(text):
             return (Kind.OUTPUT,)
-        raise UsageError(f"seatrial judge does not know this: {error.what}", MEASURES) from error
+        advice = error.remedy if error.what.startswith("Column ") else MEASURES
+        raise UsageError(f"seatrial judge does not know this: {error.what}", advice) from error
     if not kinds:
         raise UsageError(
             "This is a table of configurations, not of nodes.",
@@ -218,7 +231,7 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
 
     Raises UsageError for what is not a table.
     """
-    if text.lstrip()[:1] in ("[", "{"):
+    if is_json(text):
         value = json_value(text)
         if isinstance(value, dict) and isinstance(value.get("series"), list):
             return (Kind.SERIES,)
@@ -230,7 +243,7 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
         refuse_almost_numbers(columns)
         raise UsageError("no column of it has numbers.", MEASURES)
     names = [column.name for column in columns]
-    words = [one for one in columns if not (one.numeric or are_moments(one) or is_outcome(one.name))]
+    words = [one for one in columns if not (one.numeric or are_moments(one) or is_outcome(one))]
     sized = any(column.name in TABLE_SIZES and column.numeric and len(set(column.cells)) > 1 for column in columns)
     clock = any(_is_clock(column) and not (sized and _is_condition(column)) for column in columns)
     if sized and not clock and not _named([name for name in names if name != "nodes"], NODE_NAMES):

@@ -4,22 +4,18 @@ Outputs with numbers of single GPUs give a value for each GPU, which is a part o
 """
 
 import math
-import re
 import statistics
-from collections.abc import Iterable, Mapping
-from pathlib import PurePath
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from seatrial.benchmarks.catalogue import parse_auto
+from seatrial.benchmarks.catalogue import outputs_in, parse_auto
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.benchmarks.gpu_peers import Condition, metric_of, values_of_gpus
-from seatrial.importers.fleets import OUTPUT_NAME, FleetTable, Stratum, aligned, one_stratum
+from seatrial.importers.fleets import FleetTable, Stratum, aligned, one_stratum
+from seatrial.importers.output_names import place_of, reason, without_output
 from seatrial.model.benchmark import Better, Output
 from seatrial.model.errors import UsageError
-
-RUN = r"(?:(?:run|iter|rep|try)[-_]?)?(?P<run>\d{1,6})"
-"""Number of a run behind the name of the benchmark in the name of a file."""
 
 
 class NodeOutput(NamedTuple):
@@ -32,29 +28,38 @@ class NodeOutput(NamedTuple):
     """The number of the run among those of the node."""
     output: Output
     """What it printed, with the breaches of all gates."""
+    repeated: int = 1
+    """How often the benchmark ran in it."""
 
 
-def table_of_outputs(texts: Mapping[str, str], column: str = "") -> FleetTable | None:
-    """The best value of each output, by its node, or by its GPUs; None where no text is of a known benchmark.
+def table_of_outputs(texts: Mapping[str, str], column: str = "", expected: Collection[str] = ()) -> FleetTable | None:
+    """The best value of each run, by its node, or by its GPUs; None where no text is of a known benchmark.
 
     The node is what the file's name has before or after that of the benchmark. `column`: a label of the main metric,
-    such as Copy of STREAM. Raises UsageError where the outputs are of several benchmarks.
+    such as Copy of STREAM. `expected`: texts that should be outputs whatever their names are. Raises UsageError where
+    the outputs are of several benchmarks.
     """
     read: list[NodeOutput] = []
+    others: dict[str, str] = {}
     first: Benchmark | None = None
     for name, text in texts.items():
         try:
             benchmark, output = parse_auto(text)
         except UsageError:
-            continue  # standard error, job scripts
-        if benchmark is None or not text.strip():
+            benchmark, output = None, Output(benchmark="")
+        if benchmark is None:
+            others[name] = text
             continue
         first = first or benchmark
         if benchmark is not first:
             raise UsageError(f"{name} is of {benchmark.name}, other files are of {first.name}.", "Give one of them.")
-        node, number = _node_and_run(name, benchmark.name)
-        read.append(NodeOutput(name, node, number, judge(benchmark, output)))
-    return table_of_nodes(first, read, column) if first else None
+        read.append(NodeOutput(name, *place_of(name, first.name), judge(first, output), outputs_in(first, text)))
+    if first is None:
+        return None
+    lost = without_output(texts.keys() - others, others, first.name) | {name: reason(texts[name]) for name in expected}
+    read += (NodeOutput(name, *place_of(name, first.name), Output(benchmark="", missing=(lost[name],)))
+             for name in sorted(lost))  # fmt: skip
+    return table_of_nodes(first, read, column)
 
 
 def table_of_nodes(benchmark: Benchmark, outputs: Iterable[NodeOutput], column: str = "") -> FleetTable:
@@ -62,10 +67,10 @@ def table_of_nodes(benchmark: Benchmark, outputs: Iterable[NodeOutput], column: 
     runs: dict[str, list[tuple[int, float]]] = {}
     of_gpus: dict[Condition, dict[tuple[str, int], list[tuple[int, float]]]] = {}
     left_out: list[str] = []
-    for name, node, number, output in outputs:
-        why, value = _value(benchmark, output, column)
+    for name, node, number, output, repeated in outputs:
+        why, *values = _values(benchmark, output, column, repeated)
         left_out += [f"{name} ({why})"] if why else []
-        runs.setdefault(node, []).append((number, value))
+        runs.setdefault(node, []).extend((number * len(values) + place, value) for place, value in enumerate(values))
         for condition, gpus in values_of_gpus(benchmark, output).items() if not why else ():
             for gpu, values in gpus.items():
                 subjects = of_gpus.setdefault(condition, {})
@@ -93,40 +98,33 @@ def _table_of_gpus(
             continue
         parts |= {f"{node} GPU {gpu}": (node, f"GPU {gpu}") for node, gpu in subjects}
         runs = {f"{node} GPU {gpu}": values for (node, gpu), values in subjects.items()}
+        runs |= {node: [(0, math.nan)] for node in {*failed}.difference(node for node, _ in subjects)}
         strata.append(Stratum(conditions=condition, unit=metric.unit, sense=metric.sense, with_gaps=aligned(runs)))
     if not strata:
         raise UsageError(f"No value of a GPU belongs to {column!r}.", "Leave --column out.")
     return FleetTable(strata=tuple(strata), parts=parts, left_out=left_out, failed=failed)
 
 
-def _node_and_run(name: str, benchmark: str) -> tuple[str, int]:
-    """`n3-stream.out`, `stream_n3.log`, `n3-stream-run2.log` and `NODE-stream-1n-226-iter-1.out` to node and run."""
-    if match := OUTPUT_NAME.fullmatch(name):
-        return match["node"], int(match["run"])
-    stem = PurePath(name).stem
-    if match := re.fullmatch(rf"(?i)(.*[^-_.])[-_.]+{re.escape(benchmark)}[-_.]+{RUN}", stem):
-        return match[1], int(match["run"])
-    return re.sub(rf"(?i)^{benchmark}[-_.]+|(?<![-_.])[-_.]+{benchmark}$", "", stem) or stem, 0
+def _values(benchmark: Benchmark, output: Output, column: str, repeated: int) -> tuple[str, *tuple[float, ...]]:
+    """Why an output has no value, and its values: the best one of the main metric, or that of each time it ran.
 
-
-def _value(benchmark: Benchmark, output: Output, column: str) -> tuple[str, float]:
-    """Why an output has no value, and its value: the best one of the main metric. Raises UsageError for a column."""
+    Raises UsageError for a column that it does not have.
+    """
     if not output.valid:
         return (output.missing or [breach.reason for breach in output.breaches])[0], math.nan
     metric = benchmark.main
-    results = [result for result in output.results if result.metric == metric.name]
-    labels = {str(label).lower() for result in results for label in result.labels.values()}
-    if column and column.lower() not in labels:
+    labels = [result.labels for result in output.results if result.metric == metric.name]
+    numbers = output.values(metric.name)
+    words = [{str(label).lower() for label in of_result.values()} for of_result in labels]
+    if column and not any(column.lower() in named for named in words):
         raise UsageError(f"No value of {metric.name} belongs to {column!r}.", "Leave --column out.")
-    numbers = [
-        result.value
-        for result in results
-        if (
-            column.lower() in {str(label).lower() for label in result.labels.values()}
-            if column
-            else all(result.labels.get(name) == label for name, label in benchmark.main_labels.items())
-        )
+    chosen = [
+        place
+        for place, (of_result, named) in enumerate(zip(labels, words, strict=True))
+        if (column.lower() in named if column else of_result.items() >= benchmark.main_labels.items())
     ]
-    if not numbers:
+    if not chosen:
         return f"no number of {metric.name}", math.nan
-    return "", (max if metric.better is Better.MORE else min)(numbers)
+    if len(chosen) == repeated and all(labels[place] == labels[chosen[0]] for place in chosen):
+        return "", *(numbers[place] for place in chosen)
+    return "", (max if metric.better is Better.MORE else min)(numbers[place] for place in chosen)

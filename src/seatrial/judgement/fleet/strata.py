@@ -185,7 +185,7 @@ def _levelled(values: Fleet, parts: Mapping[str, tuple[str, str]]) -> Fleet:
         return values
     usual = float(np.median(list(levels.values())))
     return {
-        subject: [run / levels[parts[subject][1] if subject in parts else ""] * usual for run in runs]
+        subject: [run / levels.get(parts[subject][1] if subject in parts else "", usual) * usual for run in runs]
         for subject, runs in values.items()
     }
 

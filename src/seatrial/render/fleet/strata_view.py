@@ -205,6 +205,9 @@ def _unnamed(judged: StrataJudgement) -> Iterator[str]:
     if not any(results):
         yield "no value was read, or all are 0"
     elif few := [stratum for stratum in judged.strata if stratum.judged.result and not stratum.judged.result.enough]:
+        lone = [node.node for node in few[0].judged.result.nodes] if few[0].judged.result else []
+        if len(few) < len(judged.strata):
+            yield f"{some(lone, MOST_NAMES)} {'has' if len(lone) == 1 else 'have'} no peers in {few[0].text}"
         yield f"fewer than 3 values to compare under {len(few)} of {count(len(judged.strata), 'condition')}"
     elif asked := next((stratum for stratum in judged.strata if stratum.judged.sense_needed), None):
         yield f"{some(asked.judged.ahead, 1)} above its peers in {asked.text}: is higher better?"

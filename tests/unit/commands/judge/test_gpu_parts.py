@@ -66,3 +66,12 @@ def test_a_diagnostic_has_a_word_and_an_exit_code(
     (tmp_path / "diag.json").write_text(diagnostic(4, status, severity))
     report = seatrial("judge", str(tmp_path / "diag.json"), code=code)
     assert report.out.startswith(f"{word}  diag.json: ")
+
+
+@pytest.mark.parametrize("text", ["", "CUDA_ERROR_NO_DEVICE: no device was found\n"])
+def test_a_node_whose_gpus_printed_nothing_has_no_value(text: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    for name, output in outputs(runs=1).items():
+        (tmp_path / name).write_text(text if name.startswith("n07") else output)
+    report = seatrial("judge", str(tmp_path), code=2)
+    assert report.out.startswith("NOT_RUN")
+    assert "n07" in report.out

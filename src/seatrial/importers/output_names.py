@@ -1,0 +1,73 @@
+"""Which node and run an output of a benchmark is of, by the name of its file, and which files should have one."""
+
+import re
+from collections.abc import Collection, Mapping
+from pathlib import PurePath
+from typing import NamedTuple
+
+from seatrial.importers.printed_text import FAILURE
+
+OUTPUT_NAME = re.compile(r"(?P<node>.+?)-[A-Za-z_]+-[0-9]{1,9}n-[0-9]{1,9}-iter-(?P<run>[0-9]{1,9})\.(?:out|log|txt)")
+"""`NODE-stream-1n-226-iter-1.out`, as flux and Slurm jobs of converged-computing's studies write them."""
+RUN = r"(?:(?:run|iter|rep|try)[-_]?)?(?P<run>\d{1,6})"
+"""Number of a run behind the name of the benchmark in the name of a file."""
+DIVIDES = "-_."
+LONGEST_REASON = 100
+"""Characters of what was printed in place of an output."""
+
+
+class OutputPlace(NamedTuple):
+    """The node of an output, and the number of its run; 0 where the name has none."""
+
+    node: str
+    run: int = 0
+
+
+def place_of(name: str, benchmark: str) -> OutputPlace:
+    """`n3-stream.out`, `stream_n3.log`, `n3-stream-run2.log` and `NODE-stream-1n-226-iter-1.out` to node and run."""
+    if match := OUTPUT_NAME.fullmatch(name):
+        return OutputPlace(match["node"], int(match["run"]))
+    stem = PurePath(name).stem
+    if match := re.fullmatch(rf"(?i)(.*[^-_.])[-_.]+{re.escape(benchmark)}[-_.]+{RUN}", stem):
+        return OutputPlace(match[1], int(match["run"]))
+    stem = re.sub(rf"(?i)^{benchmark}[-_.]+|(?<![-_.])[-_.]+{benchmark}$", "", stem) or stem
+    if match := re.fullmatch(rf"(?i)(.*[^-_.])[-_.]+(?=[a-z]){RUN}", stem):  # `stream_cn07_run2`; cn07_2 may be a node
+        return OutputPlace(match[1], int(match["run"]))
+    return OutputPlace(stem)
+
+
+def without_output(outputs: Collection[str], others: Mapping[str, str], benchmark: str) -> dict[str, str]:
+    """Name -> what is in place of an output, of the files that are named as the outputs are: each should have one.
+
+    Files of another ending, of standard error beside an output, and of another form are none of these. A name of other
+    letters is that of a node if it has the benchmark, or outputs differ in letters, and its text is empty or an error.
+    """
+    nodes = {place_of(name, benchmark).node for name in outputs}
+    forms = {_form(node) for node in nodes}
+    frames = {_frame(name, benchmark) for name in outputs}
+    without = {}
+    for name, text in others.items():
+        node = place_of(name, benchmark).node
+        if _frame(name, benchmark) not in frames:
+            continue
+        free = len(forms) > 1 or benchmark.lower() in name.lower()
+        beside = any(node.startswith(tuple(before + mark for mark in DIVIDES)) for before in nodes)
+        failed = not text.strip() or FAILURE.search(text) is not None
+        if _form(node) in forms or (free and failed and not beside):
+            without[name] = reason(text)
+    return without
+
+
+def reason(text: str) -> str:
+    """What was printed in place of an output."""
+    return " ".join(text.split())[:LONGEST_REASON] or "it is empty"
+
+
+def _form(node: str) -> str:
+    """`cn0` for cn07 and cn12."""
+    return re.sub(r"\d+", "0", node)
+
+
+def _frame(name: str, benchmark: str) -> str:
+    """The name of a file without that of its node: `stream-.txt`, `-stream-0n-0-iter-0.out`."""
+    return _form(name.replace(place_of(name, benchmark).node, "", 1))

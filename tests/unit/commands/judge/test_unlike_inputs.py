@@ -1,0 +1,63 @@
+"""What is refused, and what the sentence says; numbers and lines that look like something else."""
+
+from pathlib import Path
+
+import pytest
+
+from seatrial.importers.fleets import read_fleet_table
+from tests.support.command_line import Seatrial
+
+IPERF = '{"start": {"version": "iperf 3.12"}, "intervals": [%s], "end": {"sum_sent": {"bits_per_second": 94e9}}}'
+INTERVAL = '{"sum": {"start": %d, "seconds": 1, "bytes": 117500, "bits_per_second": 94%02d}}'
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("triad_GB_s", "triad_MB_s"), ("hpl", "triad"), ("rate", "speed")],
+)
+def test_files_of_unlike_columns_are_no_fleet(first: str, second: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    for number, name in enumerate((first, second)):
+        rows = "".join(f"cn{node},{380 * 1000**number + node}\n" for node in range(1, 9))
+        (tmp_path / f"{number}.csv").write_text(f"node,{name}\n{rows}")
+    ran = seatrial("judge", "--as", "fleet", str(tmp_path / "0.csv"), str(tmp_path / "1.csv"), code=64)
+    assert f"'{first.lower()}'" in ran.err
+    assert "not the same" in ran.err
+
+
+def test_files_of_one_column_are_a_fleet(tmp_path: Path, seatrial: Seatrial) -> None:
+    for number in (0, 1):
+        rows = "".join(f"cn{node},{380 + node / 10}\n" for node in range(1, 9))
+        (tmp_path / f"{number}.csv").write_text(f"node,{('Triad', 'triad')[number]}\n{rows}")
+    seatrial("judge", "--as", "fleet", str(tmp_path / "0.csv"), str(tmp_path / "1.csv"))
+
+
+def test_folders_within_a_folder_are_named(tmp_path: Path, seatrial: Seatrial) -> None:
+    for node in ("cn1", "cn2"):
+        (tmp_path / node).mkdir()
+        (tmp_path / node / "stream.out").write_text("x")
+    assert "2 folders (cn1, cn2) and no file, and folders in it are not read" in seatrial(
+        "judge", str(tmp_path), code=64
+    ).err.replace("\n", " ")
+
+
+def test_iperf_is_recognised_before_its_numbers_are(tmp_path: Path, seatrial: Seatrial) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(IPERF % ",".join(INTERVAL % (place, place) for place in range(20)))
+    assert "the JSON of iperf3" in seatrial("judge", str(file), code=64).err
+
+
+def test_a_word_among_numbers_that_nothing_explains_gets_advice(tmp_path: Path, seatrial: Seatrial) -> None:
+    (tmp_path / "a.csv").write_text("node,gflops\n" + "".join(f"cn{n},{2100 + n}\n" for n in range(9)) + "cn9,~soso\n")
+    assert "Leave the cell empty" in " ".join(seatrial("judge", str(tmp_path / "a.csv"), code=64).err.split())
+
+
+@pytest.mark.parametrize("mark", ["'", "’", "\u202f", "\u00a0", "\u2009"])
+def test_groups_of_thousands(mark: str) -> None:
+    rows = "".join(f"cn{node}\t380{mark}10{node}\n" for node in range(1, 4))
+    assert read_fleet_table(f"node\ttriad_MB_s\n{rows}").values["cn2"] == [380102.0]
+
+
+@pytest.mark.parametrize("line", ["[cn{}] Triad 38{} GB/s", "[cn{}]  38{}", "[cn{}] rate: 38{}.5"])
+def test_names_in_brackets_before_lines_are_no_json(line: str) -> None:
+    table = read_fleet_table("\n".join(line.format(node, node) for node in range(1, 6)) + "\n")
+    assert list(table.values) == ["cn1", "cn2", "cn3", "cn4", "cn5"]

@@ -1,0 +1,77 @@
+"""Files of a folder of outputs: which node and run each is of, which should have an output, and runs within one."""
+
+import pytest
+
+from seatrial.importers.output_names import place_of, without_output
+from seatrial.judgement.fleet.outputs import table_of_outputs
+from tests.support.benchmark_outputs import hpl, stream
+
+FAILED = "./stream_c.exe: cannot execute: Permission denied\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "run"),
+    [
+        ("n3-stream.out", "n3", 0),
+        ("stream_n3.log", "n3", 0),
+        ("n3-stream-run2.log", "n3", 2),
+        ("n3-stream-1n-226-iter-1.out", "n3", 1),
+        ("n3.txt", "n3", 0),
+        ("stream_cn07_run2.log", "cn07", 2),
+        ("cn07-iter3-stream.out", "cn07", 3),
+        ("stream_r01_2.log", "r01_2", 0),
+    ],
+)
+def test_names(name: str, node: str, run: int) -> None:
+    assert place_of(name, "stream") == (node, run)
+
+
+@pytest.mark.parametrize("text", [FAILED, "", "\n", "srun: error: Unable to create step\n", "slurmstepd: started\n"])
+@pytest.mark.parametrize("form", ["stream-cn{}.txt", "cn{}_stream.out", "cn{}-stream-1n-226-iter-1.out", "cn{}.log"])
+def test_a_node_without_an_output_has_no_value(form: str, text: str) -> None:
+    outputs = {form.format(node): stream() for node in range(1, 9) if node != 7}
+    table = table_of_outputs(outputs | {form.format(7): text})
+    assert table is not None
+    assert (table.without_value, table.failed) == (("cn7",), ("cn7",))
+    assert form.format(7) in table.left_out[0]
+
+
+def test_outputs_of_another_program_say_the_same() -> None:
+    died = "mpirun noticed that process rank 3 with PID 71 on node cn4 exited on signal 9 (Killed).\n"
+    table = table_of_outputs({f"hpl.cn{node}.log": died if node == 4 else hpl() for node in range(1, 7)})
+    assert table is not None
+    assert table.failed == ("cn4",)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("stream-cn1.err", FAILED),
+        ("stream-cn1-stderr.txt", FAILED),
+        ("job.sh", "srun ./stream || echo failed\n"),
+        ("README.txt", "What to do if a node failed.\n"),
+        ("stream-nodes.txt", "cn1\ncn2\n"),
+        ("stream.err", ""),
+    ],
+)
+def test_other_files_are_left_alone(name: str, text: str) -> None:
+    assert without_output(["stream-cn1.txt", "stream-cn2.txt"], {name: text}, "stream") == {}
+
+
+@pytest.mark.parametrize("lost", ["stream-gamma.txt", "stream-login.txt"])
+def test_names_of_letters_alone(lost: str) -> None:
+    assert without_output(["stream-alpha.txt", "stream-beta.txt"], {lost: FAILED}, "stream").keys() == {lost}
+    assert without_output(["alpha.txt", "beta.txt"], {"gamma.txt": ""}, "stream") == {"gamma.txt": "it is empty"}
+
+
+def test_each_output_in_a_file_is_a_run() -> None:
+    slow, usual = stream(triad_s=0.02), stream(triad_s=0.01)
+    table = table_of_outputs({"stream-cn1.txt": usual * 3, "stream-cn2.txt": usual + slow + slow})
+    assert table is not None
+    assert table.values == {"cn1": [24e9] * 3, "cn2": [24e9, 12e9, 12e9]}
+
+
+def test_different_work_in_a_file_is_no_run() -> None:
+    table = table_of_outputs({f"cn{node}.txt": hpl(order=20000) + hpl(order=30000) for node in (1, 2)})
+    assert table is not None
+    assert [len(values) for values in table.values.values()] == [1, 1]

@@ -1,0 +1,75 @@
+"""Tables with a column for each run or part, beside columns that summarise them and cells that failed."""
+
+import math
+
+import pytest
+
+from seatrial.importers.fleets import FleetTable, read_fleet_table
+from seatrial.model.errors import UsageError
+
+
+def _table(heading: str, *rows: str) -> FleetTable:
+    return read_fleet_table("\n".join((heading, *rows)) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("heading", "last"),
+    [
+        ("node,run1,run2,run3,best", ("2101", "2104", "2103")),
+        ("node,run1,run2,run3,mean", ("2100", "2102.3", "801.7")),
+        ("node;iter 1;iter 2;iter 3;max GFLOPS", ("2101", "2104", "2103")),
+        ("node,run_1,run_2,run_3,stddev", ("0.8", "1.3", "980")),
+        ("node,trial1,trial2,trial3,result_of_all", ("2101", "2104", "2103")),
+    ],
+)
+def test_a_summary_beside_runs_is_no_measurement(heading: str, last: tuple[str, ...]) -> None:
+    rows = ("cn1,2100,2101,2099", "cn2,2101,2104,2102", "cn3,2103,201,101")
+    mark = ";" if ";" in heading else ","
+    table = _table(heading, *(f"{row},{cell}".replace(",", mark) for row, cell in zip(rows, last, strict=True)))
+    assert table.values["cn3"] == [2103.0, 201.0, 101.0]
+
+
+@pytest.mark.parametrize("name", ["final", "triad_GBps", "warmup"])
+def test_other_numbers_beside_runs_are_asked_about(name: str) -> None:
+    with pytest.raises(UsageError, match="run1, run2 are runs, and " + name):
+        _table(f"node,run1,run2,{name}", "cn1,2100,2101,77", "cn2,2101,2104,79", "cn3,2103,201,78")
+
+
+@pytest.mark.parametrize("word", ["FAILED", "timeout", "DOWN"])
+def test_a_run_that_failed_leaves_the_others_of_its_row(word: str) -> None:
+    table = _table("node,run1,run2,run3", f"cn1,1800,{word},1810", "cn2,2101,2104,2102", "cn3,2103,2101,2101")
+    assert table.values["cn1"] == [1800.0, 1810.0]
+    assert table.failed == ("cn1",)
+
+
+def test_a_part_that_failed_leaves_the_others_of_its_node() -> None:
+    table = _table("node,GPU0,GPU1,GPU2", "cn1,52.1,52.3,FAILED", "cn2,52.2,52.6,52.9", "cn3,52.5,52.4,52.7")
+    (stratum,) = table.strata
+    assert [part for part, values in stratum.with_gaps.items() if all(map(math.isnan, values))] == ["cn1 gpu 2"]
+    assert table.failed == ("cn1",)
+
+
+def test_a_failure_in_a_column_of_a_node_is_that_node_s() -> None:
+    table = _table("metric,n01,n02,n03", "triad,380.1,FAILED,381.2", "copy,340.1,341.2,342.3")
+    assert table.failed == ("n02",)
+    assert table.values["n02"] == [341.2]
+
+
+@pytest.mark.parametrize(
+    ("name", "usual", "other"), [("pcie_width", "16", "8"), ("sm_clock", "1410", "1095"), ("link_gen", "5", "3")]
+)
+def test_a_number_that_few_parts_have_by_themselves_is_no_condition(name: str, usual: str, other: str) -> None:
+    few = ((3, 1), (7, 2))
+    rows = [
+        f"cn{node},{gpu},{other if (node, gpu) in few else usual},{25 + (node * 37 + gpu * 17) % 113 / 1000}"
+        for node in range(1, 17)
+        for gpu in range(4)
+    ]
+    table = _table(f"node,gpu,{name},h2d_GBs", *rows)
+    assert len(table.strata) == 1
+    assert table.roles.unused == (name,)
+
+
+def test_a_number_that_is_on_all_nodes_alike_stays_a_condition() -> None:
+    rows = [f"cn{node},{gpu},{width},{width + node % 3}" for node in range(1, 9) for gpu in "01" for width in (8, 16)]
+    assert len(_table("node,gpu,width,h2d_GBs", *rows).strata) == 2
