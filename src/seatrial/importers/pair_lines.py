@@ -204,7 +204,10 @@ def _column(fields: Fields, first: Places, count: Places, chosen: tuple[int, flo
         with np.errstate(over="ignore"):
             values[long] = alive_or_dead(numbers(fields, first[long] + place) * unit, dead)
         start, end = fields.start[first + place * (count > place)], fields.end[first + place * (count > place)]
-        for row in np.flatnonzero(np.isnan(values) & (count > place) & (end > start)).tolist():
+        mark = fields.content[fields.end[first]]
+        usual = np.bincount(mark[~np.isnan(values)]).argmax() if not np.isnan(values).all() else 0
+        # A line that others' marks do not divide may be a sentence: n1 is down.
+        for row in np.flatnonzero(np.isnan(values) & (count > place) & (end > start) & (mark == usual)).tolist():
             if says_failure(fields.content[start[row] : end[row]].tobytes().decode("utf-8", errors="replace")):
                 values[row] = dead
     return values

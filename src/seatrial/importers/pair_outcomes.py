@@ -4,10 +4,8 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-import msgspec
-
 from seatrial.importers.columns import MISSING, TableColumn
-from seatrial.importers.row_outcomes import SUCCESSES, failed_rows, is_outcome, says_failure
+from seatrial.importers.row_outcomes import COUNTED, failed_rows
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import is_number
 
@@ -61,25 +59,20 @@ def _failed(columns: Sequence[str], others: Sequence[int], rows: Rows) -> set[in
     if not rows:
         return set()
     table = [TableColumn(name=columns[place], cells=tuple(row[place] for row in rows)) for place in others]
-    failed = failed_rows([_as_outcome(column) for column in table])
-    for column in table:
+    losses = [column for column in table if _counts_losses(column.name)]
+    failed = failed_rows([column for column in table if not (column.numeric and column in losses)])
+    for column in losses:
         _refuse_losses(column, rows, failed)
     return failed
 
 
-def _as_outcome(column: TableColumn) -> TableColumn:
-    """The column, called `outcome` if it holds nothing but words of success and failure."""
-    cells = [cell.strip().lower() for cell in column.cells]
-    if is_outcome(column.name) or column.numeric or not any(map(says_failure, cells)):
-        return column
-    stated = all(says_failure(cell) or cell in SUCCESSES or cell in MISSING for cell in cells)
-    return msgspec.structs.replace(column, name="outcome") if stated else column
+def _counts_losses(name: str) -> bool:
+    """Whether a column of that name counts what a pair lost, which need not be all of it."""
+    return name.strip().lower() not in COUNTED and not LOSS_WORDS.isdisjoint(re.findall(r"[a-z]+", name.lower()))
 
 
 def _refuse_losses(column: TableColumn, rows: Rows, failed: set[int]) -> None:
     """Raise UsageError where a column counts what went wrong, with 0 for most pairs and more for others that count."""
-    if LOSS_WORDS.isdisjoint(re.findall(r"[a-z]+", column.name.lower())):
-        return
     cells = [cell.rstrip("% ") for cell in column.cells]
     written = [cell for cell in cells if cell.lower() not in MISSING]
     if not written or not all(map(is_number, written)) or 2 * sum(float(cell) == 0 for cell in written) < len(written):

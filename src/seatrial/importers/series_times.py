@@ -105,7 +105,7 @@ def _numbers_of(cell: str) -> tuple[tuple[str, ...], str] | None:
 
 
 def _moment(cell: str, order: str) -> Moment | None:
-    """Date and time of a cell, with its numbers in that order; None where it is no date in that order."""
+    """Date and time of a cell, with its numbers in that order; None for another text."""
     parsed = _numbers_of(cell)
     if parsed is None or not parsed[0][-1] or parsed[1] not in ("", order):
         return None
