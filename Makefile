@@ -40,7 +40,7 @@ unit: setup-test
 # Pure rooms whose tests only compute, and judge no clock: they may be slowed down at will.
 CORE = $(addprefix tests/unit/,benchmarks drift importers judgement limits locate model pairs render rules statistics)
 core: compiled
-	sh scripts/in_memory.sh $(PYTEST) $(CORE) -n $$(nproc) --dist worksteal
+	sh scripts/in_memory.sh $(PYTEST) $(CORE) -m "not series" -n $$(nproc) --dist worksteal
 
 # What every run leaves out: large simulated clusters, every option with every hostile value, long series of draws.
 simulated: compiled
