@@ -10,7 +10,7 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.verdict import Verdict, exit_code, worst
 from seatrial.model.words import count
 from seatrial.statistics.change_points import FEWEST, ChangePoint, SeriesChanges, find_changes
-from seatrial.statistics.estimates import ERROR_RATE
+from seatrial.statistics.estimates import ERROR_RATE, last_digit
 
 
 class SeriesSense(enum.StrEnum):
@@ -73,13 +73,16 @@ def judge_series(
 
 
 def _judged(series: ValueSeries, better: SeriesSense, effect: float, error_rate: float) -> JudgedSeries:
-    changed = find_changes([series.values[place] for place in series.present], error_rate)
+    values = [series.values[place] for place in series.present]
+    changed = find_changes(values, error_rate)
+    if changed.detectable == 0:  # values that are all equal could hide a step of their last digit
+        changed = msgspec.structs.replace(changed, detectable=last_digit(values))
     changes = tuple(one for one in changed.changes if _size(one) >= effect or one.slope_before != one.slope_after)
     worsened = _worsened(changed, changes, better, effect)
     verdict = Verdict.NOTE if changes else Verdict.PASS
     if worsened is not None:
         verdict = Verdict.SLOW
-    undecided = _undecided(changed, [series.values[place] for place in series.present], better) or series.without_end
+    undecided = _undecided(changed, values, better) or series.without_end
     if undecided and worsened is None:
         verdict = Verdict.INCONCLUSIVE
     return JudgedSeries(

@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from seatrial.model.pair_table import Indices, Reals
-from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE, NORMAL_95, last_digit, student_quantile
+from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE, NORMAL_95, student_quantile
 from seatrial.statistics.scan import (
     SHORTEST,
     Stretches,
@@ -268,7 +268,7 @@ def _nothing(series: Reals, centre: float, spikes: Indices, error_rate: float) -
         spikes=tuple(int(place) for place in spikes),
         autocorrelation=0.0,
         scale=0.0,
-        detectable=last_digit(series) if len(series) >= FEWEST else None,
+        detectable=0.0 if len(series) >= FEWEST else None,
         error_rate=error_rate,
     )
 

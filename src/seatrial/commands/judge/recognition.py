@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from seatrial.archive.layout import RUN_FILE
 from seatrial.benchmarks import catalogue
 from seatrial.commands.judge.kinds import WORDS, Kind
-from seatrial.commands.judge.sources import Sources
+from seatrial.commands.judge.sources import MOST_FILES, Sources
+from seatrial.files.inputs import entries_in
 from seatrial.importers.column_roles import NODE_NAMES, RUN_NAMES, are_moments
 from seatrial.importers.columns import TableColumn, is_json, json_value, read_columns, refuse_almost_numbers
 from seatrial.importers.fields import pieces
@@ -88,8 +89,9 @@ def _kinds(sources: Sources) -> tuple[Kind, ...]:
     if path.is_dir():
         if (path / RUN_FILE).is_file():
             return (Kind.RUN,)
-        within = sorted(inner.name for inner in path.iterdir() if inner.is_dir() and not inner.name.startswith("."))
-        texts = sources.folder(path) if any(not inner.is_dir() for inner in path.iterdir()) or not within else {}
+        inner = entries_in(path, MOST_FILES)
+        within = sorted(entry.name for entry in inner if entry.is_dir() and not entry.name.startswith("."))
+        texts = sources.folder(path) if len(within) < len(inner) or not within else {}
         if within and not texts:
             raise UsageError(
                 f"The folder has {count(len(within), 'folder')} ({some(within, 3)}) and no file, and folders in it are "

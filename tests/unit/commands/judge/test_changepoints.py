@@ -81,6 +81,14 @@ def test_a_constant_series_and_one_about_zero_say_what_would_have_been_found() -
     assert changes_report(balanced).sentence.startswith("no change in 1 series; a change by ")
 
 
+@pytest.mark.parametrize(("value", "found"), [(12.0, "8.3 %"), (12.5, "0.8 %")])
+def test_a_constant_series_could_hide_a_step_of_its_last_digit(
+    value: float, found: str, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    (tmp_path / "t.csv").write_text("GB/s\n" + f"{value}\n" * 40)
+    assert f"a change of {found} in the middle would have been found" in seatrial("judge", str(tmp_path / "t.csv")).out
+
+
 def test_each_series_is_a_test_case(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps({"rate": list(series(100.0, 90.0).values), "dead": [0] * 80}))
     arguments = [
