@@ -73,7 +73,8 @@ def examine_outputs(texts: Mapping[str, str]) -> Examination:
             says = f"{name}: {failure.meaning} Output without a complaint follows: that may have been overcome."
             remarks.append(noted(OUTPUT, FindingKind.JOB_FAILED, says, failure.remedy, failure.quote))
         if failure is None or failure.overcome:
-            says = f"{name}: nothing in it says that the job failed."
+            before = f"it went on after {failure.quote!r}, and " if failure else ""
+            says = f"{name}: {before}nothing in it says that the job failed."
             remarks.append(untried(OUTPUT, FindingKind.JOB_FAILED, says, NOTHING))
         else:
             says, printed = f"{name}: {failure.meaning}", failure.quote
