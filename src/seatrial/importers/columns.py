@@ -16,7 +16,7 @@ from seatrial.importers.printed_text import with_failures, with_prefixes
 from seatrial.importers.written_numbers import in_seconds, with_point, without_unit
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import NUMBER, unit_of
-from seatrial.model.words import count
+from seatrial.model.words import count, name_form
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "#n/a", "#div/0!", "#value!", "#num!", "#ref!"})
 """The last ones are what spreadsheets write where a formula has no value."""
@@ -315,7 +315,7 @@ def _rows_of_object(value: Mapping[object, object]) -> list[object]:
 
 def _from_members(value: Mapping[object, object]) -> tuple[TableColumn, ...]:
     """A row for each member, the name of a node with its value. Raises UsageError where the names can be of others."""
-    forms = Counter(re.sub(r"\d+", "0", str(name)) for name in value)
+    forms = Counter(name_form(str(name)) for name in value)
     form, alike = forms.most_common(1)[0]
     if len(value) < 2 or 2 * alike <= len(value) or not re.search("[A-Za-z]", form.rpartition("0")[0]):
         raise UsageError(

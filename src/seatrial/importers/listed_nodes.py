@@ -10,7 +10,7 @@ from seatrial.importers.columns import json_value
 from seatrial.importers.fleets import FleetTable
 from seatrial.importers.row_outcomes import COUNTED, FAILURES, NO_NUMBERS
 from seatrial.model.errors import UsageError
-from seatrial.model.words import count
+from seatrial.model.words import count, name_form
 
 LOST = FAILURES | NO_NUMBERS | COUNTED
 """A member with such a word in its name lists, or counts, what has no result."""
@@ -27,7 +27,7 @@ def with_listed_nodes(table: FleetTable, text: str) -> FleetTable:
     if not isinstance(value, dict) or not any(_is_rows(member) for member in value.values()):
         return table
     measured = {table.parts.get(name, (name, ""))[0] for stratum in table.strata for name in stratum.with_gaps}
-    forms = {_form(name) for name in measured}
+    forms = {name_form(name) for name in measured}
     lost: dict[str, None] = {}
     failed: dict[str, None] = {}
     counted: list[tuple[str, int]] = []
@@ -35,7 +35,7 @@ def with_listed_nodes(table: FleetTable, text: str) -> FleetTable:
         words = re.findall(r"[a-z]+", path.lower())
         says_lost = not LOST.isdisjoint(words)
         names = [name for name in member if isinstance(name, str)] if isinstance(member, list) else []
-        listed = [name for name in names if says_lost or _form(name) in forms]
+        listed = [name for name in names if says_lost or name_form(name) in forms]
         lost.update(dict.fromkeys(name for name in listed if name not in measured))
         failed.update(dict.fromkeys(name for name in listed if name in measured and says_lost))
         if says_lost and isinstance(member, int) and not isinstance(member, bool):
@@ -70,8 +70,3 @@ def _members(value: Mapping[str, object], before: str = "") -> Iterator[Member]:
             yield from _members(member, f"{path}.")
         elif not _is_rows(member):
             yield path, member
-
-
-def _form(name: str) -> str:
-    """`cn0` for cn07 and cn12; names without digits have no form in common."""
-    return re.sub(r"\d+", "0", name) if re.search(r"\d", name) else name

@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import msgspec
 
 from seatrial.importers.node_names import one_name_each
-from seatrial.importers.pair_evidence import NotPairs, name_form
+from seatrial.importers.pair_evidence import NotPairs
 from seatrial.importers.pair_lines import Pair, given
 from seatrial.importers.pair_metrics import MEGABYTE, MICROSECOND
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, repeated_pair_table
-from seatrial.model.words import count, verb
+from seatrial.model.words import count, name_form, verb
 
 TITLE = re.compile(r"#\s{0,9}OSU\s{1,9}\S{1,40}\s{1,9}(?P<what>.{1,120}?)\s{1,9}Test\b")
 COLUMN = re.compile(r"[A-Za-z0-9][^()]{0,60}?\([^)]{0,60}\)|\S+")
@@ -354,7 +354,7 @@ def _cuts(pieces: Pieces) -> list[Pair]:
 
 
 def _alike(left: str, right: str) -> bool:
-    return re.sub(r"\d+", "0", left) == re.sub(r"\d+", "0", right)
+    return name_form(left) == name_form(right)
 
 
 def _trusted(pairs: Mapping[str, Pair], stems: Iterable[Pieces], readings: int) -> bool:
@@ -373,4 +373,4 @@ def _trusted(pairs: Mapping[str, Pair], stems: Iterable[Pieces], readings: int) 
 
 def _of_one_pattern(names: Iterable[str]) -> bool:
     """Whether the names differ in their digits only."""
-    return len({re.sub(r"\d+", "0", name) for name in names}) == 1
+    return len({name_form(name) for name in names}) == 1

@@ -6,6 +6,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from seatrial.importers.printed_text import FAILURE
+from seatrial.model.words import name_form
 
 OUTPUT_NAME = re.compile(r"(?P<node>.+?)-[A-Za-z_]+-[0-9]{1,9}n-[0-9]{1,9}-iter-(?P<run>[0-9]{1,9})\.(?:out|log|txt)")
 """`NODE-stream-1n-226-iter-1.out`, as flux and Slurm jobs of converged-computing's studies write them."""
@@ -43,7 +44,7 @@ def without_output(outputs: Collection[str], others: Mapping[str, str], benchmar
     letters is that of a node if it has the benchmark, or outputs differ in letters, and its text is empty or an error.
     """
     nodes = {place_of(name, benchmark).node for name in outputs}
-    forms = {_form(node) for node in nodes}
+    forms = {name_form(node) for node in nodes}
     frames = {_frame(name, benchmark) for name in outputs}
     without = {}
     for name, text in others.items():
@@ -53,7 +54,7 @@ def without_output(outputs: Collection[str], others: Mapping[str, str], benchmar
         free = len(forms) > 1 or benchmark.lower() in name.lower()
         beside = any(node.startswith(tuple(before + mark for mark in DIVIDES)) for before in nodes)
         failed = not text.strip() or FAILURE.search(text) is not None
-        if _form(node) in forms or (free and failed and not beside):
+        if name_form(node) in forms or (free and failed and not beside):
             without[name] = reason(text)
     return without
 
@@ -63,11 +64,6 @@ def reason(text: str) -> str:
     return " ".join(text.split())[:LONGEST_REASON] or "it is empty"
 
 
-def _form(node: str) -> str:
-    """`cn0` for cn07 and cn12."""
-    return re.sub(r"\d+", "0", node)
-
-
 def _frame(name: str, benchmark: str) -> str:
     """The name of a file without that of its node: `stream-.txt`, `-stream-0n-0-iter-0.out`."""
-    return _form(name.replace(place_of(name, benchmark).node, "", 1))
+    return name_form(name.replace(place_of(name, benchmark).node, "", 1))

@@ -17,6 +17,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, Places, Reals
 from seatrial.model.unit_text import is_number
 from seatrial.model.units import BANDWIDTH, LATENCY
+from seatrial.model.words import name_form
 
 FEW_OTHERS = 2
 """Lines that need not fit in a table of any size: a heading, a line of dashes."""
@@ -196,11 +197,6 @@ def _same_form(table: PairTable, sources: Places, targets: Places) -> bool:
 def is_name(text: str) -> bool:
     """Whether a text can be the name of a node, and is neither a number nor an address."""
     return _kind_of(text) is EndKind.NAME
-
-
-def name_form(name: str) -> str:
-    """A name with all its numbers alike: n17 and n4 have one form."""
-    return re.sub(r"\d+", "0", name)
 
 
 def _range(table: PairTable) -> int:

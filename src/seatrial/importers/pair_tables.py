@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from seatrial.importers.column_roles import planned_columns
 from seatrial.importers.columns import SEPARATOR, UNIT_NAMES, TableColumn, json_value, read_columns, titles
 from seatrial.importers.node_names import is_summary, short_names
-from seatrial.importers.pair_evidence import LineCount, NotPairs, UnclearPairs, is_name, name_form, names_an_end
+from seatrial.importers.pair_evidence import LineCount, NotPairs, UnclearPairs, is_name, names_an_end
 from seatrial.importers.pair_lines import ENDS, column_names, has_units, names_columns, parse_csv
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable
 from seatrial.model.unit_text import NUMBER, Unit, is_number, unit_of
-from seatrial.model.words import some
+from seatrial.model.words import name_form, some
 
 FEWEST_NAMES = 3
 NAMELESS = "column 1"

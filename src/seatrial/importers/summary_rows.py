@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import re
 import statistics
 from collections import Counter
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ import msgspec
 
 from seatrial.importers.columns import TableColumn
 from seatrial.importers.node_names import is_summary
+from seatrial.model.words import name_form
 
 FEWEST_SUMMARISED = 3
 STATISTICS = (statistics.fmean, statistics.median, min, max, sum)
@@ -34,7 +34,7 @@ def without_summaries(
 
 def _odd_rows_at_the_end(names: Sequence[str], kept: Sequence[bool]) -> list[int]:
     """The last rows, if their names have no digits and those of nearly all others are alike but for digits."""
-    forms = [re.sub(r"\d+", "0", name) for name in names]
+    forms = [name_form(name) for name in names]
     usual, alike = Counter(forms).most_common(1)[0] if forms else ("", 0)
     last = max((row for row, form in enumerate(forms) if form == usual), default=0)
     odd = [row for row in range(last + 1, len(forms)) if "0" not in forms[row] and kept[row]]

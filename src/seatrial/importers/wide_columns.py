@@ -21,7 +21,7 @@ from seatrial.importers.node_names import SUMMARIES
 from seatrial.importers.row_outcomes import status_of
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import sense_of
-from seatrial.model.words import natural_sorted, some
+from seatrial.model.words import name_form, natural_sorted, some
 
 BEST = frozenset({"best", "worst", "peak", "fastest", "slowest"})
 """Words of columns that summarise runs, beside those of rows that summarise nodes."""
@@ -64,7 +64,7 @@ def transposed(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
     members = [one for one in columns if one.numeric and _may_be_node(one.name)]
     own = {status_of(one.name): one for one in members}
     others = [one for one in columns if one not in members and one.name not in own]
-    forms = {re.sub(r"\d+", "0", one.name) for one in members}
+    forms = {name_form(one.name) for one in members}
     named = any(one.name.strip().lower() in NODE_NAMES for one in others)
     if len(members) < FEWEST_NODES or len(forms) > 1 or len(others) > MOST_OTHERS or named:
         return ()

@@ -48,6 +48,11 @@ _DIGITS = re.compile(r"([0-9]+)")
 NaturalKey = tuple[tuple[tuple[int, int, str], ...], str]
 
 
+def name_form(name: str) -> str:
+    """A name with all its numbers alike: n17 and n4 have one form."""
+    return re.sub(r"\d+", "0", name)
+
+
 def natural_key(name: str) -> NaturalKey:
     """Sort key that compares runs of digits by value. Total: names that differ never compare equal."""
     parts = []

@@ -4,7 +4,6 @@ A reading that fits surely decides. Where several are possible, the command line
 """
 
 import itertools
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -38,7 +37,7 @@ from seatrial.importers.row_outcomes import is_outcome, split_outcomes
 from seatrial.importers.wide_columns import transposed
 from seatrial.model.benchmark import Label
 from seatrial.model.errors import UsageError
-from seatrial.model.words import count, some
+from seatrial.model.words import count, name_form, some
 
 SIZES_OF_OUTPUTS = ("nodes", "ranks")
 TABLE_SIZES = ("nodes", "ranks", "cores", "processes", "procs", "tasks", "threads")
@@ -127,7 +126,7 @@ def _refuse_configurations(texts: Mapping[str, str]) -> None:
     """Raise UsageError for outputs of tests between two nodes whose files have unlike names: no nodes, but settings."""
     outputs = {name: found for name, text in texts.items() if (found := catalogue.detected(text))}
     named = any(OUTPUT_NAME.fullmatch(name.rpartition("/")[2]) for name in outputs)
-    patterns = {re.sub(r"\d+", "0", name) for name in outputs}
+    patterns = {name_form(name) for name in outputs}
     if len(patterns) > 1 and not named and all(benchmark.main.of_path for benchmark in outputs.values()):
         raise UsageError(
             f"These are {count(len(outputs), 'output')} of tests between two nodes, and nothing says between which.",
