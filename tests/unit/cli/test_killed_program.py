@@ -71,7 +71,8 @@ def test_what_was_printed_is_kept_and_judged_after_a_kill(
     assert recorded.info.ending is Ending.RECOVERED
     assert len(steps) >= fewest
     assert all(step.output for step in steps)
-    assert len(recorded.measurements) == (len(steps) if words[0] == "check" else 0)
+    measured = len(recorded.measurements)
+    assert measured in ((len(steps) - 1, len(steps)) if words[0] == "check" else (0,)), "one was being read at most"
     report = report_of(folder)
     assert (report.word, report.findings) == (word, ())
     left = working_folder.scratch_parent(tmp_path / "archive").iterdir()
