@@ -67,6 +67,12 @@ def states_of(lab: LabPlan) -> dict[str, str]:
     return {words[0]: words[1] for words in map(str.split, lines)}
 
 
+def power_down(lab: LabPlan, node: str) -> None:
+    """Until it is off: Slurm calls it suspended after a second, and a late order would end it when it is woken."""
+    slurm(lab, "scontrol", "update", f"NodeName={node}", "State=POWER_DOWN")
+    wait_for(lab, lambda states: states[node] == "idle~" and not alive(lab, node))
+
+
 def take_down(lab: LabPlan, node: str) -> None:
     """Until it stays down: what its slurmd had said before it was killed makes Slurm trust the node once more."""
     wait_for(lab, lambda _: not alive(lab, node))
@@ -179,12 +185,11 @@ def test_drained_and_down_nodes_and_a_partition_that_refuses(lab: LabPlan, tmp_p
 def test_a_suspended_node_is_woken_measured_and_left_and_nobody_is_disturbed(lab: LabPlan, tmp_path: Path) -> None:
     slurm(lab, "salloc", "-Q", "--no-shell", "--exclusive", "-N1", "-w", "n1")
     foreign = slurm(lab, "squeue", "-h", "-o", "%i %T %N").strip()
-    slurm(lab, "scontrol", "update", "NodeName=n3", "State=POWER_DOWN")
+    power_down(lab, "n3")
     (note,) = [one["says"] for one in doctor(lab)["remarks"] if one["obstacle"] == "node-suspended"]
     assert "n3 is suspended to save power" in note
-    # where it was asleep by then, the doctor has woken it; where it is on its way, this changes nothing
-    run(as_user(lab, ["scontrol", "update", "NodeName=n3", "State=POWER_DOWN"]), timeout_s=60)
-    wait_for(lab, lambda states: states["n3"] == "idle~")
+    wait_for(lab, lambda states: states["n3"] == "idle" and alive(lab, "n3"))  # the doctor has woken it
+    power_down(lab, "n3")
     done = check(lab, tmp_path, "--nodes", "n[1-3]", "--idle-only")
     judged = parsed(done.stdout)
     assert "Slurm wakes n3" in done.stderr
