@@ -141,16 +141,13 @@ def _finding(suspect: PartSuspect, flows: Mapping[Pair, Flow]) -> Finding:
     is_pair = suspect.subject.kind is SubjectKind.PAIR
     return Finding(
         kind=FindingKind.DATA_CORRUPT,
-        subject=suspect.subject,
-        ambiguous_with=suspect.ambiguous_with,
-        direction=suspect.direction,
+        **suspect.accused,
         verdict=Verdict.INVALID,
         statement=(
             f"{_what(suspect)}: {count(wrong, 'byte')} wrong in {corrupt} of {count(compared, 'measurement')}, on "
             f"{count(len(own), 'ordered pair')}."
         ),
         remedy=PAIR_REMEDY if is_pair else REMEDY.format(parts=parts),
-        pairs=tuple(f"{source}>{target}" for source, target in suspect.pairs),
     )
 
 

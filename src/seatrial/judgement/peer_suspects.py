@@ -17,6 +17,7 @@ from seatrial.drift.comparison import Holders, Value, majority, unlike
 from seatrial.drift.expected_differences import excused_between_nodes
 from seatrial.drift.fact_words import NOT_THERE, THERE, fact_name, value_text
 from seatrial.drift.severity import REST, known_cost, weight
+from seatrial.judgement.wording import sentence
 from seatrial.model.facts import NodeFacts
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Finding, FindingKind
@@ -227,8 +228,8 @@ def _enriched(suspect: PeerSuspect) -> bool:
 
 
 def _proved_text(suspect: PeerSuspect) -> str:
-    how = f" {_capital(suspect.mechanism)}." if suspect.mechanism else " No effect of it on speed is known."
-    return f"{_separation(suspect)}.{how}"
+    how = f" {sentence(suspect.mechanism)}." if suspect.mechanism else " No effect of it on speed is known."
+    return f"{_who(suspect)} {_what(suspect, p_value=True)}.{how}"
 
 
 def brief_separation(suspect: PeerSuspect) -> str:
@@ -239,11 +240,6 @@ def brief_separation(suspect: PeerSuspect) -> str:
     else:
         who = f"{slow} of {suspect.all_slow}"
     return f"{who} have {fact_name(named.fact)} {_value(named)}"
-
-
-def _separation(suspect: PeerSuspect) -> str:
-    """Which nodes have what, and how often chance would do that."""
-    return f"{_who(suspect)} {_what(suspect, p_value=True)}"
 
 
 def _who(suspect: PeerSuspect) -> str:
@@ -282,7 +278,3 @@ def _value(named: PeerFact) -> str:
     if named.usual is True and named.value is None:
         return NOT_THERE
     return THERE if named.value is True and named.usual is None else value_text(named.fact, named.value)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import TypedDict
 
 import msgspec
 import numpy as np
@@ -18,6 +19,15 @@ MANY_PAIRS = 8
 MAKERS = {"node": node, "uplink": uplink, "link": link, "spine": spine}
 
 
+class Accused(TypedDict):
+    """What a finding says of its suspect, as arguments of `Finding`."""
+
+    subject: Subject
+    ambiguous_with: tuple[Subject, ...]
+    direction: Direction
+    pairs: tuple[str, ...]
+
+
 class PartSuspect(msgspec.Struct, frozen=True, kw_only=True):
     """A part that explains some bad pairs. `ambiguous_with`: parts that these pairs cannot distinguish from it."""
 
@@ -25,6 +35,12 @@ class PartSuspect(msgspec.Struct, frozen=True, kw_only=True):
     direction: Direction
     ambiguous_with: tuple[Subject, ...]
     pairs: tuple[Pair, ...]
+
+    @property
+    def accused(self) -> Accused:
+        """The suspect in the fields of a finding."""
+        names = tuple(f"{source}>{target}" for source, target in self.pairs)
+        return Accused(subject=self.subject, ambiguous_with=self.ambiguous_with, direction=self.direction, pairs=names)
 
 
 class Blamed(msgspec.Struct, frozen=True):

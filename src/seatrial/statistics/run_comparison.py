@@ -140,7 +140,7 @@ def compare_runs(first: Reals, second: Reals, *, pairs: Jumps | None = None) -> 
     error = np.sqrt(deviations * (1 / sizes[0] + 1 / sizes[1]))
     levels = Levels(
         run=_deviation(common), run_degrees=max(len(first) + len(second) - 2, 0),
-        subject_run=typical, subject=_spread_between(usual),
+        subject_run=typical, subject=float(np.std(usual, ddof=1)) if len(usual) > 1 else math.nan,
     )  # fmt: skip
     subjects = _subjects(change, relative, whole_runs, error, degrees, same)
     return RunComparison(
@@ -191,10 +191,6 @@ def _scatter(numbers: Reals) -> float:
     if len(numbers) < FEWEST_TO_SCATTER:
         return math.nan
     return max(robust_scale(numbers), LEAST_DEVIATION)
-
-
-def _spread_between(usual: Reals) -> float:
-    return float(np.std(usual, ddof=1)) if len(usual) > 1 else math.nan
 
 
 def _deviation(common: tuple[Reals, Reals]) -> float:

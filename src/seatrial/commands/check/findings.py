@@ -61,9 +61,7 @@ def _slow(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     beside, _ = pooled([scene.evidence[pair].bandwidth for pair in scene.controls])
     return Finding(
         kind=SLOW_KINDS[suspect.subject.kind],
-        subject=suspect.subject,
-        ambiguous_with=suspect.ambiguous_with,
-        direction=suspect.direction,
+        **suspect.accused,
         verdict=Verdict.SLOW,
         statement=slow_statement(suspect, measured, limit, peers),
         remedy=part_remedy(suspect.subject, limit),
@@ -74,7 +72,6 @@ def _slow(suspect: PartSuspect, scene: FindingInputs) -> Finding:
         peers=peers,
         peers_name=BEST_PAIRS,
         of_peers=scene.look.of(suspect.pairs).of_peers if scene.look else None,
-        pairs=pair_names(suspect.pairs),
         experiments=_alone(measured, beside, bandwidth) if retested else (),
     )
 
@@ -121,9 +118,7 @@ def high_latency(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     beside, _ = pooled([scene.evidence[pair].latency for pair in scene.controls])
     return Finding(
         kind=FindingKind.HIGH_LATENCY,
-        subject=suspect.subject,
-        ambiguous_with=suspect.ambiguous_with,
-        direction=suspect.direction,
+        **suspect.accused,
         verdict=Verdict.SLOW,
         statement=latency_statement(suspect, measured, peers),
         remedy="Compare kernel, governor, C-states, interrupt coalescing and load with those of a good node.",
@@ -131,7 +126,6 @@ def high_latency(suspect: PartSuspect, scene: FindingInputs) -> Finding:
         measured=measured,
         peers=peers,
         peers_name=BEST_PAIRS,
-        pairs=pair_names(suspect.pairs),
         experiments=_alone(measured, beside, duration) if retested else (),
     )
 
@@ -141,9 +135,7 @@ def unstable_link(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     measured, _ = pooled([scene.evidence[pair].bandwidth for pair in suspect.pairs])
     return Finding(
         kind=FindingKind.UNSTABLE_LINK,
-        subject=suspect.subject,
-        ambiguous_with=suspect.ambiguous_with,
-        direction=suspect.direction,
+        **suspect.accused,
         verdict=Verdict.UNSTABLE,
         statement=sentence(
             f"{who(suspect)} is unstable: it varies between {bandwidth(measured.low)} and {bandwidth(measured.high)} "
@@ -154,7 +146,6 @@ def unstable_link(suspect: PartSuspect, scene: FindingInputs) -> Finding:
         measured=measured,
         peers=scene.references.bandwidth_bytes_per_s,
         peers_name=BEST_PAIRS,
-        pairs=pair_names(suspect.pairs),
     )
 
 
@@ -164,9 +155,7 @@ def packet_loss(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     stalls, trips = sum(one.late_trips for one in known), sum(one.round_trips for one in known)
     return Finding(
         kind=FindingKind.PACKET_LOSS,
-        subject=suspect.subject,
-        ambiguous_with=suspect.ambiguous_with,
-        direction=suspect.direction,
+        **suspect.accused,
         verdict=Verdict.UNSTABLE,
         statement=sentence(
             f"{who(suspect)} loses packets: {stalls} of {trips} small round trips took 0.2 s or longer, which is how "
@@ -174,7 +163,6 @@ def packet_loss(suspect: PartSuspect, scene: FindingInputs) -> Finding:
         ),
         remedy="Check errors and drops of the port and its switch (ethtool -S), cable, optics and buffer sizes.",
         metric=LATENCY,
-        pairs=pair_names(suspect.pairs),
         experiments=_tcp_agrees(suspect, scene.resent),
     )
 
@@ -201,11 +189,6 @@ def slow_fabric(pairs: Sequence[Pair], scene: FindingInputs) -> Finding:
     everything = PartSuspect(subject=FABRIC, direction=Direction.BOTH, ambiguous_with=(), pairs=tuple(pairs))
     found = slow_link(everything, scene)
     return msgspec.structs.replace(found, pairs=found.pairs[:10])
-
-
-def pair_names(pairs: Sequence[Pair]) -> tuple[str, ...]:
-    """Pairs as findings write them."""
-    return tuple(f"{source}>{target}" for source, target in pairs)
 
 
 def tightest(suspect: PartSuspect, references: References) -> Limit | None:

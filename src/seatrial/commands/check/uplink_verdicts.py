@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 
 import msgspec
 
-from seatrial.commands.check.findings import pair_names
 from seatrial.commands.check.leaf_comparison import LeafRatio
 from seatrial.commands.check.leaf_loads import Key, apart, is_light, loads, node_rates, rounds_of
 from seatrial.commands.check.loaded_scene import LoadState, Looks, scene_of
@@ -279,9 +278,7 @@ def _finding(leaf: str, ways: Sequence[LeafRatio], scene: LoadState) -> Finding:
     does = "send" if worst.key[1] is Direction.OUT else "receive"
     return Finding(
         kind=FindingKind.SLOW_UPLINK,
-        subject=suspect.subject,
-        ambiguous_with=suspect.ambiguous_with,
-        direction=suspect.direction,
+        **suspect.accused,
         verdict=Verdict.SLOW,
         statement=sentence(
             f"{who(suspect)} carries {bandwidth(measured.value)} {WAYS[worst.key[1]]} while "
@@ -294,7 +291,6 @@ def _finding(leaf: str, ways: Sequence[LeafRatio], scene: LoadState) -> Finding:
         measured=measured,
         peers=worst.expected_bytes_per_s,
         peers_name=PEERS,
-        pairs=pair_names(suspect.pairs),
         experiments=(
             Experiment(
                 description=f"All nodes of the leaf under load, {ratio.runs} runs, alternating with {beside}",

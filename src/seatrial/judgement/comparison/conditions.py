@@ -61,7 +61,9 @@ def unlike_tables(tables: Sequence[MetricTable], first: int) -> tuple[Unlike, ..
     shared = [table for table in tables if _measured(table, 0, first) and _measured(table, first, len(table.values))]
     if not shared:
         return (_nothing_shared(tables, first),) if tables else ()
-    if not any(_common_pairs(table, first) or _common_nodes(table, first) for table in shared):
+    if not any(
+        _common_pairs(table, first) or _nodes([table], 0, first) & _nodes([table], first, None) for table in shared
+    ):
         nodes = [some(natural_sorted(_nodes(shared, *ends))) for ends in ((0, first), (first, None))]
         return (Unlike(condition=NODES, first=nodes[0], second=nodes[1]),)
     unlike = {}
@@ -87,10 +89,6 @@ def _measured(table: MetricTable, begin: int, end: int) -> bool:
 def _common_pairs(table: MetricTable, first: int) -> bool:
     has = ~np.isnan(table.values)
     return bool((has[:first].any(axis=0) & has[first:].any(axis=0)).any())
-
-
-def _common_nodes(table: MetricTable, first: int) -> bool:
-    return bool(_nodes([table], 0, first) & _nodes([table], first, None))
 
 
 def _nodes(tables: Iterable[MetricTable], begin: int, end: int | None) -> set[str]:

@@ -117,16 +117,15 @@ def outliers(figures: Sequence[NodeFigures], comparisons: Sequence[PeerCompariso
     outlying = []
     for comparison in comparisons:
         for name, ratio in comparison.ratios.items():
-            excess = _excess(ratio, comparison)
+            excess, alone = (
+                _excess(ratio, comparison),
+                msgspec.structs.replace(ratio, low=ratio.value, high=ratio.value),
+            )
             fine = comparison.measure.fine and comparison.resolution <= USEFUL
-            if excess > 1 or (fine and _excess(_median_alone(ratio), comparison) > 1):
+            if excess > 1 or (fine and _excess(alone, comparison) > 1):
                 measured = by_name[name].values[comparison.measure]
                 outlying.append(Outlier(node=name, measured=measured, comparison=comparison, excess=excess))
     return tuple(outlying)
-
-
-def _median_alone(ratio: Estimate) -> Estimate:
-    return msgspec.structs.replace(ratio, low=ratio.value, high=ratio.value)
 
 
 def _excess(ratio: Estimate, comparison: PeerComparison) -> float:
