@@ -22,16 +22,16 @@ from seatrial.limits.path import path_limit
 from seatrial.limits.peak import compute_peaks
 from seatrial.model import subject
 from seatrial.model.benchmark import BenchmarkPlan, Breach, Output, StepResult
-from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import ALL_NODES, ImportedValue
-from seatrial.model.limit import ComputePeak, Limit, NoLimit
+from seatrial.model.limit import ComputePeak, Limit
 from seatrial.model.measurement import RankPlace, node_of
 from seatrial.model.past import PastRatio
 from seatrial.model.run import Ending, RecordedRun, RunInfo
 from seatrial.model.settings import RunSettings
 from seatrial.model.units import duration
-from seatrial.model.verdict import Finding, FindingKind, Verdict, exit_code, worst
+from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
 
@@ -75,11 +75,6 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             else word
         )
 
-    @property
-    def exit_code(self) -> ExitCode:
-        """The exit code, the same as that of `seatrial judge --as output`."""
-        return exit_code(self.word)
-
 
 def declared_in(info: RunInfo) -> Benchmark:
     """The benchmark of a recorded run, whose own file may be gone. Raises UsageError for one that is not known."""
@@ -104,10 +99,14 @@ def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
     if not failure:
         output = gates.judge(benchmark, output, limits, plan.expected if plan else {})
         output = msgspec.structs.replace(output, references=tuple(set(output.references) - {gates.REQUESTED}))
+    failed = FindingKind.PROGRAM_FAILED
+    bad_exits = [
+        Breach(kind=failed, reason=f"{one.name} {_how(one)}") for one in steps if one.returncode and not failure
+    ]
     output = msgspec.structs.replace(
         output,
         missing=(failure, *output.missing) if failure and steps else output.missing,
-        breaches=(*(_bad_exit(step) for step in steps if step.returncode and not failure), *output.breaches),
+        breaches=(*bad_exits, *output.breaches),
     )
     ratio = _past_ratio(recorded, benchmark, output) if output.valid and not failure else None
     findings = [breach_finding(breach, subject.output(benchmark.name)) for breach in output.breaches]
@@ -187,10 +186,6 @@ def _how(step: StepResult) -> str:
     return f"{ended}: {report.meaning.rstrip('.')}" if not report.silent else ended
 
 
-def _bad_exit(step: StepResult) -> Breach:
-    return Breach(kind=FindingKind.PROGRAM_FAILED, reason=f"{step.name} {_how(step)}")
-
-
 def _given(recorded: RecordedRun) -> dict[str, float]:
     settings = recorded.info.settings
     return settings.limits if isinstance(settings, RunSettings) else {}
@@ -211,7 +206,8 @@ def _peak(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, flo
 
 def peak_of(facts: NodeFacts) -> float:
     """Flop/s of a node at the highest frequency of any core; 0: not known."""
-    return max((_at_maximum(peak) for peak in compute_peaks(facts)), default=0.0)
+    peaks = [peak for peak in compute_peaks(facts) if isinstance(peak, ComputePeak) and peak.path.endswith(MAXIMUM)]
+    return max((peak.flops_per_s for peak in peaks), default=0.0)
 
 
 def _path(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:
@@ -241,8 +237,3 @@ def _gpus(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, flo
         if isinstance(limit, Limit) and math.isfinite(limit.gate_bytes_per_s):
             limits[BUS] = limit.gate_bytes_per_s
     return limits
-
-
-def _at_maximum(peak: ComputePeak | NoLimit) -> float:
-    """Flop/s; 0 of a peak at another frequency, and where it is not known."""
-    return peak.flops_per_s if isinstance(peak, ComputePeak) and peak.path.endswith(MAXIMUM) else 0.0

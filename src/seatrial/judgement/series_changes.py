@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.importers.series import ValueSeries
-from seatrial.model.errors import ExitCode
-from seatrial.model.verdict import Verdict, exit_code, worst
+from seatrial.model.verdict import Verdict, worst
 from seatrial.model.words import count
 from seatrial.statistics.change_points import FEWEST, ChangePoint, SeriesChanges, find_changes
 from seatrial.statistics.estimates import ERROR_RATE, last_digit
@@ -53,11 +52,6 @@ class ChangesJudgement(msgspec.Struct, frozen=True, kw_only=True):
     def verdict(self) -> Verdict:
         """The most severe one."""
         return worst([one.verdict for one in self.series])
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """0 unless a series became worse, or its lack of changes shows nothing."""
-        return exit_code(self.verdict)
 
 
 def judge_series(

@@ -10,7 +10,7 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.node_trials import Measure
 from seatrial.model.run import RunInfo
-from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.verdict import Finding, Verdict, exit_code
 
 Record = TypeVar("Record")
 Cells = Mapping[str, Callable[[Record], str]]
@@ -277,7 +277,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 def judged_report(
     verdict: Verdict,
     sentence: str,
-    exit_code: ExitCode,
     fields: Callable[[], msgspec.Struct],
     blocks: Callable[[], Iterable[Block]],
     cases: tuple[Case, ...],
@@ -290,7 +289,7 @@ def judged_report(
     return Report(
         word=verdict.value,
         sentence=sentence,
-        exit_code=exit_code,
+        exit_code=exit_code(verdict),
         payload=fields,
         terminal=lambda _: blocks(),
         page=lambda: (*pictures(), *blocks()),

@@ -77,7 +77,7 @@ def changes_report(judged: ChangesJudgement) -> Report:
     """The whole report: changes, and what would have been found."""
     cases = tuple(Case(name=one.series.name, verdict=one.verdict, reason=_reason(one)) for one in judged.series)
     fields, blocks, pictures = partial(changes_fields, judged), partial(_blocks, judged), partial(_plots, judged)
-    return judged_report(judged.verdict, _sentence(judged), judged.exit_code, fields, blocks, cases, pictures)
+    return judged_report(judged.verdict, _sentence(judged), fields, blocks, cases, pictures)
 
 
 def _plots(judged: ChangesJudgement) -> Iterator[Block]:

@@ -15,7 +15,7 @@ from seatrial.model.benchmark import BenchmarkPlan, StepResult
 from seatrial.model.measurement import Estimate
 from seatrial.model.node_list import node_list
 from seatrial.model.run import RunInfo
-from seatrial.model.verdict import FindingKind, Verdict
+from seatrial.model.verdict import FindingKind, Verdict, exit_code
 from seatrial.model.words import count, verb
 from seatrial.render.benchmark_output import (
     NOTHING,
@@ -242,7 +242,7 @@ def run_report(run: RunInfo, result: RunResult) -> Report:
     return Report(
         word=result.word,
         sentence=_sentence(run, result),
-        exit_code=result.exit_code,
+        exit_code=exit_code(result.word),
         run=run,
         payload=lambda: run_fields(run, result),
         terminal=lambda _: _blocks(run, result),

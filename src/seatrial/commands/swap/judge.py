@@ -6,9 +6,8 @@ import msgspec
 
 from seatrial.commands.swap.exchanges import Exchange, carried_out, ranked, separable, subjects
 from seatrial.commands.swap.hypotheses import Cause, Hypothesis, Weighed, arrangements, weigh
-from seatrial.model.errors import ExitCode
 from seatrial.model.part_swap import SwapHistory, SwapStep
-from seatrial.model.verdict import Verdict, exit_code
+from seatrial.model.verdict import Verdict
 
 CONFIDENCE = 0.95
 """A fault is named if it, or faults that no exchange can distinguish, have at least this probability."""
@@ -36,11 +35,6 @@ class SwapJudgement(msgspec.Struct, frozen=True, kw_only=True):
     """The most informative first; one without kinds: measure again."""
     prospects: tuple[Prospect, ...]
     """What the first exchange can show, the most probable first; empty where none is worth the work."""
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """1 where a part is named, 2 while it is not decided."""
-        return exit_code(self.verdict)
 
     @property
     def measured(self) -> bool:

@@ -76,7 +76,6 @@ def swap_report(judged: SwapJudgement) -> Report:
     return judged_report(
         judged.verdict,
         _sentence(judged),
-        judged.exit_code,
         partial(swap_fields, judged),
         partial(_blocks, judged),
         (),

@@ -10,10 +10,10 @@ import msgspec
 
 from seatrial.importers.fleets import FleetTable, Labels, without_gaps
 from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
-from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
-from seatrial.model.verdict import AT_FAULT, Verdict, exit_code, worst
+from seatrial.model.verdict import AT_FAULT, Verdict, worst
 from seatrial.statistics.estimates import GROUP_SHARE
 from seatrial.statistics.fleets import EFFECT, HIDDEN_EFFECTS, FleetResult, NodeRuns, judge_fleet
 
@@ -98,11 +98,6 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     without_facts: tuple[str, ...] = ()
     """Measured nodes of which no facts are known, where those of others are."""
     verdict: Verdict
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """1 for nodes that are slow or unstable, 2 for what is undecided or missing."""
-        return exit_code(self.verdict)
 
     @property
     def better(self) -> Literal["higher", "lower"]:

@@ -23,10 +23,9 @@ from seatrial.judgement.fleet.judge import (
     uneven_parts,
 )
 from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
-from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
-from seatrial.model.verdict import Verdict, exit_code
+from seatrial.model.verdict import Verdict
 from seatrial.statistics.estimates import FEWEST_ALIKE
 from seatrial.statistics.fleets import EFFECT, FEWEST_RUNS, HIDDEN_EFFECTS, NodeRuns
 
@@ -81,11 +80,6 @@ class StrataJudgement(msgspec.Struct, frozen=True, kw_only=True):
     suspects: tuple[PeerSuspect, ...] = ()
     without_facts: tuple[str, ...] = ()
     verdict: Verdict
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """1 for nodes that are slow or unstable, 2 for what is undecided or missing."""
-        return exit_code(self.verdict)
 
     def of(self, verdict: Verdict) -> tuple[Named, ...]:
         """The named nodes or parts with this verdict, the farthest from their peers first."""

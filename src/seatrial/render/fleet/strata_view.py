@@ -56,7 +56,6 @@ def strata_report(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> 
     return judged_report(
         judged.verdict,
         _sentence(judged),
-        judged.exit_code,
         fields,
         blocks,
         (*cases, *missing, *healthy),

@@ -146,7 +146,7 @@ def fleet_report(judged: FleetJudgement, tables: Mapping[str, FleetTable] = {}) 
         sentence = f"none of {count(len(left_out), 'output')} is valid: {left_out[0]}"
     fields, blocks = partial(fleet_fields, judged, tables), partial(_blocks, judged, tables)
     pictures = partial(fleet_pictures, judged)
-    report = judged_report(judged.verdict, sentence, judged.exit_code, fields, blocks, cases, pictures)
+    report = judged_report(judged.verdict, sentence, fields, blocks, cases, pictures)
     return msgspec.structs.replace(report, terminal=lambda width: (*blocks(), *small(pictures(), width)))
 
 
