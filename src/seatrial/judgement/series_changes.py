@@ -6,9 +6,17 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.importers.series import ValueSeries
+from seatrial.model.units import share
 from seatrial.model.verdict import Verdict, worst
 from seatrial.model.words import count
-from seatrial.statistics.change_points import FEWEST, ChangePoint, SeriesChanges, find_changes
+from seatrial.statistics.change_points import (
+    FEWEST,
+    ChangePoint,
+    OpenEnd,
+    SeriesChanges,
+    find_changes,
+    find_level_left,
+)
 from seatrial.statistics.estimates import ERROR_RATE, last_digit
 
 
@@ -33,7 +41,7 @@ class JudgedSeries(msgspec.Struct, frozen=True, kw_only=True):
     worsened: ChangePoint | None = None
     """The change after which the series became worse than it had been."""
     undecided: str = ""
-    """Why the absence of changes shows nothing; empty where it does, or there are changes."""
+    """Why the newest state of the series is not known; empty where it is."""
 
     def place(self, index: int) -> int:
         """The place of a value in the file, from its place among the values that are not missing."""
@@ -68,7 +76,9 @@ def judge_series(
 
 def _judged(series: ValueSeries, better: SeriesSense, effect: float, error_rate: float) -> JudgedSeries:
     values = [series.values[place] for place in series.present]
-    changed = find_changes(values, error_rate)
+    changed, end = find_level_left(values, error_rate)
+    if end is not None and abs(end.after - end.before) < effect * abs(end.before):
+        changed, end = find_changes(values, error_rate), None
     if changed.detectable == 0:  # values that are all equal could hide a step of their last digit
         changed = msgspec.structs.replace(changed, detectable=last_digit(values))
     changes = tuple(one for one in changed.changes if _size(one) >= effect or one.slope_before != one.slope_after)
@@ -76,7 +86,7 @@ def _judged(series: ValueSeries, better: SeriesSense, effect: float, error_rate:
     verdict = Verdict.NOTE if changes else Verdict.PASS
     if worsened is not None:
         verdict = Verdict.SLOW
-    undecided = _undecided(changed, values, better) or series.without_end
+    undecided = (_newest(end) if end else _undecided(changed, values, better)) or series.without_end
     if undecided and worsened is None:
         verdict = Verdict.INCONCLUSIVE
     return JudgedSeries(
@@ -92,7 +102,7 @@ def _judged(series: ValueSeries, better: SeriesSense, effect: float, error_rate:
 
 def _undecided(changed: SeriesChanges, values: Sequence[float], better: SeriesSense) -> str:
     """Why a series without a change shows nothing: a benchmark that did not run prints zeros, too."""
-    if not changed.enough:
+    if changed.count < FEWEST:
         return f"fewer than {FEWEST} values"
     if changed.changes:
         return ""
@@ -105,6 +115,14 @@ def _undecided(changed: SeriesChanges, values: Sequence[float], better: SeriesSe
         return "a change of any size could have been missed"
     unseen = min(values) >= 0 and changed.detectable >= changed.pieces[0].mean
     return "even a fall to 0 could have been missed" if unseen else ""
+
+
+def _newest(end: OpenEnd) -> str:
+    """How far the newest values are from the level before them."""
+    apart = f"{end.after:.4g} in place of {end.before:.4g}"
+    if end.before * end.after > 0:
+        apart = f"{share(abs(end.after / end.before - 1))} {'higher' if end.after > end.before else 'lower'}"
+    return f"the newest {'value is' if end.count == 1 else f'{end.count} values are'} {apart}"
 
 
 def _stray(values: Sequence[float]) -> bool:

@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from seatrial.model.pair_table import Indices, Reals
-from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE, NORMAL_95, student_quantile
+from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE, NORMAL_95, array_median, last_digit, student_quantile
 from seatrial.statistics.scan import (
     SHORTEST,
     Stretches,
@@ -83,25 +83,30 @@ class SeriesChanges(msgspec.Struct, frozen=True, kw_only=True):
     """What one series shows."""
 
     count: int
-    trend: bool
+    trend: bool = False
     """Whether its pieces are straight lines and not levels."""
-    changes: tuple[ChangePoint, ...]
+    changes: tuple[ChangePoint, ...] = ()
     pieces: tuple[Piece, ...]
     spikes: tuple[int, ...]
     """Places of wild values that were replaced."""
-    autocorrelation: float
+    autocorrelation: float = 0.0
     """Upper 95 % limit that the test used, at most `MOST_AUTOCORRELATION`."""
     scale: float
     """Standard deviation of the residuals."""
+    degrees: int
+    """Independent residuals behind it."""
     detectable: float | None
     """The smallest change of level in the middle of the series that is found in about 90 % of cases; None: the
     series is too short."""
     error_rate: float
 
-    @property
-    def enough(self) -> bool:
-        """Whether there are enough values to find anything."""
-        return self.count >= FEWEST
+
+class OpenEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """Newest values of a series that all lie on one side of its last level. `before`, `after`: means."""
+
+    count: int
+    before: float
+    after: float
 
 
 class _ResidualNoise(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,11 +232,39 @@ def find_changes(values: Sequence[float] | Reals, error_rate: float = ERROR_RATE
     centre = float(cleaned.mean()) if len(cleaned) else 0.0
     spread = float(cleaned.std()) if len(cleaned) else 0.0
     if len(series) < FEWEST or not spread > 0:
-        return _nothing(series, centre, spikes, error_rate)
+        return _nothing(cleaned, centre, spikes, error_rate)
     standard = (cleaned - centre) / spread
     divisions = [_divided(Stretches(standard, lines=lines), error_rate / CHANCES) for lines in (False, True)]
     best = min(divisions, key=_Division.criterion)
     return _described(best, centre, spread, spikes, error_rate)
+
+
+def find_level_left(values: Sequence[float], error_rate: float = ERROR_RATE) -> tuple[SeriesChanges, OpenEnd | None]:
+    """The changes of a series, and newest values that have left its last level and are too few for one of their own.
+
+    They have no part in the changes then: five values, of which four are new, would be a level between both.
+    """
+    whole = find_changes(values, error_rate)
+    series, step = np.asarray(values, dtype=np.float64), last_digit(values)
+    for length in range(min(SHORTEST, len(series) - SHORTEST) if len(series) >= FEWEST else 0, 0, -1):
+        beside, before = series[whole.pieces[-1].first : -length], find_changes(series[:-length], error_rate)
+        if len(beside) and (end := _level_left(series[-length:], beside, before, step)) is not None:
+            return before, end
+    return whole, None
+
+
+def _level_left(newest: Reals, beside: Reals, before: SeriesChanges, step: float) -> OpenEnd | None:
+    """None if chance may explain any of the values: each alone, as one value beside the last piece may be, or a step
+    of the last digit. `beside`: the other values of the level that the whole series ends with."""
+    last = before.pieces[-1]
+    length = last.end - last.first
+    level = last.mean + last.slope * ((length + 1) / 2 + np.arange(len(newest)))
+    error = before.scale * math.sqrt(1 + (4 if last.slope else 1) / length)  # the end of a line is less certain
+    reach = max(student_quantile(1 - before.error_rate / 2, min(before.degrees, MOST_DEGREES)) * error, step)
+    off = newest - level
+    if not (off.min() > reach or off.max() < -reach) or np.abs(newest - array_median(beside)).min() <= reach:
+        return None
+    return OpenEnd(count=len(newest), before=float(level.mean()), after=float(newest.mean()))
 
 
 def _divided(stretches: Stretches, level: float) -> _Division:
@@ -262,12 +295,10 @@ def _nothing(series: Reals, centre: float, spikes: Indices, error_rate: float) -
     piece = Piece(first=0, end=len(series), mean=centre, slope=0.0)
     return SeriesChanges(
         count=len(series),
-        trend=False,
-        changes=(),
         pieces=(piece,) if len(series) else (),
         spikes=tuple(int(place) for place in spikes),
-        autocorrelation=0.0,
-        scale=0.0,
+        scale=float(series.std(ddof=1)) if len(series) > 1 else 0.0,
+        degrees=max(len(series) - 1, 1),
         detectable=0.0 if len(series) >= FEWEST else None,
         error_rate=error_rate,
     )
@@ -294,6 +325,7 @@ def _described(division: _Division, centre: float, spread: float, spikes: Indice
         spikes=tuple(int(place) for place in spikes),
         autocorrelation=noise.autocorrelation,
         scale=scale,
+        degrees=worth,
         detectable=detectable if math.isfinite(detectable) else None,
         error_rate=error_rate,
     )

@@ -55,7 +55,7 @@ def test_the_text_names_them_too(archive: Path, seatrial: Seatrial) -> None:
 
 def test_few_runs_are_incomplete(archive: Path, seatrial: Seatrial) -> None:
     found = printed(archive, "latency", "--runs", "h1,h2,h3", seatrial=seatrial, code=2)
-    assert (found["enough"], found["changes"]) == (False, [])
+    assert (found["undecided"], found["changes"]) == ("fewer than 12 values", [])
 
 
 def test_a_baseline_is_beside_the_values_and_a_damaged_one_is_noted(
@@ -148,4 +148,4 @@ def test_a_newer_run_of_another_kind_does_not_hide_the_metric_and_the_verdict_is
     assert ran.out.startswith("SLOW  tflops of all nodes: -20.0 % since 2026-09-15T00:00:00Z")
     seatrial("judge", str(tmp_path / "tflops.csv"), "--better", "higher", code=1)
     ran = seatrial("history", "latency_us", "--archive", str(archive), code=2)
-    assert ran.out.rpartition("INCONCLUSIVE")[2].startswith("  latency_us of all nodes: 3 runs, too few")
+    assert ran.out.rpartition("INCONCLUSIVE")[2].startswith("  latency_us of all nodes: 3 runs, fewer than 12 values")

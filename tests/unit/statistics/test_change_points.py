@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.model.pair_table import Reals
-from seatrial.statistics.change_points import FEWEST, find_changes
+from seatrial.statistics.change_points import FEWEST, find_changes, find_level_left
 from seatrial.statistics.scan import SHORTEST, Stretches, critical_statistic, largest_p, tail_factor
 
 
@@ -112,10 +112,10 @@ class TestNothingToFind:
     @pytest.mark.parametrize("count", [0, 1, FEWEST - 1])
     def test_too_few_values(self, count: int) -> None:
         found = find_changes([1.0, 9.0] * (count // 2) + [1.0] * (count % 2))
-        assert (found.enough, found.changes, found.detectable) == (False, (), None)
+        assert (found.changes, found.detectable) == ((), None)
 
     def test_the_fewest_values_are_enough(self) -> None:
-        assert find_changes([float(one) for one in range(FEWEST)]).enough
+        assert find_changes([*[5.0] * (FEWEST - SHORTEST), *[7.0] * SHORTEST]).detectable == 0
         assert find_changes([7.0] * FEWEST).changes == ()
 
 
@@ -168,3 +168,42 @@ class TestScan:
         assert tail_factor(3.0, 0.1, 1.0) > 0.9
         assert tail_factor(10.0, 5.0, 1.0) < 0.15
         assert tail_factor(1.0, 1.0, 0.0) == 1.0
+
+
+class TestNewestValues:
+    @pytest.mark.parametrize("count", [12, 20, 60])
+    @pytest.mark.parametrize("length", range(1, SHORTEST))
+    @pytest.mark.parametrize("factor", [0.5, 0.8, 1.5])
+    def test_values_that_left_the_level_are_no_part_of_the_changes(
+        self, count: int, length: int, factor: float
+    ) -> None:
+        values = noise(count, 5)
+        values[-length:] *= factor
+        changes, end = find_level_left(values.tolist())
+        assert end is not None
+        assert (end.count, changes.changes, changes.count) == (length, (), count - length)
+        assert end.before == pytest.approx(100, abs=2)
+        assert end.after / end.before == pytest.approx(factor, abs=0.03)
+
+    @pytest.mark.parametrize("length", [*range(SHORTEST, 13)])
+    def test_five_are_a_level(self, length: int) -> None:
+        values = noise(60, 3)
+        values[-length:] *= 0.5
+        changes, end = find_level_left(values.tolist())
+        assert ([one.index for one in changes.changes], end) == ([60 - length], None)
+
+    def test_a_line_that_goes_on_has_not_been_left(self) -> None:
+        values = noise(60, 4) + np.arange(60)
+        assert find_level_left(values.tolist())[1] is None
+        values[-2:] -= 30
+        left = find_level_left(values.tolist())[1]
+        assert left is not None
+        assert (left.count, round(left.before - left.after, -1)) == (2, 30)
+
+    @pytest.mark.parametrize(("last", "left"), [(6.0, False), (7.0, True), (0.0, True)])
+    def test_equal_values_hide_a_step_of_their_last_digit(self, last: float, left: bool) -> None:
+        assert (find_level_left([5.0] * 30 + [last])[1] is not None) is left
+
+    def test_noise_rarely_seems_to_leave_its_level(self) -> None:
+        left = sum(find_level_left(noise(40, seed).tolist())[1] is not None for seed in range(300))
+        assert left <= 10  # 3 are expected; more have a probability of 0.03 %

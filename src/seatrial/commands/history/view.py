@@ -70,7 +70,7 @@ class HistoryFields(msgspec.Struct, frozen=True, kw_only=True):
     subject: SubjectText
     unit: str
     verdict: Verdict
-    enough: bool
+    undecided: str
     detectable: float | None
     error_rate: float
     values: tuple[HistoryValue, ...]
@@ -173,12 +173,13 @@ def _beside_baselines(history: History) -> Iterable[tuple[str, str]]:
 
 
 def summary(history: History) -> str:
-    """2 changes in 40 runs; why there can be none."""
+    """2 changes in 40 runs; why nothing is decided."""
     runs = count(len(history.runs), "run")
-    if not history.judged.analysis.enough:
-        return f"{runs}, too few to find changes"
+    open_question = f", {history.judged.undecided}" if history.judged.undecided else ""
     if history.changes:
-        return f"{count(len(history.changes), 'change')} in {runs}"
+        return f"{count(len(history.changes), 'change')} in {runs}{open_question}"
+    if open_question:
+        return f"{runs}{open_question}"
     least = _detectable(history)
     return f"no change in {runs}" + (f"; one of {share(least)} would have been found" if least else "")
 

@@ -54,6 +54,7 @@ class SeriesFields(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     values: int
     missing: int
+    undecided: str
     trend: bool
     scale: float = msgspec.field(name="residual_deviation")
     autocorrelation: float
@@ -259,6 +260,9 @@ def _notes(judged: ChangesJudgement) -> Iterator[str]:
         yield f"Values are missing, and nothing is known of changes there: {some(lacking, MOST_NAMES)}."
     if spikes := [f"{one.series.name} ({len(one.analysis.spikes)})" for one in judged.series if one.analysis.spikes]:
         yield f"Single wild values, not counted as changes: {some(spikes, MOST_NAMES)}."
+    undecided = [f"{one.series.name}: {one.undecided}" for one in judged.series if one.undecided]
+    if undecided and judged.verdict is not Verdict.INCONCLUSIVE:
+        yield f"Not decided: {some(undecided, MOST_NAMES)}."
     if small := sum(one.small for one in judged.series):
         yield f"{count(small, 'change')} below the practical effect of {share(judged.effect)}."
     if alike := [one.series.name for one in judged.series if one.analysis.autocorrelation >= MOST_AUTOCORRELATION]:

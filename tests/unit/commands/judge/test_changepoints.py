@@ -54,7 +54,8 @@ def test_a_short_series_is_inconclusive() -> None:
     [
         ([0.0] * 40, "every value is 0"),
         ([0.0, 0.0, 7.0, *[0.0] * 60], "every value is 0"),
-        ([*[5.0] * 29, 0.0], "1 of 30 values is 0"),
+        ([*[5.0] * 20, 0.0, *[5.0] * 9], "1 of 30 values is 0"),
+        ([*[5.0] * 29, 0.0], "the newest value is 0 in place of 5"),
         ([5.0, 5.1, 5.0, 0.0, 5.0, 4.9] * 6, "6 of 36 values are 0"),
         ([1.0, 1.0, 1.0, 9.0, 9.0, 9.0] * 2, "a change of any size could have been missed"),
         ([1.0, 2.0, 3.0, 4.0, 3.0, 2.0] * 2, "even a fall to 0 could have been missed"),
@@ -68,7 +69,7 @@ def test_a_series_without_a_change_that_shows_nothing_is_inconclusive(values: li
 
 @pytest.mark.parametrize("better", [SeriesSense.UNKNOWN, SeriesSense.LOWER])
 def test_a_dead_value_is_no_pass_whichever_values_are_good(better: SeriesSense) -> None:
-    dead = judge_series([ValueSeries(name="rate", values=(*[100.0] * 29, 0.0))], better=better)
+    dead = judge_series([ValueSeries(name="rate", values=(*[100.0] * 20, 0.0, *[100.0] * 9))], better=better)
     assert (dead.verdict, dead.series[0].undecided) == (Verdict.INCONCLUSIVE, "1 of 30 values is 0")
     counts = judge_series([ValueSeries(name="errors", values=(0.0, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0) * 9)], better=better)
     assert not counts.series[0].undecided.startswith("9 of")
@@ -170,3 +171,22 @@ def test_failed_newest_runs_withhold_pass(tmp_path: Path, seatrial: Seatrial) ->
     )
     said = seatrial("judge", str(tmp_path / "a.csv"), "--better", "higher", code=2).out
     assert said.startswith("INCONCLUSIVE  the newest 4 runs failed: triad; 4 of 30 values missing")
+
+
+@pytest.mark.parametrize("better", SeriesSense)
+def test_a_bad_last_night_is_no_pass_and_no_change_yet(better: SeriesSense) -> None:
+    values = series(100.0).values
+    judged = judge_series([ValueSeries(name="rate", values=(*values, 49.0, 50.0))], better=better)
+    assert (judged.verdict, changes_report(judged).sentence) == (
+        Verdict.INCONCLUSIVE, "the newest 2 values are 50 % lower: rate",
+    )  # fmt: skip
+    nights = judge_series([ValueSeries(name="rate", values=(*values, 97.0))], better=better, effect=0.1)
+    assert nights.verdict is Verdict.PASS
+
+
+def test_a_fall_is_named_although_the_newest_value_seems_good_again(tmp_path: Path, seatrial: Seatrial) -> None:
+    values = [*series(100.0, 80.0).values, 100.0]
+    (tmp_path / "a.json").write_text(json.dumps(values))
+    said = seatrial("judge", str(tmp_path / "a.json"), "--better", "higher", code=1).out
+    assert said.startswith("SLOW  ")
+    assert "Not decided: value: the newest value is 25 % higher." in " ".join(said.split())
