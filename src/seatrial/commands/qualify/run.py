@@ -130,7 +130,7 @@ def request_of(site: SlurmRequest) -> SlurmRequest:
 class Watcher:
     """A context that interrupts the main thread when a job needs its nodes, or the time of a slice is over."""
 
-    def __init__(self, nodes: Collection[str], seconds: float = SLICE_S, pause_s: float = ASK_S) -> None:
+    def __init__(self, nodes: Collection[str], seconds: float = SLICE_S, *, pause_s: float) -> None:
         self.why = ""
         """Why the main thread was interrupted; empty: it was not."""
         self._nodes, self._ends_s, self._pause_s = frozenset(nodes), time.monotonic() + seconds, pause_s
@@ -168,7 +168,7 @@ class Watcher:
 
 def measure_guarded(measure: Callable[[], object], nodes: Collection[str]) -> str:
     """Carry a slice out; why it was stopped, or nothing. Raises what `measure` raises, but the watcher's interrupt."""
-    watcher = Watcher(nodes)
+    watcher = Watcher(nodes, pause_s=ASK_S)
     try:
         with watcher:
             measure()
