@@ -31,6 +31,8 @@ LEAST_SAMPLING_S = 2.0
 """Seconds between two samples, at least."""
 SLOWEST_START = 5.0
 """Later starts may take this many times as long as usual: what is a fifth as fast as its peers delivers in time."""
+LEAST_START_S = 1.0
+"""Time that each start has, however short the usual one is."""
 
 
 class ProgramOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +110,8 @@ class ProgramRun:
                 if done and left_s < usual_s:
                     return "" if self._settings.length_s else self._spent(done, wanted)
                 shared_s = left_s / max((wanted - done) * len(turns) - place, 1)
-                self._turn(turn, done + 1, max(min(left_s, SLOWEST_START * usual_s) if usual_s else shared_s, 1.0))
+                most_s = min(left_s, SLOWEST_START * usual_s) if usual_s else shared_s
+                self._turn(turn, done + 1, max(most_s, LEAST_START_S))
                 usual_s = self._starts.start_s
             done += 1
             if done == 1 and not judge_program(self.recorded()).benchmark:

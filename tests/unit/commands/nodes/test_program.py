@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from seatrial.archive.reader import read_run
+from seatrial.commands.nodes import program_run
 from seatrial.commands.nodes.program_judge import judge_program
 from seatrial.commands.nodes.program_run import ProgramOutcome, node_program, run_program
 from seatrial.commands.nodes.program_view import program_report
@@ -27,6 +28,7 @@ from seatrial.node.gpu_samples import gpu_samples, loaded_gpus
 from seatrial.render.finding_text import LINE
 from seatrial.render.report import Lines, Table
 from tests.support.builders import Cluster, names
+from tests.support.clocks import Clock, use_clock
 from tests.support.gpu_outputs import cuda_bandwidth, diagnostic, gpu_burn, nccl, nvbandwidth
 from tests.support.launchers import use_launcher
 from tests.support.node_programs import NO_DEVICE, NodeProgramLauncher, prints
@@ -36,6 +38,12 @@ from tests.support.scripted import ScriptedLauncher
 pytestmark = pytest.mark.usefixtures("without_keeper")
 TWELVE = names(12)
 Does = Callable[[str, int], str]
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell takes milliseconds, five times of which are soon over where the machine stands still for a moment."""
+    monkeypatch.setattr(program_run, "LEAST_START_S", 30.0)
 
 
 def tried(
@@ -224,7 +232,8 @@ def test_rates_above_the_link_of_a_gpu_and_far_below_it_are_found_though_all_nod
     assert kinds(5, cuda_bandwidth()) == {FindingKind.FAR_BELOW_LIMIT}
 
 
-def test_a_start_that_hangs_is_ended_and_the_others_are_judged(tmp_path: Path) -> None:
+def test_a_start_that_hangs_is_ended_and_the_others_are_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_run, "LEAST_START_S", 3.0)
     healthy = burning(1.0)
     outcome, _ = tried(
         tmp_path, lambda name, number: "exec sleep 60" if name == "n3" else healthy(name, number), names(6), 9.0
@@ -244,8 +253,15 @@ def test_nodes_of_one_kernel_start_it_one_after_the_other(tmp_path: Path) -> Non
 
 
 def test_a_time_repeats_it_until_the_time_is_over(tmp_path: Path) -> None:
-    outcome, launcher = tried(tmp_path, burning(1.0), names(3), 2.0, length_s=2.0)
-    assert set(launcher.begun.values()) != {NODES_REPETITIONS}
+    clock = Clock()
+    use_clock(clock)
+
+    def does(name: str, number: int) -> str:
+        clock.advance(0.02)
+        return burning(1.0)(name, number)
+
+    outcome, launcher = tried(tmp_path, does, names(3), 2.0, length_s=2.0)
+    assert min(launcher.begun.values()) > NODES_REPETITIONS
     assert (outcome.result.word, outcome.recorded.info.ending) == ("PASS", Ending.COMPLETE)
 
 
@@ -303,8 +319,9 @@ def test_a_program_whose_node_is_sampled_ends_as_ever(
     if has_smi:
         with_smi(tmp_path, monkeypatch)
     file = tmp_path / "samples"
-    words = ["sh", "-c", SAMPLED, "sh", str(file), "n1 1", "1", "sh", "-c", "sleep 1.2; echo out; echo err >&2; exit 3"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    lasts = f"until grep -qs 11:00 {file}; do sleep 0.05; done" if has_smi else "sleep 0.2"
+    words = ["sh", "-c", SAMPLED, "sh", str(file), "n1 1", "1", "sh", "-c", f"{lasts}; echo out; echo err >&2; exit 3"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")
     first, *samples = file.read_text().splitlines() if has_smi else ["n1 1"]
     assert first == "n1 1"
