@@ -44,7 +44,7 @@ def test_a_job_that_cannot_start_is_not_waited_for(tmp_path: Path, slurm: SlurmS
 def test_a_job_that_others_keep_waiting_is_waited_for(
     tmp_path: Path, slurm: SlurmScripts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seatrial.launch.launch_line.START_TIMEOUT_S", 1.0)
+    monkeypatch.setattr("seatrial.launch.launch_line.START_TIMEOUT_S", 3.0)
     slurm.says("squeue", "Resources\n")
-    assert "not within 2 s" in refused(tmp_path, 1.0).what
+    assert "not within 4 s" in refused(tmp_path, 1.0).what
     assert len(slurm.all_asked("squeue")) >= 2

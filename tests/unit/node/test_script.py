@@ -99,7 +99,7 @@ def test_commands_cannot_eat_the_script_nor_hang(tmp_path: Path) -> None:
         "sinfo": "cat",
         "slurmd": "exec sleep 30",
         "mpirun": "printf 'odd \\001\\377\\nname\\n'; exit 3",
-        "timeout": f'[ "$1" = 5 ] && shift; exec {shutil.which("timeout")} 0.2 "$@"',
+        "timeout": f'[ "$1" = 5 ] && shift; exec {shutil.which("timeout")} 2 "$@"',
     }
     for name, body in programs.items():
         program(tmp_path, name, body)
