@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from seatrial.archive import layout, lease, liveness
+from seatrial.archive.journal import Delivered
 from seatrial.archive.lease import Held, Hold, Holder, Lease, new_lease, read_lease
 from seatrial.archive.liveness import Life, examine, glance, presumed, proof
 from seatrial.archive.recovery import recover_runs
@@ -206,8 +207,20 @@ def test_clocks_that_differ_change_nothing(tmp_path: Path, beating: Callable[[Pa
 def test_a_journal_that_grows_is_life_too(tmp_path: Path) -> None:
     """The patience of half a minute is for a busy machine: the first look after it has grown ends the watch."""
     writer = abandoned(open_run(tmp_path), **{**ELSEWHERE, "beat_s": 5.0})
-    threading.Timer(2 * BEAT_S, lambda: fill(writer, CLUSTER, sail(CLUSTER))).start()
-    (found,) = examine([writer.folder])
+    entry = Delivered(number=99, measurement=sail(CLUSTER).measurements[0])
+    seen = threading.Event()
+
+    def grow() -> None:
+        while not seen.wait(BEAT_S):  # or all of it might come before the first look
+            writer.append(entry)
+
+    growing = threading.Thread(target=grow)
+    growing.start()
+    try:
+        (found,) = examine([writer.folder])
+    finally:
+        seen.set()
+        growing.join()
     assert found.life is Life.RUNNING
 
 
