@@ -159,12 +159,15 @@ def test_ranks_killed_in_two_sessions_are_a_finding(
 
 
 def test_a_rank_killed_after_the_last_round_is_recorded(launcher: Deadly, tmp_path: Path) -> None:
-    launcher.number, launcher.sessions_to_kill = signal.SIGKILL, 1
-    with measuring(launcher, tmp_path) as measurer:
-        measurer.start()
-        assert eventually(lambda: not runs(launcher.victim))
-        time.sleep(0.5)  # the launcher hears of it by a signal
-        measurer.close()
-    (one,) = measurer.losses
+    for attempt in range(ATTEMPTS):
+        launcher.number, launcher.sessions_to_kill = signal.SIGKILL, 1
+        with measuring(launcher, tmp_path / str(attempt)) as measurer:
+            measurer.start()
+            assert eventually(lambda: not runs(launcher.victim))
+            time.sleep(0.5)  # the launcher hears of it by a signal
+            measurer.close()
+        (one,) = measurer.losses
+        if not says_nothing(launcher, one):
+            break
     assert one.moment is Moment.END
     assert are_suspects(set(one.loss.suspects), launcher)
