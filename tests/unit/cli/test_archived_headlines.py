@@ -123,9 +123,11 @@ def test_the_cache_is_bounded(foreign: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(layout, "MOST_FILES", 2)
     for written_s, name in enumerate("abc"):
         keep_report(foreign / name, "PASS", "", 0, ())
-        cache = kept_file(foreign / name, listing.FILE)
-        assert cache is not None
-        os.utime(cache, (written_s, written_s))  # files of one tick of the clock have the same time
+        kept = kept_file(foreign / name, listing.FILE)
+        assert kept is not None
+        os.utime(kept, (written_s, written_s))  # files of one tick of the clock have the same time
+    cache = kept_file(foreign / "a", listing.FILE)
+    assert cache is not None
     assert len(list(cache.parent.iterdir())) == 3
     layout._made.cache_clear()
     assert read_headline(foreign / "c") is not None

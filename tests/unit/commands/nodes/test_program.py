@@ -14,12 +14,11 @@ from seatrial.commands.nodes import program_run
 from seatrial.commands.nodes.program_judge import judge_program
 from seatrial.commands.nodes.program_run import ProgramOutcome, node_program, run_program
 from seatrial.commands.nodes.program_view import program_report
-from seatrial.drift.peer_groups import gpu_models
 from seatrial.driver.node_trials import RETESTS
 from seatrial.driver.site_program import SAMPLED, WATCHED
 from seatrial.judgement.standings import looks_of
 from seatrial.model.errors import ExitCode, UsageError
-from seatrial.model.facts import Gpu, NodeFacts
+from seatrial.model.facts import Gpu
 from seatrial.model.run import Ending
 from seatrial.model.settings import NODES_REPETITIONS, NodesSettings, SiteSettings
 from seatrial.model.subject import node
@@ -398,18 +397,3 @@ def test_data_that_were_not_checked_do_not_pass(tmp_path: Path, wrong: str, verd
 
     result = tried(tmp_path, does, names(6), program=node_program("all_reduce_perf -g 8"))[0].result
     assert (result.verdict, result.findings, result.exit_code) == (verdict, (), ExitCode.PASS)
-
-
-@pytest.mark.parametrize(
-    ("of_nodes", "models"),
-    [
-        ({"n1": "H100", "n2": "H100", "n3": ""}, {"n1": "", "n2": "", "n3": ""}),
-        ({"n1": "H100", "n2": "A100", "n3": ""}, {"n1": "H100", "n2": "A100", "n3": ""}),
-    ],
-)
-def test_nodes_without_a_model_of_gpu_are_of_the_only_one(of_nodes: dict[str, str], models: dict[str, str]) -> None:
-    facts = {
-        name: NodeFacts(hostname=name, complete=True, gpus=(Gpu(address="0000:11:00.0", name=gpu),) if gpu else ())
-        for name, gpu in of_nodes.items()
-    }
-    assert gpu_models(facts) == models
