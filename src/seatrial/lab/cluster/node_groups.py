@@ -1,5 +1,6 @@
 """A control group of its own for the processes of one node: what they use of the processors, and how much they may."""
 
+import os
 import re
 import time
 from pathlib import Path
@@ -139,8 +140,8 @@ def remove_groups(lab: str) -> None:
 def _made(plan: LabPlan, node: str) -> NodeGroup:
     points = hierarchies(MOUNTS.read_text(encoding="utf-8", errors="replace"))
     name = name_of(plan.name, node)
-    slurmd = named(pids_in([plan.space(node)]), "slurmd")
-    text = Path(f"/proc/{slurmd[0]}/cgroup").read_text(encoding="utf-8") if slurmd else ""
+    texts = map(_groups_of, named(pids_in([plan.space(node)]), "slurmd"))
+    text = next(filter(None, texts), "")
     try:
         if {"cpu", "cpuacct"} <= points.keys():
             words = [word for word in ("cpu", "cpuacct", "blkio") if word in points]
@@ -158,6 +159,14 @@ def _made(plan: LabPlan, node: str) -> NodeGroup:
     except OSError as error:
         raise SeatrialError(f"No cgroup could be made for {node}: {error}.", "Plant another fault.") from None
     return group
+
+
+def _groups_of(pid: int) -> str:
+    """The text of /proc/PID/cgroup, empty when the process has gone: slurmd forks for a moment."""
+    try:
+        return Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8")
+    except OSError:
+        return ""
 
 
 def _enable(control: Path) -> bool:
@@ -181,5 +190,14 @@ def _move(pid: int, folders: tuple[Path, ...]) -> None:
 def _folders(lab: str, node: str) -> list[Path]:
     points = set(hierarchies(MOUNTS.read_text(encoding="utf-8", errors="replace")).values())
     wanted = re.compile(re.escape(name_of(lab, "")) + ("n[0-9]+" if node == "*" else re.escape(node)))
-    folders = dict.fromkeys(folder for point in points for depth in ("*", "*/*") for folder in point.glob(depth))
+    folders = [folder for point in points for above in (point, *_below(point)) for folder in _below(above)]
     return [folder for folder in folders if wanted.fullmatch(folder.name)]
+
+
+def _below(folder: Path) -> list[Path]:
+    """The groups right below one; none where it has gone, as those of other labs and of containers do at any time."""
+    try:
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []

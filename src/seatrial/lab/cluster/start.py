@@ -52,20 +52,30 @@ def raise_lab(plan: LabPlan) -> None:
     if plan.accounts:
         require_accounting()
     home = state.folder(plan.name)
-    state.ROOT.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        home.mkdir(mode=0o700)
-    except FileExistsError:
-        raise SeatrialError(
-            f"A lab named {plan.name!r} is running already.",
-            f"Use it, choose another --name, or remove it with: seatrial lab down --name {plan.name}",
-        ) from None
+    while not _has_new_folder(plan, home):
+        pass
     with _terminations_raised(), _children_marked(plan.name):
         try:
             _build(plan, home)
         except BaseException:
             raze(plan.name)
             raise
+
+
+def _has_new_folder(plan: LabPlan, home: Path) -> bool:
+    """Whether the lab has its folder; False where the end of another lab, the last one, removed the one above it."""
+    with suppress(FileExistsError):
+        state.ROOT.mkdir(mode=0o700, parents=True)
+    try:
+        home.mkdir(mode=0o700)
+    except FileNotFoundError:
+        return False
+    except FileExistsError:
+        raise SeatrialError(
+            f"A lab named {plan.name!r} is running already.",
+            f"Use it, choose another --name, or remove it with: seatrial lab down --name {plan.name}",
+        ) from None
+    return True
 
 
 def _build(plan: LabPlan, home: Path) -> None:

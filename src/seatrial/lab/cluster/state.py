@@ -58,7 +58,10 @@ def save(state: LabState) -> None:
 
 def lab_names() -> list[str]:
     """The labs that run, completely or partly."""
-    return sorted(path.name for path in ROOT.iterdir() if path.is_dir()) if ROOT.is_dir() else []
+    try:
+        return sorted(path.name for path in ROOT.iterdir() if path.is_dir())
+    except FileNotFoundError:  # it goes with the last lab
+        return []
 
 
 def read(name: str) -> LabState | None:

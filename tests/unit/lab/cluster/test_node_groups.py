@@ -1,10 +1,13 @@
 """Control groups of nodes: where they are, and what is written into them."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from seatrial.lab.cluster.node_groups import NodeGroup, hierarchies, name_of, own_group
+from seatrial.lab.cluster import node_groups
+from seatrial.lab.cluster.node_groups import NodeGroup, hierarchies, name_of, own_group, remove_groups
 from seatrial.model.errors import SeatrialError
 
 SEPARATE = """cgroup /sys/fs/cgroup/cpu cgroup rw,relatime,cpu 0 0
@@ -56,3 +59,27 @@ def test_a_limit_of_a_device_is_written_as_each_version_wants_it(tmp_path: Path)
 
 def test_labs_do_not_share_a_group() -> None:
     assert name_of("a", "n1") != name_of("b", "n1")
+
+
+def test_groups_of_a_lab_are_removed_while_those_of_others_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Containers and other labs end theirs at any time, also when they are about to be looked into."""
+    root = tmp_path / "cgroup"
+    own, inner, foreign, gone = (
+        root / name for name in (name_of("x", "n1"), f"slice/{name_of('x', 'n2')}", name_of("y", "n1"), "container")
+    )
+    for folder in (own, inner, foreign, gone):
+        folder.mkdir(parents=True)
+    (tmp_path / "mounts").write_text(f"cgroup2 {root} cgroup2 rw 0 0\n")
+    monkeypatch.setattr(node_groups, "MOUNTS", tmp_path / "mounts")
+    scan = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if path == gone:
+            gone.rmdir()
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    remove_groups("x")
+    assert not gone.exists()
+    assert not own.exists() and not inner.exists()
+    assert foreign.exists()
