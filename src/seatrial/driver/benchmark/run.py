@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -100,9 +101,13 @@ def programs_of(launch: Launch, settings: RunSettings) -> tuple[str, ...]:
 
 
 def newest(folder: Path, pattern: str) -> Path | None:
-    """The file that was written last of those that match; None: there is none."""
-    files = [path for path in folder.glob(pattern) if path.is_file()]
-    return max(files, key=lambda path: path.stat().st_mtime, default=None)
+    """The file that was written last of those that match, of several at once the last by name; None: there is none."""
+    written: list[tuple[int, Path]] = []
+    for path in folder.glob(pattern):
+        with contextlib.suppress(OSError):  # a process that the program left may remove its files
+            status = path.stat()
+            written += [(status.st_mtime_ns, path)] if stat.S_ISREG(status.st_mode) else []
+    return max(written)[1] if written else None
 
 
 class BenchmarkRun:
