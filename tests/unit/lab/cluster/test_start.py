@@ -30,7 +30,8 @@ def test_a_lab_gets_its_folder_although_the_last_other_one_goes_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its end removes the folder above, in which this one is just about to have its own."""
-    make, ended = Path.mkdir, []
+    make = Path.mkdir
+    ended: list[Path] = []
 
     def mkdir(path: Path, *arguments: Any, **named: Any) -> None:
         make(path, *arguments, **named)
