@@ -65,6 +65,7 @@ def slow_disk(lane: Lane, folder: Path, number: int, draw: random.Random) -> Out
         journal = backing / "archive" / "trial.partial" / JOURNAL_FILE
         _until(check, draw.randrange(1, 12), journal, most_s=STOP_S)
         stop.touch()
+        time.sleep(2 * PAUSE_S)  # a line whose second half was on its way is whole by then
         while not check.over() and not _half_a_line(journal):
             time.sleep(0.001)
         os.kill(server.pid, signal.SIGKILL)

@@ -1,6 +1,8 @@
 """Ranks that die on a real Slurm: killed in each session or once, and ended by the kernel for want of memory."""
 
+import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -61,12 +63,24 @@ def small_memory() -> Iterator[Path]:
     """A memory cgroup that a rank soon outgrows; what it had before it was moved there does not count."""
     if not (MEMORY / "memory.limit_in_bytes").exists():
         pytest.skip("no memory cgroup of version 1")
-    group = MEMORY / "seatrial-oom"
-    group.mkdir(exist_ok=True)
+    group = MEMORY / f"seatrial-oom-{os.getpid()}"
+    group.mkdir()
     (group / "memory.limit_in_bytes").write_text("64K")
     yield group
-    assert eventually(lambda: not (group / "cgroup.procs").read_text())
-    group.rmdir()
+    assert eventually(lambda: removed(group))
+
+
+def removed(group: Path) -> bool:
+    """Whether a control group could be removed: not while a process in it is ending, although none is listed then."""
+    with suppress(OSError):
+        group.rmdir()
+    return not group.exists()
+
+
+def killed_there(lost: SessionLoss) -> bool:
+    """Whether SIGKILL ended n4's rank, as the kernel does: Open MPI 4.1 crashes by others in some of its starts."""
+    signals = {death.signal for death in lost.loss.deaths if death.first and death.node == "n4"}
+    return signals == {signal.SIGKILL}
 
 
 def test_a_rank_that_the_kernel_kills_for_want_of_memory(lab4: LabPlan, tmp_path: Path, small_memory: Path) -> None:
@@ -84,7 +98,7 @@ def test_a_rank_that_the_kernel_kills_for_want_of_memory(lab4: LabPlan, tmp_path
         time.sleep(0.05)
     process.communicate(timeout=LONG_S)
     recorded = read_run(find_run(tmp_path, "last"))
-    killed = [one for one in recorded.losses if one.loss.suspects == ("n4",) and one.loss.cause is LossCause.SIGNAL]
+    killed = [one for one in recorded.losses if one.loss.suspects == ("n4",) and killed_there(one)]
     assert len(killed) >= 2, recorded.losses
     (finding,) = (one for one in judge(recorded).findings if one.kind == "rank-died")
     assert (finding.subject.text, process.returncode) == ("node:n4", 1)
