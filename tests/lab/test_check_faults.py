@@ -70,7 +70,8 @@ def test_killing_the_driver_loses_no_delivered_sample(
     journal = wait_for_measurements(tmp_path, 20)
     os.kill(process.pid, signal.SIGKILL)  # nsenter and env replaced themselves by the driver
     process.communicate(timeout=LONG_S)
-    delivered = journal.read_bytes().count(b'"entry":"measurement"')
+    whole, _, _ = journal.read_bytes().rpartition(b"\n")  # the kill may have cut the last line
+    delivered = whole.count(b'"entry":"measurement"')
     found = parsed(run([*SEATRIAL, "runs", "recover", "--archive", str(tmp_path), "--json"], timeout_s=60).stdout)
     (recovered,) = found["recovered"]
     assert recovered["measurements"] >= delivered >= 20
@@ -98,7 +99,7 @@ def recover(archive: Path, *options: str, elsewhere: bool = False) -> dict[str, 
 def test_a_check_under_way_is_not_recovered(started: "Callable[..., subprocess.Popen[str]]", tmp_path: Path) -> None:
     process = started("--budget", "10s")
     wait_for_measurements(tmp_path, 5)
-    for _ in range(19):
+    for _ in range(10):  # on an idle machine the check is over in less than three seconds
         left = recover_runs(tmp_path)
         assert (left.recovered, left.damaged) == ((), ())
         assert [one.pid for one in left.running] == [process.pid]
@@ -118,7 +119,7 @@ def test_a_check_that_is_closed_by_force_keeps_all_it_measured(
     started: "Callable[..., subprocess.Popen[str]]", tmp_path: Path
 ) -> None:
     process = started()
-    wait_for_measurements(tmp_path, 20)
+    wait_for_measurements(tmp_path, 8)  # on an idle machine the rest takes little longer than the other command
     (recovered,) = recover(tmp_path, "--force")["recovered"]
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode in (1, 2), stderr
@@ -127,7 +128,7 @@ def test_a_check_that_is_closed_by_force_keeps_all_it_measured(
     whole = of_type(read_entries(tmp_path / f"{recovered['run']}-rescued"), Delivered)
     early = of_type(read_entries(Path(str(recovered["folder"]))), Delivered)
     assert whole[: len(early)] == early
-    assert len(early) >= 20
+    assert len(early) >= 8
 
 
 def test_ctrl_c_keeps_what_was_measured(
