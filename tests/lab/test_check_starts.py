@@ -12,7 +12,7 @@ import pytest
 from seatrial.archive.journal import Delivered, of_type
 from seatrial.archive.layout import PARTIAL
 from seatrial.archive.reader import read_entries
-from seatrial.lab.cluster.host_argv import as_user, in_space
+from seatrial.lab.cluster.host_argv import as_user, in_space, inside
 from seatrial.lab.cluster.plan import LOGIN, LabPlan
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided, eventually, inconclusive
@@ -59,7 +59,8 @@ def test_pairs_are_measured_with_two_ranks_on_each_node_too(check: Check) -> Non
         assert spectrum["pairs"] == ranks * (1 if metric == "latency_s" else 2)
         assert (spectrum["ranks_per_port"], spectrum["median"] > 0) == (ranks, True)
     both = spectra[2, "bandwidth_bytes_per_s"]
-    assert 0.6 * limit < both["together"] < 1.1 * limit, "two ranks share the port"
+    assert both["together"] < 1.1 * limit, "two ranks share the port"
+    assert both["together"] > 0.6 * limit or found["verdict"] == "INCONCLUSIVE"
     assert both["median"] < 1.1 * limit, "on busy cores a rank may have the port to itself"
 
 
@@ -72,14 +73,17 @@ def test_an_mpi_that_finds_no_launcher_to_join(check: Check) -> None:
 
 @pytest.mark.parametrize("start", [(), ("--start", "mpiexec")], ids=["srun", "mpiexec"])
 def test_a_probe_that_no_node_sees_is_copied_to_them(check: Check, lab4: LabPlan, start: tuple[str, ...]) -> None:
+    def copies() -> list[str]:
+        listed = [run(inside(lab4, node, ["ls", "/tmp"]), timeout_s=60) for node in ("n1", "n2")]
+        return [line for done in listed for line in done.stdout.splitlines() if "seatrial-probe" in line]
+
+    before = copies()
     with tempfile.TemporaryDirectory(dir="/dev/shm") as unseen:
         done = check("--probe-dir", unseen, "--nodes", "n[1-2]", "--budget", "10s", *start)
         found = parsed(done.stdout)
         assert any("the probe was copied to them with sbcast" in note for note in found["notes"])
         assert all(pair["bandwidth_bytes_per_s"] for pair in found["pairs"])
-        for node in ("n1", "n2"):
-            left = run(in_space(lab4.space(node), ["ls", "/tmp"]), timeout_s=60).stdout
-            assert "seatrial-probe" not in left
+        assert copies() == before
 
 
 def test_an_mpi_type_that_slurm_does_not_know(check: Check) -> None:

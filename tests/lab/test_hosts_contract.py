@@ -46,7 +46,7 @@ def test_no_rank_outlives_a_driver_that_is_killed_or_interrupted(
             driver.kill()
     assert eventually(lambda: not of_mpi(ssh_lab)), of_mpi(ssh_lab)
     if number is signal.SIGINT:
-        assert driver.returncode == 2
+        assert driver.returncode in (1, 2)  # 1: there is a finding where others took the cores
         assert "INTERRUPTED" in (tmp_path / "said").read_text().upper()
 
 

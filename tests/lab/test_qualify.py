@@ -85,6 +85,7 @@ def slice_begun(timer: Timer) -> "Iterator[Callable[[], subprocess.Popen[str]]]"
         process.wait(60)
 
 
+@pytest.mark.alone
 def test_a_users_job_gets_the_nodes_within_seconds(
     timer: Timer, slice_begun: "Callable[[], subprocess.Popen[str]]"
 ) -> None:
