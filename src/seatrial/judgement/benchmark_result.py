@@ -131,11 +131,6 @@ def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
     )
 
 
-def main_value(recorded: RecordedRun, benchmark: Benchmark, output: Output) -> ImportedValue | None:
-    """The main figure of a run; None where it printed none."""
-    return next((value for value in run_values(recorded.info, benchmark, output) if value.main), None)
-
-
 def run_values(info: RunInfo, benchmark: Benchmark, output: Output) -> Iterator[ImportedValue]:
     """All that was printed: of one node under its name."""
     nodes = {node_of(name) for name in info.nodes}
@@ -143,7 +138,8 @@ def run_values(info: RunInfo, benchmark: Benchmark, output: Output) -> Iterator[
 
 
 def _past_ratio(recorded: RecordedRun, benchmark: Benchmark, output: Output) -> PastRatio | None:
-    main = main_value(recorded, benchmark, output) if recorded.info.past else None
+    printed = run_values(recorded.info, benchmark, output) if recorded.info.past else ()
+    main = next((value for value in printed if value.main), None)
     return past_of_figure(recorded.info.past, main) if recorded.info.past and main else None
 
 

@@ -214,17 +214,14 @@ def suspects_text(suspects: Sequence[PeerSuspect], name: str = "") -> str:
     proved = [each for each in chosen if each.proved][:MOST_SUSPECTS]
     if proved:
         return " ".join(map(_proved_text, proved))
-    open_ones = [each for each in chosen if each.weight >= LEAST_WEIGHT and _enriched(each)][:MOST_SUSPECTS]
+    # only what slow nodes have more often than the others do
+    telling = [each for each in chosen if len(each.slow) * each.of > len(each.nodes) * each.all_slow]
+    open_ones = [each for each in telling if each.weight >= LEAST_WEIGHT][:MOST_SUSPECTS]
     if not open_ones:
         return ""
     how_many = "One slow node" if open_ones[0].all_slow == 1 else f"{open_ones[0].all_slow} slow nodes"
     sentences = [f"{_who(each)} {_what(each)}." for each in open_ones]
     return f"{' '.join(sentences)} {how_many} of {open_ones[0].of} cannot prove that this is the cause."
-
-
-def _enriched(suspect: PeerSuspect) -> bool:
-    """Whether slow nodes have it more often than the others do."""
-    return len(suspect.slow) * suspect.of > len(suspect.nodes) * suspect.all_slow
 
 
 def _proved_text(suspect: PeerSuspect) -> str:

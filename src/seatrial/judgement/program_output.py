@@ -47,16 +47,12 @@ def read_start(
         if step.returncode == 0:
             raise
         read = None
-    if read is not None and (step.returncode == 0 or _says_why(read)):
+    # an output that itself shows a fault says why its program ended with an error
+    if read and (not step.returncode or any(one.kind in read.benchmark.gates for one in read.output.breaches)):
         return read
     failure = explain(f"{step.errors}\n{step.output}", nodes)
     code = f"signal {-step.returncode}" if step.returncode < 0 else f"exit code {step.returncode}"
     raise BadOutput(f"{code}, without a message" if failure.silent else failure.meaning.rstrip("."))
-
-
-def _says_why(read: StartOutput) -> bool:
-    """Whether the output itself shows a fault, with which a program ends with an error."""
-    return any(breach.kind in read.benchmark.gates for breach in read.output.breaches)
 
 
 def _read(program: SiteProgram, step: StepResult, facts: Mapping[str, NodeFacts]) -> StartOutput:

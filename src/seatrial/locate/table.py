@@ -18,9 +18,10 @@ from seatrial.locate.significance import detectable, relative_scale
 from seatrial.locate.single_pairs import single_pairs
 from seatrial.locate.thresholds import SCATTERS, Effects, practical_effects, to_loss
 from seatrial.model.fabric import Wiring
-from seatrial.model.pair_faults import Located, LocatedFault, Method, Resolution
+from seatrial.model.pair_faults import MOST_BETTER, Located, LocatedFault, Method, Resolution, TooGood
 from seatrial.model.pair_table import Flags, Indices, PairTable, Places, Reals
 from seatrial.model.subject import Subject, SubjectKind, node, uplink
+from seatrial.model.subject import pair as pair_subject
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.rounds import wrongly_left
@@ -66,6 +67,7 @@ def locate_in_table(
         observations=tuple(each for one in results for each in one.observations),
         populations=tuple(each for one in results for each in one.populations),
         unjudged=tuple(dict.fromkeys(each for one in results for each in one.unjudged)),
+        too_good=tuple(filter(None, (_too_good(table, metric, rows.median) for metric, rows in measured.items()))),
         resolutions=tuple(one.resolution for one in results),
         confidence=1 - ERROR_RATE,
         unstable_pairs=sum(one.unstable_pairs for one in results),
@@ -162,6 +164,18 @@ def _judged_sparse(
     )
 
 
+def _too_good(table: PairTable, metric: str, median: float) -> TooGood | None:
+    """The best value, if it is so far from the median that no link explains it."""
+    values = table.metric(metric)
+    times = median / values if metric == LATENCY else values / median
+    good = np.flatnonzero(times > MOST_BETTER)
+    if not len(good):
+        return None
+    best = int(good[np.argmax(times[good])])
+    pair = pair_subject(table.nodes[table.source[best]], table.nodes[table.target[best]])
+    return TooGood(subject=pair, metric=metric, value=float(values[best]), median=median, values=len(good))
+
+
 def _wrongly_left(sparse: Sequence[Rows], fault_share: float) -> float:
     """Healthy nodes that no partner clears, expected for the metric with the fewest partners."""
     partners = min(int(np.median(np.bincount(rows.source, minlength=rows.nodes))) for rows in sparse)
@@ -173,6 +187,8 @@ def _with_verdict(located: Located) -> Located:
     """SLOW if anything is named; PASS only if the table is complete, agrees with itself and could have shown 10 %."""
     if located.faults:
         verdict = Verdict.SLOW
+    elif located.too_good:
+        verdict = Verdict.INCONCLUSIVE
     elif any(one.gross and (one.of_node or not located.populations) for one in located.unstable):
         verdict = Verdict.UNSTABLE
     elif (

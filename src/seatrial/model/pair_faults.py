@@ -79,6 +79,20 @@ class Unstable(msgspec.Struct, frozen=True, kw_only=True):
         return self.subject.kind is SubjectKind.NODE
 
 
+MOST_BETTER = 10
+"""A pair of nodes is never that many times as good as the others: links in one table differ by less."""
+
+
+class TooGood(msgspec.Struct, frozen=True, kw_only=True):
+    """The best value of a metric, `MOST_BETTER` times as good as the median or better; `values`: how many are."""
+
+    subject: Subject
+    metric: str
+    value: float
+    median: float
+    values: int
+
+
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """A node that clearly differs from its peers, by less than the practical effect; so it is not reported."""
 
@@ -157,6 +171,8 @@ class Located(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes, and the worst of the single pairs: of each metric at most a fixed number."""
     observations: tuple[Observation, ...]
     populations: tuple[Population, ...]
+    too_good: tuple[TooGood, ...] = ()
+    """The best value of each metric that has such: of another unit, or not measured at all."""
     unjudged: tuple[Subject, ...]
     """Nodes with too few measured pairs to be judged."""
     resolutions: tuple[Resolution, ...]

@@ -149,13 +149,8 @@ def _split_of_all(leaves: Leaves, draw: random.Random) -> list[list[Pair]]:
 
 
 def in_blocks(leaves: Leaves) -> bool:
-    """Whether there are many large leaves, as a fabric of two or three levels has them."""
-    return len(leaves) >= MANY_LEAVES and large_leaves(leaves)
-
-
-def large_leaves(leaves: Leaves) -> bool:
-    """Whether half of the leaves have `LARGE_LEAF` nodes or more."""
-    return sorted(map(len, leaves.values()))[len(leaves) // 2] >= LARGE_LEAF
+    """Whether there are many leaves, half of them large, as a fabric of two or three levels has them."""
+    return len(leaves) >= MANY_LEAVES and sorted(map(len, leaves.values()))[len(leaves) // 2] >= LARGE_LEAF
 
 
 def block_split(leaves: Leaves, draw: random.Random) -> list[list[Pair]]:

@@ -214,6 +214,8 @@ def judge_both_ways(
     other = judge_nodes(positive, higher_is_better=not higher, effect=effect, comparisons=comparisons)
     ahead = tuple(node.node for node in (*other.slow, *other.suspected))
     judged = msgspec.structs.replace(judged, sense_known=sense is not None, ahead=ahead)
+    if judged.verdict is Verdict.PASS and ahead:
+        judged = msgspec.structs.replace(judged, verdict=Verdict.NOTE)
     return msgspec.structs.replace(judged, verdict=Verdict.INCONCLUSIVE) if judged.sense_needed else judged
 
 

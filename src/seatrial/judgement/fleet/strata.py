@@ -374,4 +374,5 @@ def _verdict(
     if unclear or detectable is None or detectable > HIDDEN_EFFECTS * effect:
         return Verdict.INCONCLUSIVE
     missing = any(stratum.absent or stratum.judged.unmeasured or not stratum.judged.result for stratum in strata)
-    return Verdict.NOT_RUN if missing else Verdict.PASS
+    ahead = any(stratum.judged.ahead for stratum in strata)
+    return Verdict.NOT_RUN if missing else Verdict.NOTE if ahead else Verdict.PASS

@@ -231,6 +231,10 @@ def _unnamed(judged: StrataJudgement) -> Iterator[str]:
             yield f"{hidden}; lowest: {subject} {share(loss)}{text and ' in '}{text}"
             yield f"{hidden}; lowest: {subject} {share(loss)}"
         yield hidden
+    elif ahead := next((stratum for stratum in judged.strata if stratum.judged.ahead), None):
+        far = f"{some(ahead.judged.ahead, 1)} far ahead of the others"
+        yield f"{far} in {ahead.text}; a loss of {share(judged.detectable)} would have been named"
+        yield f"{far}; a loss of {share(judged.detectable)} would show"
     else:
         yield f"{_subjects(judged)} alike{many}; a loss of {share(judged.detectable)} would have been named"
         yield f"{_subjects(judged)} alike{many}; a loss of {share(judged.detectable)} would show"

@@ -319,6 +319,9 @@ def _unnamed(judged: FleetJudgement, result: FleetResult, names: int, *, short: 
         hides = f"{'rounding' if result.rounded else 'the scatter'} hides a loss of less than {loss}{on}{first}"
         return failed_text(judged.failed, names) if judged.failed else hides
     would = f"a loss of {loss} would show" if short else f"a node that loses {loss} would have been named"
+    if judged.verdict is Verdict.NOTE:
+        rest = len(result.nodes) - len(judged.ahead)
+        nodes = f"{some(judged.ahead, names)} far {judged.better} than {count(rest, 'node')}"
     return f"{nodes} alike; {would}"
 
 
@@ -354,11 +357,9 @@ def taken(table: FleetTable) -> str:
 
 def ahead_note(judged: FleetJudgement, text: str = "") -> str:
     """Who is far ahead, under the condition `text`, and which values were taken to be good."""
-    below = "above" if judged.higher_is_better else "below"
-    way = "Higher is better; " if judged.higher_is_better else "Lower is better; "
-    listed = some(judged.ahead, MOST_NAMES)
-    ahead = f"{listed} {verb(len(judged.ahead), 'is', 'are')} far {below} the others{text and ' in '}{text}."
-    return f"{way}{ahead}" if judged.sense_known else ahead
+    way = f"{judged.better.capitalize()} is better; " if judged.sense_known else ""
+    far = f"{verb(len(judged.ahead), 'is', 'are')} far {judged.better} than the others"
+    return f"{way}{some(judged.ahead, MOST_NAMES)} {far}{text and ' in '}{text}."
 
 
 def _notes(judged: FleetJudgement, result: FleetResult) -> Iterator[str]:

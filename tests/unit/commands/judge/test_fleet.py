@@ -166,6 +166,25 @@ def test_zeros_everywhere_or_where_lower_is_better_show_nothing(tmp_path: Path, 
     assert "has the value 0; where lower values are better" in ran.err
 
 
+@pytest.mark.parametrize(("factor", "better", "first"), [
+    (1.5, "higher", "NOTE  n7 far higher than 39 nodes alike; a "),
+    (1000.0, "higher", "NOTE  n7 far higher than 39 nodes alike; a "),
+    (0.6, "lower", "NOTE  n7 far lower than 39 nodes alike; a "),
+    (0.6, "higher", "SLOW  n7 40 % below its peers, among 40 nodes"),
+    (1.0, "higher", "PASS  40 nodes alike; a "),
+])  # fmt: skip
+def test_a_node_far_better_than_its_peers_is_not_alike(
+    factor: float, better: str, first: str, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    values = fleet(40)
+    values["n7"] = [factor * value for value in values["n7"]]
+    (tmp_path / "a.json").write_text(json.dumps(values))
+    code = 1 if first.startswith("SLOW") else 0
+    assert seatrial("judge", "--as", "fleet", str(tmp_path / "a.json"), "--better", better, code=code).out.startswith(
+        first
+    )
+
+
 def test_each_node_is_a_test_case(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps({**fleet(40), "n1": [0.0] * 5, "n2": []}))
     assert run(["judge", "--as", "fleet", str(tmp_path / "a.json"), "--junit", str(tmp_path / "j.xml")]) == 1

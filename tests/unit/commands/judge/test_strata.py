@@ -316,7 +316,8 @@ def test_a_node_far_ahead_under_one_condition_is_shown_with_the_direction(tmp_pa
     (tmp_path / "a.csv").write_text(table)
     assert seatrial("judge", str(tmp_path / "a.csv"), "--json").object["data"]["ahead"] == ["n03"]
     shown = seatrial("judge", str(tmp_path / "a.csv")).out
-    assert "Lower is better; n03 is far below the others in size 1024." in shown
+    assert shown.startswith("NOTE  n03 far ahead of the others; a loss of ")
+    assert "Lower is better; n03 is far lower than the others in size 1024." in shown
 
 
 @pytest.mark.parametrize("others", [{"run": ["1", "2", "3"]}, {"run": ["0", "1", "2"], "size": ["64", "256"]}])

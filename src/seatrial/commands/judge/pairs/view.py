@@ -10,7 +10,16 @@ from seatrial.commands.judge.pairs.drawing import WORDS, pair_maps, table_findin
 from seatrial.judgement.wording import WAYS
 from seatrial.locate.table import Classes
 from seatrial.model.errors import ExitCode
-from seatrial.model.pair_faults import Instability, Located, Method, Observation, Population, Resolution, Unstable
+from seatrial.model.pair_faults import (
+    Instability,
+    Located,
+    Method,
+    Observation,
+    Population,
+    Resolution,
+    TooGood,
+    Unstable,
+)
 from seatrial.model.pair_table import PairTable
 from seatrial.model.subject import FABRIC, Direction
 from seatrial.model.units import LATENCY, duration, quantity, share
@@ -21,8 +30,6 @@ from seatrial.render.json import SubjectText, filled
 from seatrial.render.report import Block, Findings, Items, Report
 
 MOST, MOST_SILENT = 12, 2
-TOO_GOOD = 10
-"""A pair of nodes is never that many times as good as the others: links in one table differ by less."""
 CAUSES = {
     Instability.REPETITIONS: "its repetitions differ by {}",
     Instability.SINGLE: "{} worse than its nodes' other pairs, seen in one value only: measure it again",
@@ -111,6 +118,7 @@ class LocatedFields(msgspec.Struct, frozen=True, kw_only=True):
     unstable: tuple[UnstableSubject, ...]
     observations: tuple[ObservedNode, ...]
     populations: tuple[Population, ...]
+    too_good: tuple[TooGood, ...]
     classes: tuple[LatencyClass, ...]
     design: TableDesign
 
@@ -124,8 +132,8 @@ def located_report(
         sentence=_headline(table, located),
         exit_code=exit_code,
         payload=lambda: located_fields(table, located, groups, classes),
-        terminal=lambda _: _terminal(table, located, groups, classes),
-        page=lambda: (*pair_maps(table, located, groups), *_terminal(table, located, groups, classes)),
+        terminal=lambda _: _terminal(located, groups, classes),
+        page=lambda: (*pair_maps(table, located, groups), *_terminal(located, groups, classes)),
         findings=table_findings(located),
         wrapped=False,
     )
@@ -144,13 +152,11 @@ def located_fields(
     return filled(LocatedFields, located, classes=near, design=design)
 
 
-def _terminal(
-    table: PairTable, located: Located, groups: Sequence[Sequence[str]], classes: Classes | None
-) -> Iterator[Block]:
+def _terminal(located: Located, groups: Sequence[Sequence[str]], classes: Classes | None) -> Iterator[Block]:
     if located.faults:
         left_out = f"and {count(located.unlisted_pairs, 'more pair')} at fault" if located.unlisted_pairs else ""
         yield Findings(findings=table_findings(located), left_out=left_out)
-    yield Items(items=(*_open_lines(located), *_too_good(table, located), *_method_lines(located, groups, classes)))
+    yield Items(items=(*_open_lines(located), *_method_lines(located, groups, classes)))
 
 
 def _open_lines(located: Located) -> Iterator[str]:
@@ -208,22 +214,6 @@ def _headline(table: PairTable, located: Located) -> str:
     return f"{_undecided(located)}, on {nodes}"
 
 
-def _too_good(table: PairTable, located: Located) -> Iterator[str]:
-    """Values so far better than the median that no node explains them: another unit, or no measurement."""
-    for resolution in located.resolutions:
-        values, median = table.metric(resolution.metric), resolution.median
-        late = resolution.metric == LATENCY
-        better = np.flatnonzero(values * TOO_GOOD < median if late else values > median * TOO_GOOD)
-        if len(better):
-            place = int(better[values[better].argmin() if late else values[better].argmax()])
-            pair = f"{table.nodes[table.source[place]]}>{table.nodes[table.target[place]]}"
-            shown = quantity(float(values[place]), resolution.metric)
-            yield (
-                f"Check {count(len(better), 'value')} far better than the median {WORDS[resolution.metric]}: "
-                f"{pair} has {shown}."
-            )
-
-
 def _silent(table: PairTable) -> list[str]:
     """The nodes without any number, not even of a dead pair."""
     measured = ~np.isnan(table.bandwidth_bytes_per_s) | ~np.isnan(table.latency_s)
@@ -244,8 +234,11 @@ def _measure_again(located: Located) -> str:
 
 
 def _undecided(located: Located) -> str:
-    if not located.resolutions:
-        return "no number was read"
+    best = next(iter(located.too_good), None)
+    if best is not None:
+        value, median = quantity(best.value, best.metric), quantity(best.median, best.metric)
+        more = f" and {count(best.values - 1, 'more pair')} have" if best.values > 1 else " has"
+        return f"{best.subject.name}{more} {value} beside a median of {median}"
     if located.populations:
         slower = located.populations[0]
         total = sum(len(one.nodes) for one in located.populations if one.metric == slower.metric)
@@ -257,10 +250,9 @@ def _undecided(located: Located) -> str:
     split = [one for one in located.resolutions if not one.majority]
     if split:
         return f"{WORDS[split[0].metric]} has two levels, and too few pairs were measured to say which nodes are slow"
-    weak = [one for one in located.resolutions if not one.enough]
-    if weak:
-        return "; ".join(_weakness(one) for one in weak)
-    return "nodes whose intervals include the practical effect: more measurements decide"
+    weak = "; ".join(_weakness(one) for one in located.resolutions if not one.enough)
+    read = "nodes whose intervals include the practical effect: more measurements decide"
+    return weak or (read if located.resolutions else "no number was read")
 
 
 def _weakness(one: Resolution) -> str:
