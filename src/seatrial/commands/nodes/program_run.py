@@ -31,8 +31,8 @@ LEAST_SAMPLING_S = 2.0
 """Seconds between two samples, at least."""
 SLOWEST_START = 5.0
 """Later starts may take this many times as long as usual: what is a fifth as fast as its peers delivers in time."""
-LEAST_START_S = 1.0
-"""Time that each start has, however short the usual one is."""
+LEAST_START_S = 5.0
+"""Time that each start has, however short the usual one is: a busy slurmctld lets srun wait for seconds."""
 
 
 class ProgramOutcome(msgspec.Struct, frozen=True, kw_only=True):
