@@ -1,6 +1,7 @@
 """Changes of series that were measured elsewhere: which matter, and whether a series is now worse than it was."""
 
 import enum
+import math
 from collections.abc import Sequence
 
 import msgspec
@@ -9,14 +10,7 @@ from seatrial.importers.series import ValueSeries
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict, worst
 from seatrial.model.words import count
-from seatrial.statistics.change_points import (
-    FEWEST,
-    ChangePoint,
-    OpenEnd,
-    SeriesChanges,
-    find_changes,
-    find_level_left,
-)
+from seatrial.statistics.change_points import FEWEST, ChangePoint, OpenEnd, SeriesChanges, find_changes, find_level_left
 from seatrial.statistics.estimates import ERROR_RATE, last_digit
 
 
@@ -70,23 +64,24 @@ def judge_series(
     error_rate: float = ERROR_RATE,
 ) -> ChangesJudgement:
     """Find the changes of each series. `effect`: the smallest change that matters, a share of the level before it."""
-    judged = tuple(_judged(one, better, effect, error_rate) for one in series)
+    judged = tuple(_judged(one, better, effect, error_rate, len(series)) for one in series)
     return ChangesJudgement(series=judged, better=better, effect=effect, error_rate=error_rate)
 
 
-def _judged(series: ValueSeries, better: SeriesSense, effect: float, error_rate: float) -> JudgedSeries:
+def _judged(series: ValueSeries, better: SeriesSense, effect: float, error_rate: float, together: int) -> JudgedSeries:
     values = [series.values[place] for place in series.present]
-    changed, end = find_level_left(values, error_rate)
+    changed, end = find_level_left(values, error_rate, together)
     if end is not None and abs(end.after - end.before) < effect * abs(end.before):
         changed, end = find_changes(values, error_rate), None
     if changed.detectable == 0:  # values that are all equal could hide a step of their last digit
         changed = msgspec.structs.replace(changed, detectable=last_digit(values))
-    changes = tuple(one for one in changed.changes if _size(one) >= effect or one.slope_before != one.slope_after)
-    worsened = _worsened(changed, changes, better, effect)
-    verdict = Verdict.NOTE if changes else Verdict.PASS
-    if worsened is not None:
-        verdict = Verdict.SLOW
+    worsened = _worsened(changed, better, effect)
+    changes = tuple(
+        one for one in changed.changes if _size(one) >= effect or one.slope_before != one.slope_after or one is worsened
+    )
+    verdict = Verdict.SLOW if worsened is not None else Verdict.NOTE if changes else Verdict.PASS
     undecided = (_newest(end) if end else _undecided(changed, values, better)) or series.without_end
+    undecided = undecided or _drift(changed, better, effect)
     if undecided and worsened is None:
         verdict = Verdict.INCONCLUSIVE
     return JudgedSeries(
@@ -109,11 +104,12 @@ def _undecided(changed: SeriesChanges, values: Sequence[float], better: SeriesSe
     if not changed.scale and not any(piece.mean for piece in changed.pieces):
         return "every value is 0"
     zeros = sum(value == 0 for value in values)
-    if zeros and min(values) >= 0 and (better is SeriesSense.HIGHER or _stray(values)):
+    others = [value for value in values if value]  # far above 0 if they are no counts, which can be 0 by chance
+    if zeros and min(values) >= 0 and (better is SeriesSense.HIGHER or 2 * min(others) > max(others)):
         return f"{zeros} of {count(len(values), 'value')} {'is' if zeros == 1 else 'are'} 0"
     if changed.detectable is None:
         return "a change of any size could have been missed"
-    unseen = min(values) >= 0 and changed.detectable >= changed.pieces[0].mean
+    unseen = better is not SeriesSense.LOWER and min(values) >= 0 and changed.detectable >= changed.pieces[0].mean
     return "even a fall to 0 could have been missed" if unseen else ""
 
 
@@ -125,33 +121,35 @@ def _newest(end: OpenEnd) -> str:
     return f"the newest {'value is' if end.count == 1 else f'{end.count} values are'} {apart}"
 
 
-def _stray(values: Sequence[float]) -> bool:
-    """Whether zeros lie farther below the other values than these lie apart: not counts, that can be 0 by chance."""
-    others = [value for value in values if value]
-    return min(others) > max(others) - min(others)
-
-
 def _size(change: ChangePoint) -> float:
     """The size of a change, as a share of the level before it; infinite if that is 0."""
-    if change.before == 0:
-        return float("inf")
-    return abs(change.after - change.before) / abs(change.before)
+    return abs(change.after - change.before) / abs(change.before) if change.before else math.inf
 
 
-def _worsened(
-    changed: SeriesChanges, changes: Sequence[ChangePoint], better: SeriesSense, effect: float
-) -> ChangePoint | None:
-    """The last change for the worse, where the series now is worse than its best earlier piece."""
-    if better is SeriesSense.UNKNOWN or not changes:
+def _worsened(changed: SeriesChanges, better: SeriesSense, effect: float) -> ChangePoint | None:
+    """The last change for the worse, of the practical effect if any is, where the series now is worse than an earlier
+    piece by more than the effect and more than chance: a series that is back where it was is some digits off."""
+    if better is SeriesSense.UNKNOWN or not changed.changes:
         return None
     sign = 1.0 if better is SeriesSense.HIGHER else -1.0
-    levels = [sign * piece.mean for piece in changed.pieces]
-    best = max(levels[:-1])
-    if best - levels[-1] <= effect * abs(best):
-        return None
-    falls = [
-        change
-        for change, earlier, later in zip(changed.changes, levels[:-1], levels[1:], strict=True)
-        if later < earlier and change in changes
-    ]
-    return falls[-1] if falls else None
+    *earlier, (newest, weight) = [(piece.mean, 1 / (piece.end - piece.first)) for piece in changed.pieces]
+    chance = changed.chance(len(changed.pieces), changed.autocorrelation)
+    worse = any(
+        sign * (mean - newest) > max(effect * abs(mean), chance * math.sqrt(other + weight)) for mean, other in earlier
+    )
+    falls = [change for change in changed.changes if sign * (change.before - change.after) > 0]
+    return max(falls, key=lambda change: (_size(change) >= effect, change.index)) if worse and falls else None
+
+
+def _drift(changed: SeriesChanges, better: SeriesSense, effect: float) -> str:
+    """How far the newest line leads, except to better values: nothing says where it ends."""
+    if not changed.trend:
+        return ""
+    last = changed.pieces[-1]
+    moved = last.slope * ((length := last.end - last.first) - 1)
+    chance = changed.chance(2, changed.autocorrelation) * math.sqrt(12 / length)  # of the slope, over all
+    good = better is (SeriesSense.HIGHER if moved > 0 else SeriesSense.LOWER)
+    if good or abs(moved) <= max(chance, effect * abs(last.mean)):
+        return ""
+    size = share(abs(moved / (last.mean - moved / 2))) if last.mean > abs(moved) else f"{abs(moved):.4g}"
+    return f"the newest {length} values drift {'up' if moved > 0 else 'down'} by {size}"

@@ -16,7 +16,6 @@ next one passes. Each of the two chances has half of the error rate. At the end 
 import itertools
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -99,6 +98,11 @@ class SeriesChanges(msgspec.Struct, frozen=True, kw_only=True):
     """The smallest change of level in the middle of the series that is found in about 90 % of cases; None: the
     series is too short."""
     error_rate: float
+
+    def chance(self, tests: int, autocorrelation: float = 0.0) -> float:
+        """What a value may be off on one side in one of several tests; with `autocorrelation` for means of values."""
+        quantile = student_quantile(1 - self.error_rate / tests, min(self.degrees, MOST_DEGREES))
+        return quantile * self.scale / math.sqrt(independent_share(autocorrelation))
 
 
 class OpenEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -239,28 +243,36 @@ def find_changes(values: Sequence[float] | Reals, error_rate: float = ERROR_RATE
     return _described(best, centre, spread, spikes, error_rate)
 
 
-def find_level_left(values: Sequence[float], error_rate: float = ERROR_RATE) -> tuple[SeriesChanges, OpenEnd | None]:
+def find_level_left(
+    values: Sequence[float], error_rate: float = ERROR_RATE, together: int = 1
+) -> tuple[SeriesChanges, OpenEnd | None]:
     """The changes of a series, and newest values that have left its last level and are too few for one of their own.
 
     They have no part in the changes then: five values, of which four are new, would be a level between both.
+    `together`: how many series share the error rate of newest values.
     """
     whole = find_changes(values, error_rate)
     series, step = np.asarray(values, dtype=np.float64), last_digit(values)
     for length in range(min(SHORTEST, len(series) - SHORTEST) if len(series) >= FEWEST else 0, 0, -1):
         beside, before = series[whole.pieces[-1].first : -length], find_changes(series[:-length], error_rate)
-        if len(beside) and (end := _level_left(series[-length:], beside, before, step)) is not None:
+        if (
+            len(beside)
+            and (
+                end := _level_left(series[-length:], beside[-SHORTEST if whole.trend else 0 :], before, step, together)
+            )
+            is not None
+        ):
             return before, end
     return whole, None
 
 
-def _level_left(newest: Reals, beside: Reals, before: SeriesChanges, step: float) -> OpenEnd | None:
+def _level_left(newest: Reals, beside: Reals, before: SeriesChanges, step: float, together: int) -> OpenEnd | None:
     """None if chance may explain any of the values: each alone, as one value beside the last piece may be, or a step
     of the last digit. `beside`: the other values of the level that the whole series ends with."""
     last = before.pieces[-1]
     length = last.end - last.first
     level = last.mean + last.slope * ((length + 1) / 2 + np.arange(len(newest)))
-    error = before.scale * math.sqrt(1 + (4 if last.slope else 1) / length)  # the end of a line is less certain
-    reach = max(student_quantile(1 - before.error_rate / 2, min(before.degrees, MOST_DEGREES)) * error, step)
+    reach = max(before.chance(2 * together) * math.sqrt(1 + (4 if last.slope else 1) / length), step)  # 4: line's end
     off = newest - level
     if not (off.min() > reach or off.max() < -reach) or np.abs(newest - array_median(beside)).min() <= reach:
         return None
@@ -338,8 +350,8 @@ def _change(before: Piece, after: Piece, p_value: float, long_run: float, degree
     new = after.mean - after.slope * counts[1] / 2
     widths = [2.0 if before.slope or after.slope else 1.0] * 2  # the end of a line is less certain than a mean
     errors = [width * long_run / math.sqrt(count) for width, count in zip(widths, counts, strict=True)]
-    low, ratio, high = _ratio(old, new, errors, _quantile(min(degrees, MOST_DEGREES)))
-    near = _place_error(abs(new - old), long_run)
+    low, ratio, high = _ratio(old, new, errors, student_quantile((1 + CONFIDENCE) / 2, min(degrees, MOST_DEGREES)))
+    near = 1 + min(int(NEARLY_ALL_DEVIATIONS * (long_run / (new - old)) ** 2), 1 << 40) if new != old else 1 << 40
     return ChangePoint(
         index=after.first,
         low_index=max(before.first + 1, after.first - near),
@@ -366,13 +378,3 @@ def _ratio(
     if half > 100:
         return None, ratio, None
     return ratio * math.exp(-half), ratio, ratio * math.exp(half)
-
-
-def _place_error(jump: float, long_run: float) -> int:
-    """How far the true place may be from the best one: a jump of many deviations leaves no doubt."""
-    return 1 + min(int(NEARLY_ALL_DEVIATIONS * (long_run / jump) ** 2), 1 << 40) if jump > 0 else 1 << 40
-
-
-@lru_cache(maxsize=256)
-def _quantile(degrees: int) -> float:
-    return student_quantile((1 + CONFIDENCE) / 2, degrees)

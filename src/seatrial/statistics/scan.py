@@ -36,7 +36,10 @@ quieter than it is."""
 
 
 class Stretches:
-    """Squared residuals of any stretch of one series, by sums: about its mean, or about its least-squares line."""
+    """Squared residuals of any stretch of one series, by sums: about its mean, or about its least-squares line.
+
+    A line has `SHORTEST` values for each of its parameters: a shorter stretch is a level, also beside lines.
+    """
 
     def __init__(self, values: Reals, *, lines: bool) -> None:
         """`values`: centred, with a standard deviation of about 1, so that sums of squares lose no digits."""
@@ -57,7 +60,7 @@ class Stretches:
         """`_explained` of one stretch: many times as fast in numbers of Python as in arrays of one."""
         count = float(end - first)
         total = float(self._sum[end] - self._sum[first])
-        if not self.lines:
+        if not self.lines or count < SHORTEST * LINE_PARAMETERS:
             return total * total / count
         moment = float(self._moment[end] - self._moment[first]) - (first + end - 1) / 2 * total
         return total * total / count + moment * moment * 12 / (count * (count * count - 1))
@@ -69,7 +72,8 @@ class Stretches:
         if not self.lines:
             return np.asarray(total * total / count)
         moment = self._moment[end] - self._moment[first] - (self._places[first] + self._places[end] - 1) / 2 * total
-        return np.asarray(total * total / count + moment * moment * 12 / (count * (count * count - 1)))
+        sloped = count >= SHORTEST * LINE_PARAMETERS
+        return np.asarray(total * total / count + sloped * moment * moment * 12 / (count * (count * count - 1)))
 
     def residuals(self, first: int, end: int) -> Reals:
         """What the mean or the line leaves of the values from `first` to before `end`."""
@@ -83,7 +87,7 @@ class Stretches:
         """Value in the middle of the stretch, and slope per place (0 for levels)."""
         count = end - first
         value = float(self._sum[end] - self._sum[first]) / count
-        if not self.lines or count < LINE_PARAMETERS:
+        if not self.lines or count < SHORTEST * LINE_PARAMETERS:
             return value, 0.0
         places = self._places[:count] - (count - 1) / 2
         return value, float(places @ self.values[first:end]) / (count * (count**2 - 1) / 12)

@@ -207,3 +207,23 @@ class TestNewestValues:
     def test_noise_rarely_seems_to_leave_its_level(self) -> None:
         left = sum(find_level_left(noise(40, seed).tolist())[1] is not None for seed in range(300))
         assert left <= 10  # 3 are expected; more have a probability of 0.03 %
+
+    def test_many_series_share_the_error_rate(self) -> None:
+        series = [noise(60, seed).tolist() for seed in range(64)]
+        assert any(find_level_left(values)[1] for values in series)
+        assert not any(find_level_left(values, together=64)[1] for values in series)
+        assert find_level_left([*series[0][:-1], 92.0], together=64)[1] is not None
+
+
+class TestEpisodesBesideLines:
+    @pytest.mark.parametrize("bad", [2, 3])
+    def test_bad_values_and_good_ones_are_no_steep_line(self, bad: int) -> None:
+        values = noise(60, 4)
+        values[57 - bad : 57] *= 0.9
+        assert not any(abs(piece.slope) > 1 for piece in find_changes(values).pieces)
+
+    def test_few_values_behind_a_line_are_a_level(self) -> None:
+        values = noise(100, 4) + np.arange(100)
+        values[-7:] -= 40
+        before, after = find_changes(values).pieces
+        assert (before.slope > 0.9, after.first, after.slope) == (True, 93, 0.0)

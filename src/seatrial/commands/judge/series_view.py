@@ -187,7 +187,7 @@ def _sentence_with(judged: ChangesJudgement, names: int) -> str:
         return f"{why}: {some(alike, names)}"
     changed = [one for one in judged.series if one.changes]
     if not changed:
-        return f"no change in {total}; a change {' '.join(_detectable(judged))} in the middle would have been found"
+        return f"no change in {total}; one {' '.join(_detectable(judged))} in the middle would have been found"
     changes = sum(len(one.changes) for one in changed)
     if changes == 1:
         return (
