@@ -104,7 +104,7 @@ def _undecided(changed: SeriesChanges, values: Sequence[float], better: SeriesSe
     if not changed.scale and not any(piece.mean for piece in changed.pieces):
         return "every value is 0"
     zeros = sum(value == 0 for value in values)
-    others = [value for value in values if value]  # far above 0 if they are no counts, which can be 0 by chance
+    others = [value for value in values if value]  # far above 0 unless they are counts, which may be 0
     if zeros and min(values) >= 0 and (better is SeriesSense.HIGHER or 2 * min(others) > max(others)):
         return f"{zeros} of {count(len(values), 'value')} {'is' if zeros == 1 else 'are'} 0"
     if changed.detectable is None:
