@@ -251,17 +251,12 @@ def find_level_left(
     They have no part in the changes then: five values, of which four are new, would be a level between both.
     `together`: how many series share the error rate of newest values.
     """
-    whole = find_changes(values, error_rate)
-    series, step = np.asarray(values, dtype=np.float64), last_digit(values)
+    whole, series = find_changes(values, error_rate), np.asarray(values, dtype=np.float64)
     for length in range(min(SHORTEST, len(series) - SHORTEST) if len(series) >= FEWEST else 0, 0, -1):
-        beside, before = series[whole.pieces[-1].first : -length], find_changes(series[:-length], error_rate)
-        if (
-            len(beside)
-            and (
-                end := _level_left(series[-length:], beside[-SHORTEST if whole.trend else 0 :], before, step, together)
-            )
-            is not None
-        ):
+        before = find_changes(series[:-length], error_rate)
+        beside = series[whole.pieces[-1].first : -length][-SHORTEST if whole.trend else 0 :]
+        end = _level_left(series[-length:], beside, before, last_digit(values), together) if len(beside) else None
+        if end is not None:
             return before, end
     return whole, None
 
@@ -272,6 +267,8 @@ def _level_left(newest: Reals, beside: Reals, before: SeriesChanges, step: float
     last = before.pieces[-1]
     length = last.end - last.first
     level = last.mean + last.slope * ((length + 1) / 2 + np.arange(len(newest)))
+    if not before.scale and math.comb(length + len(newest), len(newest)) * before.error_rate > 1:
+        step = 0.0  # rounding would rarely give all the others one number, and just the newest ones the next
     reach = max(before.chance(2 * together) * math.sqrt(1 + (4 if last.slope else 1) / length), step)  # 4: line's end
     off = newest - level
     if not (off.min() > reach or off.max() < -reach) or np.abs(newest - array_median(beside)).min() <= reach:

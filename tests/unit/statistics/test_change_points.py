@@ -204,6 +204,13 @@ class TestNewestValues:
     def test_equal_values_hide_a_step_of_their_last_digit(self, last: float, left: bool) -> None:
         assert (find_level_left([5.0] * 30 + [last])[1] is not None) is left
 
+    @pytest.mark.parametrize(("newest", "left"), [([7.0], False), ([7.0, 7.0], True), ([7.0, 7.0, 7.0, 7.0], True)])
+    def test_a_step_of_a_digit_that_came_once_and_stays_is_none_of_rounding(
+        self, newest: list[float], left: bool
+    ) -> None:
+        assert (find_level_left([8.0] * 30 + newest)[1] is not None) is left
+        assert find_level_left([8.0] * 4 + [8.0, 7.0] * 15 + newest)[1] is None
+
     def test_noise_rarely_seems_to_leave_its_level(self) -> None:
         left = sum(find_level_left(noise(40, seed).tolist())[1] is not None for seed in range(300))
         assert left <= 10  # 3 are expected; more have a probability of 0.03 %
