@@ -1,7 +1,6 @@
 """Runs collect/facts.sh on generated machines, in every shell that is installed."""
 
 import os
-import resource
 import shutil
 import subprocess
 from pathlib import Path
@@ -51,13 +50,6 @@ def collected_text(sysroot: str, **environment: str) -> str:
     )
     assert done.stderr == b""
     return done.stdout.decode("utf-8", "replace")
-
-
-def children_s() -> float:
-    """Processor seconds of all programs that were started and have ended: other load on the machine does not count."""
-    subprocess.run(["/bin/true"], check=True)  # a start collects what earlier tests left: it would be counted later
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def write(root: Path, path: str, content: str) -> None:

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from tests.support.collecting import program
 from tests.support.command_line import Seatrial, commands
 from tests.support.json_objects import parsed
 from tests.support.paths import ROOT
+from tests.support.processor_time import within
 
 HEALTHY = Cluster(nodes=names(3))
 SICK = Cluster(nodes=names(4), parts=slow_part("node", "n2", 0.6))
@@ -103,9 +103,8 @@ def test_usage_errors_exit_64_and_show_the_value(seatrial: Seatrial, arguments: 
 def test_more_nodes_than_a_cluster_can_have_are_refused_without_expanding_them(
     seatrial: Seatrial, command: list[str]
 ) -> None:
-    began = time.process_time()
-    ran = seatrial(*command, "n[1-1000000]", code=64)
-    assert time.process_time() - began < 1
+    with within(1):
+        ran = seatrial(*command, "n[1-1000000]", code=64)
     assert "'n[1-1000000]' is not a valid list of nodes: it has more than 65,536 nodes" in ran.err
 
 

@@ -13,7 +13,8 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.node.frame import CommandOutput, parse_frame
 from seatrial.node.node import node_facts, parse_facts
-from tests.support.collecting import children_s, program
+from tests.support.collecting import program
+from tests.support.processor_time import within
 
 SHELLS = [shell for shell in ("sh", "dash", "busybox sh", "bash") if shutil.which(shell.split()[0])]
 
@@ -134,13 +135,11 @@ def test_a_recorded_machine_runs_no_command_and_names_what_it_lacks(tmp_path: Pa
 
 def test_256_processors_take_less_than_a_second(tmp_path: Path) -> None:
     make_node(tmp_path, "n1", processors=256, sockets=2)
-    before_s = children_s()
-    text = collect(f"{tmp_path}:/")
-    taken_s = children_s() - before_s
+    with within(1.0):  # 0.08 s on the machine it was written on
+        text = collect(f"{tmp_path}:/")
     facts = parse_facts(text)
     assert (facts.processors, facts.cores, facts.sockets) == (256, 128, 2)
     assert len(text) < 32_000
-    assert taken_s < 1.0, f"{taken_s:.2f} s; 0.08 s on the machine it was written on"
 
 
 def test_overlay_wins_over_the_live_machine_file_by_file(tmp_path: Path) -> None:

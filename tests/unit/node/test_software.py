@@ -9,8 +9,9 @@ from seatrial.model.system import Library, SoftwareFacts
 from seatrial.model.words import Unknown
 from seatrial.node.frame import CommandOutput, Frame
 from seatrial.node.node import node_facts, read_kernel, read_software
-from tests.support.collecting import SHELLS, children_s, collect, program, write
+from tests.support.collecting import SHELLS, collect, program, write
 from tests.support.paths import ROOT
+from tests.support.processor_time import within
 
 DOCS = ROOT / "docs"
 
@@ -180,13 +181,11 @@ def make_big_node(root: Path) -> None:
 
 def test_a_big_node_takes_less_than_a_second(tmp_path: Path) -> None:
     make_big_node(tmp_path)
-    before_s = children_s()
-    frame = collect(f"{tmp_path}:/", SEATRIAL_FACTS="full")
-    taken_s = children_s() - before_s
+    with within(1.0):  # 0.35 s on the machine it was written on
+        frame = collect(f"{tmp_path}:/", SEATRIAL_FACTS="full")
     facts = node_facts(frame)
     assert (len(facts.system.sensors), len(facts.settings.modules), len(facts.system.mounts)) == (114, 200, 60)
     assert facts.settings.modules["mlx5_195"] == "5.0-0"
-    assert taken_s < 1.0, f"{taken_s:.2f} s; 0.35 s on the machine it was written on"
 
 
 def test_every_fact_is_there_or_its_absence_is_explained() -> None:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,9 @@ from seatrial.node.node import parse_facts
 from seatrial.node.processor_sets import MOST, listed, masked
 from seatrial.node.topology import HWLOC, read_topology, xml_topology
 from seatrial.node.topology_sysfs import sysfs_topology
-from tests.support.collecting import children_s, collected_text
+from tests.support.collecting import collected_text
 from tests.support.paths import DATA
+from tests.support.processor_time import within
 
 RECORDED = DATA / "processors" / "virtual-machine.facts"
 CPU = "/sys/devices/system/cpu/cpu[0-9]*"
@@ -196,12 +196,10 @@ def test_256_processors_without_hwloc_are_read_in_time(tmp_path: Path) -> None:
         for name, value in files.items():
             (here / name).parent.mkdir(parents=True, exist_ok=True)
             (here / name).write_text(f"{value}\n")
-    before_s = children_s()
-    text = collected_text(str(tmp_path))
-    elapsed = children_s() - before_s
+    with within(1.0):  # 0.3 s on the machine it was written on
+        text = collected_text(str(tmp_path))
     facts = parse_facts(text)
     assert [each.count for each in facts.topology.caches] == [256] * 4 and len(facts.processor.maximum_hz) == 256
-    assert elapsed < 1.0, f"{elapsed:.2f} s of processor time; 0.3 s on the machine it was written on"
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0", "3.0"])
@@ -252,10 +250,8 @@ def test_xml_that_is_refused(text: str) -> None:
 def test_a_billion_laughs_are_refused_at_once() -> None:
     laughs = "".join(f'<!ENTITY l{i + 1} "{f"&l{i};" * 10}">' for i in range(9))
     bomb = f'<!DOCTYPE topology [<!ENTITY l0 "ha">{laughs}]><topology><object name="&l9;"/></topology>'
-    started = time.process_time()
-    with pytest.raises(FactsFormatError, match="declares more"):
+    with within(0.1), pytest.raises(FactsFormatError, match="declares more"):
         xml_topology(bomb)
-    assert time.process_time() - started < 0.1
 
 
 def test_objects_nested_without_end_break_nothing() -> None:
