@@ -61,8 +61,8 @@ def test_the_numbers_are_those_of_slurms_own_commands(lab4: LabPlan, tmp_path: P
             sum(value for (name, *_), value in found.items() if name == "slurm_node_cpus_alloc")
             == 2 * states["RUNNING"]
         )
-        anew = datetime.now(UTC).date() != day  # slurmctld counts from midnight in UTC
-        assert found["slurm_sdiag_jobs_submitted",] >= JOBS or anew
+        later = datetime.now(UTC).date() != day  # slurmctld counts from midnight in UTC
+        assert found["slurm_sdiag_jobs_submitted",] >= JOBS or later
         assert {found["seatrial_slurm_command_answered", name] for name in ("sinfo", "squeue", "sdiag")} == {1}
     finally:
         in_lab(lab4, "scancel", "--user=root")

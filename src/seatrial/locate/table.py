@@ -167,11 +167,11 @@ def _judged_sparse(
 def _too_good(table: PairTable, metric: str, median: float) -> TooGood | None:
     """The best value, if it is so far from the median that no link explains it."""
     values = table.metric(metric)
-    times = median / values if metric == LATENCY else values / median
-    good = np.flatnonzero(times > MOST_BETTER)
+    late = metric == LATENCY
+    good = np.flatnonzero(values * MOST_BETTER < median if late else values > median * MOST_BETTER)
     if not len(good):
         return None
-    best = int(good[np.argmax(times[good])])
+    best = int(good[values[good].argmin() if late else values[good].argmax()])
     pair = pair_subject(table.nodes[table.source[best]], table.nodes[table.target[best]])
     return TooGood(subject=pair, metric=metric, value=float(values[best]), median=median, values=len(good))
 

@@ -251,11 +251,11 @@ def find_level_left(
     They have no part in the changes then: five values, of which four are new, would be a level between both.
     `together`: how many series share the error rate of newest values.
     """
-    whole, series = find_changes(values, error_rate), np.asarray(values, dtype=np.float64)
+    whole, series, step = find_changes(values, error_rate), np.asarray(values, dtype=np.float64), last_digit(values)
     for length in range(min(SHORTEST, len(series) - SHORTEST) if len(series) >= FEWEST else 0, 0, -1):
         before = find_changes(series[:-length], error_rate)
         beside = series[whole.pieces[-1].first : -length][-SHORTEST if whole.trend else 0 :]
-        end = _level_left(series[-length:], beside, before, last_digit(values), together) if len(beside) else None
+        end = _level_left(series[-length:], beside, before, step, together) if len(beside) else None
         if end is not None:
             return before, end
     return whole, None

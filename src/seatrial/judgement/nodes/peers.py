@@ -117,10 +117,8 @@ def outliers(figures: Sequence[NodeFigures], comparisons: Sequence[PeerCompariso
     outlying = []
     for comparison in comparisons:
         for name, ratio in comparison.ratios.items():
-            excess, alone = (
-                _excess(ratio, comparison),
-                msgspec.structs.replace(ratio, low=ratio.value, high=ratio.value),
-            )
+            excess = _excess(ratio, comparison)
+            alone = msgspec.structs.replace(ratio, low=ratio.value, high=ratio.value)
             fine = comparison.measure.fine and comparison.resolution <= USEFUL
             if excess > 1 or (fine and _excess(alone, comparison) > 1):
                 measured = by_name[name].values[comparison.measure]

@@ -155,3 +155,16 @@ def test_a_value_far_above_all_others_is_said(heading: str, wrong: str, tmp_path
     assert (best["subject"]["name"], best["values"]) == ("n1>n2", 1)
     (tmp_path / "t.csv").write_text(text)
     assert seatrial("judge", str(tmp_path / "t.csv"), code=0).out.startswith("PASS")
+
+
+def test_a_value_that_cannot_be_is_said_beside_a_slow_node(tmp_path: Path, seatrial: Seatrial) -> None:
+    rows = [
+        f"n{i},n{j},{12e6 if (i, j) == (2, 5) else (8000 if 4 in (i, j) else 12000) + (i * 7 + j * 3) % 11}"
+        for i in range(8)
+        for j in range(8)
+        if i != j
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["src,dst,bw_MB_s", *rows]))
+    said = seatrial("judge", str(tmp_path / "t.csv"), code=1).out
+    assert said.startswith("SLOW  n4: 33 % less bandwidth")
+    assert "Check bandwidth: n2>n5 has 12.0 TB/s beside a median of 12.0 GB/s" in said

@@ -41,7 +41,7 @@ Does = Callable[[str, int], str]
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shell takes milliseconds, five times of which are soon over where the machine stands still for a moment."""
+    """A shell takes milliseconds, five times of which are soon over where the machine halts for a moment."""
     monkeypatch.setattr(program_run, "LEAST_START_S", 30.0)
 
 

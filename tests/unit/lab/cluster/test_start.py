@@ -29,7 +29,7 @@ def test_the_whole_program_is_kept_visible_wherever_it_is_installed(
 def test_a_lab_gets_its_folder_although_the_last_other_one_goes_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its end removes the folder above, in which this one is just about to have its own."""
+    """The end of another lab removes the folder above, in which this one is just about to have its own."""
     make = Path.mkdir
     ended: list[Path] = []
 

@@ -160,7 +160,9 @@ def _terminal(located: Located, groups: Sequence[Sequence[str]], classes: Classe
 
 
 def _open_lines(located: Located) -> Iterator[str]:
-    """What is undecided, unstable, too small for a fault, or not judged."""
+    """What is undecided, unstable, too good to be true, too small for a fault, or not judged."""
+    for best in located.too_good:
+        yield f"Check {WORDS[best.metric]}: {_far_better(best)}"
     for one in located.ambiguous[:MOST]:
         yield f"Undecided: {' or '.join(subject.text for subject in one.subjects)} ({share(one.loss_ratio)})"
     yield from [
@@ -233,12 +235,15 @@ def _measure_again(located: Located) -> str:
     return f"measure again: {shown}{more}; {why}"
 
 
+def _far_better(best: TooGood) -> str:
+    value, median = quantity(best.value, best.metric), quantity(best.median, best.metric)
+    more = f" and {count(best.values - 1, 'more pair')} have" if best.values > 1 else " has"
+    return f"{best.subject.name}{more} {value} beside a median of {median}"
+
+
 def _undecided(located: Located) -> str:
-    best = next(iter(located.too_good), None)
-    if best is not None:
-        value, median = quantity(best.value, best.metric), quantity(best.median, best.metric)
-        more = f" and {count(best.values - 1, 'more pair')} have" if best.values > 1 else " has"
-        return f"{best.subject.name}{more} {value} beside a median of {median}"
+    if located.too_good:
+        return _far_better(located.too_good[0])
     if located.populations:
         slower = located.populations[0]
         total = sum(len(one.nodes) for one in located.populations if one.metric == slower.metric)
