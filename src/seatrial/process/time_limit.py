@@ -52,8 +52,11 @@ def timed(seconds: float, time_up: BaseException | None = None) -> Iterator[None
         yield
         return
 
+    running = True
+
     def expired(_: int, __: "FrameType | None") -> None:
-        raise time_up or TimeUp
+        if running:  # or the timer expires while it is put back: the block has ended in time
+            raise time_up or TimeUp
 
     began = time.monotonic()
     around_s = signal.getitimer(signal.ITIMER_REAL)[0]
@@ -63,7 +66,10 @@ def timed(seconds: float, time_up: BaseException | None = None) -> Iterator[None
     before = signal.signal(signal.SIGALRM, expired)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
+        try:
+            yield
+        finally:
+            running = False
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

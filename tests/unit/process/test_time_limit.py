@@ -1,5 +1,6 @@
 """A block that takes too long is ended; of two around each other by the one that has less time left."""
 
+import signal
 import time
 
 import pytest
@@ -24,3 +25,19 @@ def test_a_limit_goes_on_after_one_inside_it() -> None:
             with timed(120.0):
                 time.sleep(0.02)
     assert time.monotonic() - began < 30
+
+
+def test_a_limit_that_is_reached_while_it_is_put_back_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_back = signal.setitimer
+
+    def reached(which: int, seconds: float) -> None:
+        if not seconds:
+            signal.raise_signal(signal.SIGALRM)
+        put_back(which, seconds)
+
+    before = signal.getsignal(signal.SIGALRM)
+    with monkeypatch.context() as inside:
+        inside.setattr(signal, "setitimer", reached)
+        with timed(20.0):
+            pass
+    assert signal.getsignal(signal.SIGALRM) is before
