@@ -187,19 +187,15 @@ def fault_add(
     planting.planned(name, kind, subject, parameters, every_s)
     time.sleep(after_s)
     planted = planting.plant(name, kind, subject, parameters, every_s)
-    print(f"Lab {name}: planted {planted.text}", flush=True)
-    if every_s:
-        _flap(name, planted)
-    return ExitCode.PASS
-
-
-def _flap(name: str, planted: "Planted") -> None:
-    """Let a planted fault flap in the foreground; an interrupt clears it."""
     try:
-        disturbances.flap(planted.every_s, lambda on: planting.switch(name, planted, on), threading.Event().wait)
+        print(f"Lab {name}: planted {planted.text}", flush=True)
+        if not every_s:
+            return ExitCode.PASS
+        disturbances.flap(every_s, lambda on: planting.switch(name, planted, on), threading.Event().wait)
     except KeyboardInterrupt:
         planting.clear(name, planted.subject, planted.kind)
     print(f"Lab {name}: cleared {planted.kind} on {planted.subject}")
+    return ExitCode.PASS
 
 
 @fault.command("clear")

@@ -15,18 +15,22 @@ from seatrial.lab.cluster.processes import SPACES, attempt, kill_all, kill_until
 from seatrial.model.errors import SeatrialError
 
 PATIENCE_S = 15.0
+"""Seconds for which the same parts of a lab may remain."""
 
 
 def raze(name: str) -> None:
     """Remove a lab: processes, namespaces, mounts, files. Raises SeatrialError that names what remains."""
     check_name(name)
     _end_raiser(name)
-    deadline = time.monotonic() + PATIENCE_S
+    before: list[str] = []
+    deadline = 0.0
     while True:
         _sweep(name)
         left = remains(name)
         if not left:
             break
+        if left != before:
+            before, deadline = left, time.monotonic() + PATIENCE_S
         if time.monotonic() > deadline:
             raise SeatrialError(f"Parts of the lab {name!r} remain: {', '.join(left)}.", "Run the command again.")
         time.sleep(0.1)
