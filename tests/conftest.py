@@ -1,6 +1,8 @@
 """What holds for all tests: hypothesis has no deadline on a busy machine, and the end of a run lists every skip."""
 
+import atexit
 import os
+import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
@@ -11,8 +13,10 @@ from hypothesis import HealthCheck, settings
 from tests.support.properties import DRAWN, PROFILE
 from tests.support.summary import REPETITIONS, Skip, plural, repetition_counter, repetition_table, skip_table
 
-# Runs without --archive: never in the home of whoever tests.
-os.environ["XDG_STATE_HOME"] = os.path.join(tempfile.gettempdir(), f"seatrial-tests-{os.getuid()}")  # noqa: PTH118
+# Runs without --archive: never in the home of whoever tests, and in a folder that no other worker or clone has.
+OWN = tempfile.mkdtemp(prefix="seatrial-tests-")
+os.environ["XDG_STATE_HOME"] = os.path.join(OWN, "state")  # noqa: PTH118
+atexit.register(shutil.rmtree, OWN, ignore_errors=True)
 # The same inputs in each run, so that no change is refused by chance; `make properties` draws others.
 settings.register_profile("fixed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile(DRAWN, settings.get_profile("fixed"), derandomize=False, print_blob=True)

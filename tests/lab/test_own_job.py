@@ -14,9 +14,11 @@ from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.lab
 SEATRIAL = (sys.executable, "-m", "seatrial")
-BESIDE = """
-srun --overlap -n4 --ntasks-per-node=2 --cpu-bind=map_cpu:0,0 sleep 600 &
-until squeue --steps --noheader --jobs=$SLURM_JOB_ID | grep -q sleep; do sleep 0.2; done
+BESIDE = r"""
+mkdir "$0"
+srun --job-name=sleep --overlap -n4 --ntasks-per-node=2 --cpu-bind=map_cpu:0,0 \
+    sh -c ': >"$0/$SLURM_PROCID"; exec sleep 600' "$0" &
+until [ "$(ls "$0" | wc -l)" = 4 ]; do sleep 0.2; done
 "$@"
 code=$?
 kill $!
@@ -35,7 +37,7 @@ def check(archive: Path) -> tuple[str, ...]:
 
 
 def test_the_program_that_runs_is_judged_and_nothing_is_requested(lab4: LabPlan, tmp_path: Path) -> None:
-    done = in_job(lab4, "sh", "-c", BESIDE, "sh", *check(tmp_path))
+    done = in_job(lab4, "sh", "-c", BESIDE, str(tmp_path / "started"), *check(tmp_path))
     text, _, jobs = done.stdout.rpartition("}")
     found: dict[str, Any] = parsed(text + "}")
     own = found["own_job"]
