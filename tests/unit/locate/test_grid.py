@@ -7,9 +7,9 @@ import pytest
 from tests.support.pair_tables import Cell, score
 
 
-@pytest.mark.parametrize("nodes", [8, 24])
+@pytest.mark.parametrize("nodes", [8, pytest.param(24, marks=pytest.mark.series)])
 @pytest.mark.parametrize("noise", [0.001, 0.01, 0.05, 0.15])
-@pytest.mark.parametrize("slow_share", [0.001, 0.25, 0.4])
+@pytest.mark.parametrize("slow_share", [0.001, pytest.param(0.25, marks=pytest.mark.series), 0.4])
 def test_recall_is_at_least_that_of_medians(nodes: int, noise: float, slow_share: float) -> None:
     draws = 12
     for loss in (0.005, 0.02, 0.1, 0.5):
