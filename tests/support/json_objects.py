@@ -29,12 +29,19 @@ def frame(text: str | bytes) -> dict[str, Any]:
     return found
 
 
+class Fields(dict[str, Any]):
+    """What a command printed; a test that wants what is not in it fails with all that it printed instead."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise KeyError(f"{name} is not in {dict(self)}")
+
+
 def parsed(text: str | bytes) -> dict[str, Any]:
     """The fields that all objects have and those of the command's data, side by side; no name is in both."""
     found = frame(text)
     data = found.pop("data") or {}
     assert not found.keys() & data.keys(), found.keys() & data.keys()
-    return {**found, **data}
+    return Fields({**found, **data})
 
 
 def _refuse(constant: str) -> NoReturn:
