@@ -78,39 +78,29 @@ def _words(value: str) -> frozenset[str]:
     return frozenset(word.strip().partition(";")[0].lower() for word in value.lstrip("^").split(",") if word.strip())
 
 
-def _without_adapters(value: str, scene: JobSetup) -> bool:
+def _without_adapters(value: str, _: JobSetup) -> bool:
     """UCX_TLS that leaves no transport over the adapters."""
     named = [word for word in _words(value) if word.startswith(INFINIBAND)]
-    if value.startswith("^"):
-        return bool(scene.adapters) and {"ib"} <= set(named)
-    return bool(scene.adapters) and not named
+    return "ib" in named if value.startswith("^") else not named
 
 
 def _other_devices(value: str, scene: JobSetup) -> bool:
     names = _words(value)
-    return (
-        bool(scene.adapters)
-        and "all" not in names
-        and not any(name.partition(":")[0] in scene.adapters for name in names)
-    )
+    return "all" not in names and not any(name.partition(":")[0] in scene.adapters for name in names)
 
 
-def _only_tcp(value: str, scene: JobSetup) -> bool:
-    return bool(scene.adapters) and bool(_words(value)) and _words(value) <= TCP_PROVIDERS
+def _only_tcp(value: str, _: JobSetup) -> bool:
+    return bool(_words(value)) and _words(value) <= TCP_PROVIDERS
 
 
-def _tcp_fabric(value: str, scene: JobSetup) -> bool:
-    return bool(scene.adapters) and "tcp" in value.lower().replace(":", ",").split(",")
+def _tcp_fabric(value: str, _: JobSetup) -> bool:
+    return "tcp" in value.lower().replace(":", ",").split(",")
 
 
 def _ob1_over_tcp(value: str, scene: JobSetup) -> bool:
-    return (
-        bool(scene.adapters)
-        and _ob1(scene)
-        and not value.startswith("^")
-        and "tcp" in _words(value)
-        and not (_words(value) & {"openib", "uct", "ofi", "usnic"})
-    )
+    words = _words(value)
+    slow = not value.startswith("^") and "tcp" in words and not words & {"openib", "uct", "ofi", "usnic"}
+    return slow and _ob1(scene)
 
 
 def _no_shared_memory(value: str, scene: JobSetup) -> bool:
@@ -169,7 +159,8 @@ def _of_variables(own: OwnJob, facts: Mapping[str, NodeFacts]) -> Iterator[Findi
     scene = JobSetup(adapters, per_node, own.variables)
     for setting in SETTINGS:
         value = own.variables.get(setting.name, "")
-        if not value or not setting.slows(value, scene):
+        nothing_faster = setting.effect == SLOW_WAY and not adapters
+        if not value or nothing_faster or not setting.slows(value, scene):
             continue
         yield Finding(
             kind=setting.kind,
