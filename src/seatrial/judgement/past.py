@@ -5,7 +5,7 @@ Of links the best pair of each node counts, of trials of nodes each figure. All 
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -66,9 +66,14 @@ class PastJudgement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge_past(
-    recorded: RecordedRun, nodes: Sequence[NodeVerdict], trials: NodeTrials, others: Sequence[Finding]
+    recorded: RecordedRun,
+    nodes: Sequence[NodeVerdict],
+    trials: NodeTrials,
+    others: Sequence[Finding],
+    in_waits: Callable[[PastRatio], bool] = lambda _: False,
 ) -> PastJudgement:
-    """`nodes`: best pairs of each, where pairs were measured; `others`: findings that are there already."""
+    """`nodes`: best pairs of each, where pairs were measured; `others`: findings that are there already; `in_waits`:
+    whether waits for a processor explain what a node lacks."""
     info = recorded.info
     if info.past is None:
         return PastJudgement()
@@ -82,18 +87,18 @@ def judge_past(
         LATENCY: {one.node: one.best_latency_s for one in nodes},
         **figures,
     }
-    ratios = compare_past(_of_kernels(info.past, info.seatrial), latest, recorded.facts, lines)
+    kernels = ("", info.seatrial)  # others' figures are not compared
+    runs = [run if run.seatrial in kernels else msgspec.structs.replace(run, figures={}) for run in info.past.runs]
+    then = msgspec.structs.replace(info.past, runs=tuple(runs))
+    ratios = tuple(
+        msgspec.structs.replace(one, slower=False, in_waits=True) if one.slower and in_waits(one) else one
+        for one in compare_past(then, latest, recorded.facts, lines)
+    )
     return PastJudgement(
         ratios=ratios,
         findings=(*past_findings(info.past, ratios, others), *changed_nodes(info.settings, info.past)),
         notes=tuple(past_notes(info, info.past, ratios)),
     )
-
-
-def _of_kernels(past: Past, seatrial: str) -> Past:
-    """The past without figures that kernels of other versions measured."""
-    runs = (run if run.seatrial in ("", seatrial) else msgspec.structs.replace(run, figures={}) for run in past.runs)
-    return msgspec.structs.replace(past, runs=tuple(runs))
 
 
 def _figures(recorded: RecordedRun, trials: NodeTrials) -> tuple[Latest, dict[str, Line]]:

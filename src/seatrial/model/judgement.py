@@ -234,6 +234,8 @@ class Doubt(enum.StrEnum):
     """MPI crashed in many starts while ranks waited for a processor, as it does on healthy nodes, too."""
     DATA_UNCHECKED = "data-unchecked"
     """The program that measured did not check the data that it received: nothing shows that they are right."""
+    PAST_IN_WAITS = "past-in-waits"
+    """Nodes were slower than in the past while their ranks waited for a processor: either may be why."""
     STALLS_IN_WAITS = "stalls-in-waits"
     """Round trips took as long as with a lost packet while their ranks waited for a processor: either may be why."""
     NOISE_OF_LINKS = "noise-of-links"
@@ -329,6 +331,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
             Doubt.UPLINKS_UNDECIDED: self.loaded.undecided if self.loaded else (),
             Doubt.STARTS_CRASHED: self.crashed_starts,
             Doubt.DATA_UNCHECKED: [self.unchecked_program] if self.unchecked_program else (),
+            Doubt.PAST_IN_WAITS: dict.fromkeys(one.node for one in self.past if one.in_waits),
             Doubt.STALLS_IN_WAITS: self.late_pairs,
             Doubt.NOISE_OF_LINKS: [power.metric for power in self.powers if not power.enough],
             Doubt.NOISE_OF_TRIALS: trials.undecided if trials else (),

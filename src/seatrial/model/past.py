@@ -105,7 +105,9 @@ class PastRatio(msgspec.Struct, frozen=True, kw_only=True):
     ratio: Estimate
     """Now over then; infinite bounds where one run cannot give any."""
     slower: bool
-    """Beyond chance and beyond the practical effect."""
+    """Beyond chance and beyond the practical effect, and not in waits."""
+    in_waits: bool = False
+    """Its ranks waited for a processor for as much of the time as a slower node lacks: either may be why."""
     figure: Measure | None = None
     """The figure of trials of the nodes themselves; None: the ratio is of pairs."""
 

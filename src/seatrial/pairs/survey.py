@@ -122,7 +122,8 @@ def plan_survey(
     `FEWEST_FOR_ONE_ROUND` nodes on: pairs measured alone afterwards distinguish the nodes of a slow pair.
     """
     shape = PROGRAM if program else bandwidth_shape(window_s)
-    sparse_wanted, large_wanted = sparse_rounds_wanted(len(nodes)), large_rounds_wanted(len(nodes))
+    sparse_wanted = sparse_rounds_wanted(len(nodes))
+    large_wanted = max(rounds_needed(len(nodes), FAULT_SHARE, ERROR_OF_MANY), FEWEST_OF_MANY)  # of MANY_NODES or more
     if program:
         choice = DesignChoice.SPARSE if choice is DesignChoice.AUTO else choice
         sparse_wanted = large_wanted = 1 if len(nodes) >= FEWEST_FOR_ONE_ROUND else sparse_wanted
@@ -189,11 +190,6 @@ def sparse_rounds_wanted(nodes: int) -> int:
     pairs measured alone afterwards (`next_pairs`) settle what another round would take as many pairs as nodes for.
     """
     return 1 if FEWEST_FOR_ONE_ROUND <= nodes <= 1 / FAULT_SHARE else rounds_needed(nodes, FAULT_SHARE, ERROR)
-
-
-def large_rounds_wanted(nodes: int) -> int:
-    """Rounds of a survey over `MANY_NODES` or more."""
-    return max(rounds_needed(nodes, FAULT_SHARE, ERROR_OF_MANY), FEWEST_OF_MANY)
 
 
 def _plan(

@@ -9,6 +9,7 @@ import pytest
 from seatrial.commands.check.headline import headline
 from seatrial.commands.check.judge import judge
 from seatrial.frame.command_line import run
+from seatrial.model.judgement import Doubt
 from seatrial.model.past import EarlierRun, FactChange, Past
 from seatrial.model.run import RecordedRun, RunInfo
 from seatrial.model.settings import CheckSettings
@@ -32,8 +33,8 @@ def then(number: int, factor: float = 1.0, **of_node: float) -> EarlierRun:
     )  # fmt: skip
 
 
-def with_past(*runs: EarlierRun, **changes: object) -> RecordedRun:
-    recorded = sail(SIX)
+def with_past(*runs: EarlierRun, of: Cluster = SIX, **changes: object) -> RecordedRun:
+    recorded = sail(of)
     past = Past(name="good", runs=runs, facts_run=runs[-1].run, **changes)  # type: ignore[arg-type]
     return msgspec.structs.replace(recorded, info=msgspec.structs.replace(recorded.info, past=past))
 
@@ -69,6 +70,16 @@ def test_a_node_that_was_faster_is_slow_with_size_runs_and_changed_facts() -> No
     fields = check_json(recorded.info, judgement)["past"]
     assert (fields["name"], fields["facts_run"], fields["changed"][0]["nodes"]) == ("good", "h5", ["n3"])
     assert "slower than it was" in check_text(recorded.info, judgement, recorded.facts)
+
+
+@pytest.mark.parametrize(("wait", "verdict"), [(0.2, Verdict.INCONCLUSIVE), (0.02, Verdict.SLOW)])
+def test_nothing_is_slower_than_before_that_waited_for_a_processor_for_as_long(wait: float, verdict: Verdict) -> None:
+    """The waits explain a tenth of the bandwidth, or a fifth of that."""
+    busy = Cluster(nodes=names(6), waits=dict.fromkeys(names(6), wait))
+    judgement = judge(with_past(*(then(number, 1.1) for number in FIVE), of=busy))
+    assert judgement.verdict is verdict
+    doubted = [(one.doubt, one.subjects) for one in judgement.withheld]
+    assert doubted == ([(Doubt.PAST_IN_WAITS, tuple(names(6)))] if wait > 0.1 else [])
 
 
 def test_all_nodes_that_were_faster_are_one_finding_although_peers_are_alike() -> None:

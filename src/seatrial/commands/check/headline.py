@@ -144,6 +144,7 @@ def doubt_text(withheld: Withheld) -> str:
         Doubt.UPLINKS_UNDECIDED: f"the {'uplinks' if several else 'uplink'} of {named} may be slow under load",
         Doubt.STARTS_CRASHED: f"starts of MPI crashed on {named}",
         Doubt.DATA_UNCHECKED: f"{named} did not check its data",
+        Doubt.PAST_IN_WAITS: f"{named} {'were' if several else 'was'} slower than before while programs took the cores",
         Doubt.STALLS_IN_WAITS: "busy processors would hide lost packets",
         Doubt.NOISE_OF_LINKS: "noise would hide a node that is 10 % slow",
         Doubt.NOISE_OF_TRIALS: f"noise would hide a node that is {units.share(USEFUL)} worse in {named}",

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -21,7 +22,7 @@ from seatrial.commands.check.notes import late_pairs, make_notes, powers, unsure
 from seatrial.commands.check.own_job import job_findings
 from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reason
 from seatrial.commands.check.rail_measurement import told_by_rail
-from seatrial.commands.check.suspects import Suspicion, left_out
+from seatrial.commands.check.suspects import Suspicion, is_starved, left_out
 from seatrial.commands.check.unmeasured_pairs import (
     capped_notes,
     explained,
@@ -36,7 +37,7 @@ from seatrial.commands.check.uplink_verdicts import judge_loaded
 from seatrial.drift.peer_groups import tcp_resent_between
 from seatrial.judgement.corrupt_data import corrupt_flows, corruption_findings
 from seatrial.judgement.nodes.trials import judge_trials, trial_notes, with_slow_nodes
-from seatrial.judgement.past import judge_past
+from seatrial.judgement.past import IN, OUT, judge_past
 from seatrial.judgement.peer_suspects import with_suspects
 from seatrial.judgement.rank_deaths import judge_deaths
 from seatrial.judgement.rank_notes import first_ranks
@@ -46,6 +47,7 @@ from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict, Thresh
 from seatrial.model.measurement import Phase
 from seatrial.model.node_trials import NodeTrials
 from seatrial.model.pair_faults import Population
+from seatrial.model.past import PastRatio
 from seatrial.model.run import Design, Ending, RecordedRun
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
@@ -84,7 +86,8 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     wrong = corrupt_flows(between_nodes(recorded.measurements))
     pairs = with_corruption(with_reasons(judged, recorded.info.capped_pairs), wrong)
     pairs = without_unnamed(pairs, [*measured, *loaded.findings], references.fabric)
-    findings += (past := judge_past(recorded, judge_nodes(recorded, pairs, ()), trials, findings)).findings
+    in_waits = partial(_in_waits, evidence=evidence)
+    findings += (past := judge_past(recorded, judge_nodes(recorded, pairs, ()), trials, findings, in_waits)).findings
     return Judgement(
         pairs=pairs,
         nodes=judge_nodes(recorded, pairs, findings, trials.out_of_line),
@@ -94,8 +97,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         median_bandwidth_bytes_per_s=(medians := _medians(pairs))[0],
         median_latency_s=medians[1],
         notes=(
-            *deaths.notes,
-            *unproved,
+            *(*deaths.notes, *unproved),
             *unsure_notes(powers(references, suspicion), _populations(suspicion)),
             *loaded.notes,
             *make_notes(recorded, evidence, references, suspicion),
@@ -117,6 +119,15 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         spectra=spectra,
         compared=comparisons(recorded, pairs, references, past.ratios),
     )
+
+
+def _in_waits(ratio: PastRatio, evidence: Mapping[Pair, MeasuredPair]) -> bool:
+    """Whether ranks of the node's best pair waited for as much of the time as it lacks of its past."""
+    ends = {OUT: (0,), IN: (1,)}.get(ratio.metric, ())
+    of_node = [(pair, known) for pair, known in evidence.items() if any(pair[end] == ratio.node for end in ends)]
+    rates = {pair: median(runs) for pair, known in of_node if (runs := deciding(known.bandwidth))}
+    best = max(rates, key=lambda pair: rates[pair], default=None)
+    return best is not None and is_starved(evidence[best], rates[best] / ratio.ratio.value)
 
 
 def _measured_findings(
@@ -300,12 +311,10 @@ def judge_nodes(
     names = [*recorded.info.nodes, *(name for name in lost if name not in recorded.info.nodes)]
     alike = not on_one_machine(recorded.facts)
     blamed: dict[str, Finding] = {}
-    for finding in findings:
+    for finding in sorted(findings, key=lambda finding: finding.rank):
         for subject in (finding.subject, *finding.ambiguous_with):
-            if subject.kind is SubjectKind.NODE and (
-                subject.name not in blamed or finding.rank < blamed[subject.name].rank
-            ):
-                blamed[subject.name] = finding
+            if subject.kind is SubjectKind.NODE:
+                blamed.setdefault(subject.name, finding)
     sent: dict[str, float] = {}
     received: dict[str, float] = {}
     late: dict[str, float] = {}

@@ -27,7 +27,6 @@ from seatrial.locate.references import References
 from seatrial.locate.thresholds import EFFECT, SCATTERS, UNIFORM_SHARE, WAVERING_SHARE
 from seatrial.locate.uplinks import by_cables
 from seatrial.model.fabric import Wiring
-from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Located
 from seatrial.model.subject import SubjectKind
@@ -290,11 +289,11 @@ def _wavering(survey: Survey, late: Sequence[PartSuspect], references: Reference
     return sum(runs) > WAVERING_SHARE * len(runs)
 
 
-def _is_starved(known: MeasuredPair, limit: Limit) -> bool:
+def is_starved(known: MeasuredPair, reference_bytes_per_s: float) -> bool:
     """Whether ranks waited for a processor in most of the runs that decide, for as much of the time as is lost."""
     series = deciding_series(known.bandwidth)
     runs = list(zip(series.runs, series.waited, strict=False))
-    return 2 * sum(explained(run / limit.limit_bytes_per_s, max(waited)) for run, waited in runs) > len(runs)
+    return 2 * sum(explained(run / reference_bytes_per_s, max(waited)) for run, waited in runs) > len(runs)
 
 
 def _uniformly_slow(
@@ -315,7 +314,8 @@ def _uniformly_slow(
     again = [pair for pair in measured if evidence[pair].retests(BANDWIDTH)]
     if not again or any(len(slow.intersection(of)) < UNIFORM_SHARE * len(of) for of in (again, measured)):
         return ()
-    if 2 * sum(_is_starved(evidence[pair], limits[pair]) for pair in slow if pair in limits) > len(slow):
+    limited = [pair for pair in slow if pair in limits]
+    if 2 * sum(is_starved(evidence[pair], limits[pair].limit_bytes_per_s) for pair in limited) > len(slow):
         return ()
     nodes = {name for pair in measured for name in pair}
     alike = all(judged[pair].below_limit_only for pair in slow)
