@@ -84,7 +84,7 @@ def explain_output(text: str) -> JobFailure | None:
         warned = end is None and ended is None and WARNING.match(telling.split("\n")[best.first]) is not None
         return _judged(failure, telling) if warned else failure
     if ended is not None:
-        return ended
+        return msgspec.structs.replace(ended, quote=best.quote) if restated and best else ended
     own = without_consequences(telling)
     if end is not None and crashed:
         return _crash(end, telling)

@@ -19,7 +19,8 @@ from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable,
 from seatrial.model.words import count, name_form, verb
 
 TITLE = re.compile(r"#\s{0,9}OSU\s{1,9}\S{1,40}\s{1,9}(?P<what>.{1,120}?)\s{1,9}Test\b")
-COLUMN = re.compile(r"[A-Za-z0-9][^()]{0,60}?\([^)]{0,60}\)|\S+")
+COLUMN = re.compile(r"Iterations|[A-Za-z0-9][^()]{0,60}?\([^)]{0,60}\)|\S+")
+"""The number of iterations is the only column of words without a unit before others that have one."""
 RANK = re.compile(r"^(?:\[\d{1,18},\d{1,18}\]<std\w+>:|\d{1,18}:)\s?")
 """What mpirun --tag-output and srun --label put before each line."""
 LATENCIES = ("latency", "multi latency", "multi-threaded latency", "multi-process latency")

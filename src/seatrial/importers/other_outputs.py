@@ -170,6 +170,12 @@ OUTPUTS = (
         "qperf",
     ),
     _output(
+        r"^Intel\(R\) Memory Latency Checker|^ALL Reads\s*:|^LIKWID MICRO BENCHMARK|^MByte/s:\s"
+        r"|^(?:=+ )?Timing linear equation system solver|^Performance Summary \(GFlops\)",
+        "the output of a benchmark of one node (Intel's MLC or Linpack, likwid-bench)",
+        "A table of its figures is judged, a row for each node and run: seatrial judge TABLE.csv.",
+    ),
+    _output(
         r'"RAMBLE_STATUS"|^Experiment \S{1,200} figures of merit:',
         "the results of Ramble",
         "A table of its figures of merit is judged, a row for each node and experiment: seatrial judge TABLE.csv.",

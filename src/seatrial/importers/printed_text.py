@@ -20,8 +20,14 @@ PREFIXES = tuple(
         rf"{MOMENT}(?:<std\w+>)?:?(?: |\t|$)",  # ts, journals, mpirun --timestamp-output
     )
 )
-HEADED = re.compile(r"^-{8,80}\n([\w.-]{1,100})(?: \(1\))?\n-{8,80}\n", re.MULTILINE)
-"""The heading of a node's lines in the output of clush -b and dshbak."""
+HEADED = re.compile(
+    r"^(?:-{8,80}\n([\w.-]{1,100})(?: \(1\))?\n-{8,80}"
+    r"|([A-Za-z][\w.-]{0,99}) \| [A-Z]{4,20}!? (?:\| rc=\d{1,9} >>|=> \{))\r?\n",
+    re.MULTILINE,
+)
+"""The heading of a node's lines in the output of clush -b, dshbak and ansible."""
+ONE_NODE = re.compile(r"[A-Za-z][\w.-]{0,99}\d[\w.-]{0,99}: ")
+"""What pdsh and clush put before each line where they run a program on one node."""
 RELAYED = re.compile(r"^(?:pdsh@[\w.-]{1,100}|clush): (?=[A-Za-z][\w.-]{0,99}: )", re.MULTILINE)
 """What pdsh and clush put before their own word about a node: pdsh@admin: n7: ssh exited with exit code 127."""
 NODE_PREFIX = re.compile(r"(?P<node>[A-Za-z][\w.-]{0,99}): ?(?P<line>.*)")
@@ -51,13 +57,15 @@ class NothingRanError(UsageError):
 
 
 def with_prefixes(text: str) -> str:
-    """The text with the name of a node before each of its lines, in place of a heading of clush -b or dshbak."""
+    """The text with the name of a node before each of its lines, in place of a heading of its lines."""
     text = RELAYED.sub("", text)
     if HEADED.search(text) is None:
         return text
     before, *parts = HEADED.split(text)
-    blocks = zip(parts[0::2], parts[1::2], strict=True)
-    return before + "".join(f"{node}: {line}\n" for node, block in blocks for line in block.strip("\n").split("\n"))
+    blocks = zip(parts[0::3], parts[1::3], parts[2::3], strict=True)
+    return before + "".join(
+        f"{node or other}: {line}\n" for node, other, block in blocks for line in block.strip("\n").split("\n")
+    )
 
 
 def by_node(text: str) -> dict[str, str]:
@@ -136,7 +144,12 @@ def _prefix_of(text: str, prefixes: "tuple[re.Pattern[str], ...]") -> "re.Patter
     """What nearly all lines begin with."""
     written = _sample(text)
     for prefix in prefixes:
-        matching = sum(bool(prefix.match(line)) for line in written)
-        if written and matching >= SHARE * len(written):
+        if _is_usual(prefix, written):
             return prefix
-    return None
+    node = ONE_NODE.match(written[0]) if written else None
+    of_node = re.compile(rf"^{re.escape(node.group().strip())}(?: |$)", re.MULTILINE) if node else None
+    return of_node if of_node is not None and _is_usual(of_node, written) else None
+
+
+def _is_usual(prefix: "re.Pattern[str]", written: Sequence[str]) -> bool:
+    return bool(written) and sum(bool(prefix.match(line)) for line in written) >= SHARE * len(written)

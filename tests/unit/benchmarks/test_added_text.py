@@ -16,7 +16,7 @@ from tests.support.application_outputs import espresso, gromacs
 PREFIXES = (
     "0: ", "07: ", "[1,0]<stdout>: ", "[1,0]<stdout>:", "[prterun-n1-123@1,0]<stdout>: ", "[0] ",
     "Nov 23 17:00:01 ", "Mon Nov 23 17:00:01 2026<stdout>: ", "2026-11-23T17:00:01.123Z ", "[2026-11-23 17:00:01] ",
-    "17:00:01 ", "2026-11-23 17:00:01 [1,3]<stdout>: ",
+    "17:00:01 ", "2026-11-23 17:00:01 [1,3]<stdout>: ", "cn07: ",
 )  # fmt: skip
 MADE = (outputs.osu, outputs.hpl, outputs.netpipe, outputs.fio_json, outputs.imb, outputs.stream, outputs.hpcg,
         outputs.openfoam, outputs.mdtest, outputs.fio_text)  # fmt: skip

@@ -48,6 +48,14 @@ def test_windows_are_columns_of_the_same_sizes() -> None:
     assert output.work("pairs") == 2
 
 
+def test_iterations_of_osu_are_no_latency() -> None:
+    heads = "Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations   P50 Tail Lat(us)  P99 Tail Lat(us)"
+    output = parsed(f"# OSU MPI Allreduce Latency Test v7.2\n# Size  {heads}\n4  5.31  5.10  5.62  1000  5.30  6.01\n")
+    assert [(item.labels["statistic"], round(1e6 * item.value, 2)) for item in output.results] == [
+        ("average", 5.31), ("min", 5.1), ("max", 5.62), ("p50 tail", 5.3), ("p99 tail", 6.01)
+    ]  # fmt: skip
+
+
 def test_one_sided_tests_keep_their_name() -> None:
     assert parsed(variants.osu_put()).work("test") == "mpi_put latency"
     atomic = "# OSU MPI_Fetch_and_op latency Test v5.9\n# Size          Latency (us)\n8                       2.50\n"

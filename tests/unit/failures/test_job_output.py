@@ -211,6 +211,12 @@ def test_what_ends_a_program_from_outside_is_no_fault_of_the_program() -> None:
     assert "dmesg" in failure.remedy
 
 
+def test_the_line_that_reports_a_failed_node_is_quoted() -> None:
+    failure = explain_output(f"srun: error: Node failure on cn104\n{ABORTED}")
+    assert failure is not None
+    assert failure.quote == "srun: error: Node failure on cn104"
+
+
 def test_a_launch_that_failed_is_no_cancellation() -> None:
     text = f"srun: error: Task launch for StepId=8.0 failed on node n17: Job prolog failed\n{ABORTED}"
     failure = explain_output(text)

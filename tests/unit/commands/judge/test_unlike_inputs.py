@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.importers.fleets import read_fleet_table
+from tests.support.benchmark_outputs import hpl, stream
 from tests.support.command_line import Seatrial
 
 IPERF = '{"start": {"version": "iperf 3.12"}, "intervals": [%s], "end": {"sum_sent": {"bits_per_second": 94e9}}}'
@@ -61,3 +62,43 @@ def test_groups_of_thousands(mark: str) -> None:
 def test_names_in_brackets_before_lines_are_no_json(line: str) -> None:
     table = read_fleet_table("\n".join(line.format(node, node) for node in range(1, 6)) + "\n")
     assert list(table.values) == ["cn1", "cn2", "cn3", "cn4", "cn5"]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["=== {} ===", "{} | CHANGED | rc=0 >>", "==> stream_{}.log <==", "{}", "# Host: {}.cluster", "-- {} --\r"],
+)
+def test_outputs_below_names_of_nodes_are_of_these_nodes(heading: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    outputs = [
+        heading.format(f"cn{number}") + "\n" + stream(triad_s=0.0081 * (1 + number // 5)) for number in range(1, 6)
+    ]
+    (tmp_path / "all.out").write_text("".join(outputs))
+    ran = seatrial("judge", str(tmp_path / "all.out"), code=2)
+    assert "cn5 50 % below its peers" in " ".join(ran.out.replace(".cluster", "").split())
+
+
+def test_a_node_that_ansible_does_not_reach_is_named(tmp_path: Path, seatrial: Seatrial) -> None:
+    outputs = [f"cn{number} | CHANGED | rc=0 >>\n{stream()}" for number in range(1, 6)]
+    lost = 'cn6 | UNREACHABLE! => {\n    "msg": "Failed to connect to the host via ssh",\n    "unreachable": true\n}\n'
+    (tmp_path / "all.out").write_text("".join((*outputs, lost)))
+    assert "not measured: cn6" in seatrial("judge", str(tmp_path / "all.out"), code=2).out.replace("\n", " ")
+
+
+@pytest.mark.parametrize("heading", ["### run{}", "thread{}:", "=== cn7 === {}"])
+def test_repetitions_are_no_nodes(heading: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    (tmp_path / "all.out").write_text("".join(heading.format(number) + "\n" + stream() for number in range(1, 5)))
+    assert "MEASURED" in seatrial("judge", str(tmp_path / "all.out")).out
+
+
+def test_sizes_above_outputs_are_no_nodes(tmp_path: Path, seatrial: Seatrial) -> None:
+    outputs = [f"== N{order} ==\n{hpl(order=order)}" for order in (10000, 20000, 40000)]
+    (tmp_path / "all.out").write_text("".join(outputs))
+    assert "MEASURED" in seatrial("judge", str(tmp_path / "all.out")).out
+
+
+@pytest.mark.parametrize(
+    "line", ["Intel(R) Memory Latency Checker - v3.9a", "MByte/s:\t\t187374.86", "ALL Reads :\t2034.2"]
+)
+def test_benchmarks_of_one_node_are_called_by_their_name(line: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    (tmp_path / "a.txt").write_text(f"{line}\n\nUsing 36 threads\nTime: 2.1 sec 5\n")
+    assert "Intel's MLC or Linpack" in seatrial("judge", str(tmp_path / "a.txt"), code=64).err
