@@ -57,13 +57,9 @@ class GroupTest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def group_test(
-    nodes: Sequence[str],
-    rows: Rows,
-    groups: Sequence[Sequence[str]],
-    wiring: Wiring | None,
-    effects: Effects,
+    nodes: Sequence[str], rows: Rows, groups: Sequence[Sequence[str]], wiring: Wiring | None, effects: Effects,
     error_rate: float,
-) -> GroupTest:
+) -> GroupTest:  # fmt: skip
     """Name parts by the pairs that cross them. `groups`: nodes near each other; `wiring`: cables, in their place."""
     log = _over_peers(rows, group_numbers(nodes, groups if len(groups) > 1 else ()))
     scatter = _scatter(log, rows)

@@ -235,13 +235,9 @@ class Baselines:
         self._scales: Mapping[Pair, float] = {}
 
     def update(
-        self,
-        evidence: Mapping[Pair, MeasuredPair],
-        changed: Collection[Pair],
-        limits: Mapping[Pair, Limit],
-        fabric: Wiring,
-        scales: Mapping[Pair, float] | None = None,
-    ) -> References:
+        self, evidence: Mapping[Pair, MeasuredPair], changed: Collection[Pair], limits: Mapping[Pair, Limit], fabric:
+        Wiring, scales: Mapping[Pair, float] | None = None,
+    ) -> References:  # fmt: skip
         """`changed`: pairs of which anything was measured since the last call.
 
         `scales`: see `scales_of`.

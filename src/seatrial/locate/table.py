@@ -38,13 +38,9 @@ METRICS = (BANDWIDTH, LATENCY)
 
 
 def locate_in_table(
-    table: PairTable,
-    groups: Sequence[Sequence[str]] = (),
-    wiring: Wiring | None = None,
-    *,
-    fault_share: float = FAULT_SHARE,
-    asked: Mapping[str, float] | None = None,
-) -> Located:
+    table: PairTable, groups: Sequence[Sequence[str]] = (), wiring: Wiring | None = None, *, fault_share: float =
+    FAULT_SHARE, asked: Mapping[str, float] | None = None,
+) -> Located:  # fmt: skip
     """Parts that explain the slow, late and dead pairs of a table.
 
     `groups`: nodes near each other (leaf switches, or topology classes); a pair's peers are pairs of its own distance,
@@ -118,16 +114,9 @@ def _judged(
 
 
 def _judged_sparse(
-    nodes: Sequence[str],
-    rows: Rows,
-    alive: Rows,
-    groups: Sequence[Sequence[str]],
-    wiring: Wiring | None,
-    effects: Effects,
-    error_rate: float,
-    dead: tuple[LocatedFault, ...],
-    expected: int,
-) -> MetricResult:
+    nodes: Sequence[str], rows: Rows, alive: Rows, groups: Sequence[Sequence[str]], wiring: Wiring | None, effects:
+    Effects, error_rate: float, dead: tuple[LocatedFault, ...], expected: int,
+) -> MetricResult:  # fmt: skip
     """One metric by the group test. `alive`: those of `rows` that are not dead."""
     metric, cells = effects.metric, rows.cells
     tested = group_test(nodes, alive, groups, wiring, effects, error_rate)
@@ -184,7 +173,10 @@ def _wrongly_left(sparse: Sequence[Rows], fault_share: float) -> float:
 
 
 def _with_verdict(located: Located) -> Located:
-    """SLOW if anything is named; PASS only if the table is complete, agrees with itself and could have shown 10 %."""
+    """SLOW if anything is named; PASS only if the table is complete, agrees with itself and could have shown 10 %.
+
+    A low value of a table without directions has no second one that clears its pair, so that it is a NOTE.
+    """
     if located.faults:
         verdict = Verdict.SLOW
     elif located.too_good:
@@ -202,7 +194,11 @@ def _with_verdict(located: Located) -> Located:
     elif located.unjudged or not all(one.complete for one in located.resolutions):
         verdict = Verdict.NOT_RUN
     else:
-        verdict = Verdict.PASS
+        undirected = {one.metric for one in located.resolutions if not one.directed}
+        noted = any(one.loss_ratio < 0 for one in located.observations) or undirected & {
+            one.metric for one in located.unstable
+        }
+        verdict = Verdict.NOTE if noted else Verdict.PASS
     return msgspec.structs.replace(located, verdict=verdict)
 
 

@@ -41,14 +41,9 @@ class Uplinks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def slow_uplinks(
-    nodes: Sequence[str],
-    groups: Sequence[Sequence[str]],
-    y: Reals,
-    effects: Effects,
-    error_rate: float,
-    *,
-    mirrored: bool,
-) -> Uplinks:
+    nodes: Sequence[str], groups: Sequence[Sequence[str]], y: Reals, effects: Effects, error_rate: float, *, mirrored:
+    bool,
+) -> Uplinks:  # fmt: skip
     """Uplinks that are slow, and those of which one is.
 
     `y[i, j]`: log, larger is better, NaN where unknown. `mirrored`: each cell of `y` is there twice.
@@ -184,12 +179,9 @@ def by_cables(
 
 
 def _by_cables(
-    suspect: PartSuspect,
-    others: Collection[Subject],
-    fabric: Wiring,
-    over_peers: Callable[[Pair], float],
-    apart: float,
-) -> list[PartSuspect]:
+    suspect: PartSuspect, others: Collection[Subject], fabric: Wiring, over_peers: Callable[[Pair], float], apart:
+    float,
+) -> list[PartSuspect]:  # fmt: skip
     own, cables = _own_pairs(suspect, others, fabric)
     if len(cables) < 2:
         return [suspect]
