@@ -98,12 +98,9 @@ class FleetResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge_fleet(
-    values: Mapping[str, Sequence[float]],
-    *,
-    higher_is_better: bool = True,
-    effect: float = EFFECT,
-    comparisons: int = 1,
-) -> FleetResult:
+    values: Mapping[str, Sequence[float]], *, higher_is_better: bool = True, effect: float = EFFECT, comparisons: int =
+    1,
+) -> FleetResult:  # fmt: skip
     """Judge the nodes. `values`: of each node its runs; positive numbers, or 0 where higher is better.
 
     `comparisons`: how many fleets share the error rate, of which this is one.
@@ -168,15 +165,9 @@ class _Scales(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _scales(
-    medians: Reals,
-    groups: Sequence[NDArray[np.intp]],
-    run_scatter: float,
-    runs: Sequence[int],
-    *,
-    tail: float,
-    effect: float,
-    step: float,
-) -> _Scales:
+    medians: Reals, groups: Sequence[NDArray[np.intp]], run_scatter: float, runs: Sequence[int], *, tail: float, effect:
+    float, step: float,
+) -> _Scales:  # fmt: skip
     """Scales of the nodes. `runs`: of each node; one that has fewer than is usual scatters by more than its peers.
 
     `step`: the last digit of the values. A node one step lower may lose next to nothing, or nearly two.
