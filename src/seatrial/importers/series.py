@@ -40,8 +40,14 @@ class ValueSeries(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def without_end(self) -> str:
-        """Why the newest state is not known; empty where it is."""
-        return f"the newest {count(self.newest_failed, 'run')} failed" if self.newest_failed else ""
+        """Why the newest state is not known; empty where it is: a gap at the end that is not like those before it."""
+        if self.newest_failed:
+            return f"the newest {count(self.newest_failed, 'run')} failed"
+        places = (*self.present, len(self.values))
+        *gaps, newest = [later - earlier - 1 for earlier, later in itertools.pairwise((-1, *places))]
+        if not self.present or newest <= max(gaps):
+            return ""
+        return f"the newest {'value is' if newest == 1 else f'{newest} values are'} missing"
 
     def time(self, place: int) -> str:
         """The time of one value, or "" where the file has no times."""

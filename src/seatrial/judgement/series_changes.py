@@ -5,13 +5,16 @@ import math
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
 from seatrial.importers.series import ValueSeries
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict, worst
 from seatrial.model.words import count
 from seatrial.statistics.change_points import FEWEST, ChangePoint, OpenEnd, SeriesChanges, find_changes, find_level_left
-from seatrial.statistics.estimates import ERROR_RATE, last_digit
+from seatrial.statistics.estimates import ERROR_RATE, last_digit, robust_scale
+from seatrial.statistics.fleets import EFFECT, GROSS_EFFECTS, GROSS_SCALES
+from seatrial.statistics.scan import RARE
 
 
 class SeriesSense(enum.StrEnum):
@@ -81,7 +84,7 @@ def _judged(series: ValueSeries, better: SeriesSense, effect: float, error_rate:
     )
     verdict = Verdict.SLOW if worsened is not None else Verdict.NOTE if changes else Verdict.PASS
     undecided = (_newest(end) if end else _undecided(changed, values, better)) or series.without_end
-    undecided = undecided or _drift(changed, better, effect)
+    undecided = undecided or _drift(changed, better, effect) or _unsteady(values, changed, better)
     if undecided and worsened is None:
         verdict = Verdict.INCONCLUSIVE
     return JudgedSeries(
@@ -111,6 +114,29 @@ def _undecided(changed: SeriesChanges, values: Sequence[float], better: SeriesSe
         return "a change of any size could have been missed"
     unseen = better is not SeriesSense.LOWER and min(values) >= 0 and changed.detectable >= changed.pieces[0].mean
     return "even a fall to 0 could have been missed" if unseen else ""
+
+
+def _unsteady(values: Sequence[float], changed: SeriesChanges, better: SeriesSense) -> str:
+    """Which scatter no level describes: more values far off, by the rule for runs of a node, than a series may have as
+    single wild ones, or newest values that scatter twice as much as earlier ones, by the rule for levels."""
+    if changed.count < FEWEST or not changed.scale:
+        return ""
+    lines = [
+        piece.mean + piece.slope * (np.arange(piece.end - piece.first) - (piece.end - piece.first - 1) / 2)
+        for piece in changed.pieces
+    ]
+    levels = np.concatenate(lines)
+    off = np.asarray(values[: len(levels)]) - levels
+    least = np.maximum(GROSS_SCALES * robust_scale(off), GROSS_EFFECTS * EFFECT * np.abs(levels))
+    for sign, word, bad_if in ((-1.0, "lower", SeriesSense.HIGHER), (1.0, "higher", SeriesSense.LOWER)):
+        far = np.flatnonzero(sign * off > least)
+        if better in (SeriesSense.UNKNOWN, bad_if) and len(far) > max(1, RARE * len(off)):
+            return f"{len(far)} of {count(len(off), 'value')} are far {word} than the others"
+    widths = find_changes(np.sqrt(np.abs(off)), changed.error_rate)
+    wider = math.sqrt(2) - 1  # of roots: twice the scatter
+    if _worsened(widths, SeriesSense.LOWER, wider) or _drift(widths, SeriesSense.LOWER, wider):
+        return "the newest values scatter more than earlier ones"
+    return ""
 
 
 def _newest(end: OpenEnd) -> str:

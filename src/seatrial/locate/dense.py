@@ -8,7 +8,7 @@ import numpy as np
 
 from seatrial.locate.additive import BLOCK
 from seatrial.locate.group_test import group_test
-from seatrial.locate.metric_result import FaultNaming, MetricResult
+from seatrial.locate.metric_result import MetricResult, MetricScene
 from seatrial.locate.nodes import (
     BOTH,
     FEWEST_CELLS,
@@ -24,7 +24,6 @@ from seatrial.locate.significance import adjusted_p, resolution
 from seatrial.locate.single_pairs import single_pairs
 from seatrial.locate.thresholds import RUN_SCATTER, Effects, to_loss
 from seatrial.locate.uplinks import slow_uplinks
-from seatrial.model.fabric import Wiring
 from seatrial.model.pair_faults import LocatedFault, Method, Observation, Population, Resolution, Undecided
 from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.model.subject import Direction, SubjectKind, node
@@ -118,27 +117,21 @@ DIRECTIONS = {OUT: Direction.OUT, IN: Direction.IN, BOTH: Direction.BOTH}
 
 
 def judge_dense(
-    nodes: Sequence[str],
-    rows: Rows,
-    groups: Sequence[Sequence[str]],
-    wiring: Wiring | None,
-    effects: Effects,
-    error_rate: float,
-    dead: tuple[LocatedFault, ...],
-    measured: int,
-    expected: int,
+    scene: MetricScene, rows: Rows, dead: tuple[LocatedFault, ...], measured: int, expected: int
 ) -> MetricResult:
     """`rows`: those that are alive. `measured`: rows with the dead ones, `expected`: rows of the complete table."""
+    nodes, groups, _, effects, error_rate = scene
+    links = scene._replace(error_rate=error_rate * (1 - NODE_SHARE))
     metric, mirrored = effects.metric, not rows.directed
     group = group_numbers(nodes, groups)
     y = matrix_of(rows)
-    if wiring is None:
-        uplinks = slow_uplinks(nodes, groups, y, effects, error_rate * (1 - NODE_SHARE), mirrored=mirrored)
+    if scene.wiring is None:
+        uplinks = slow_uplinks(links, y, mirrored=mirrored)
         faults, ambiguous = uplinks.faults, uplinks.undecided
         if uplinks.explained is not None:
             y[uplinks.explained] = np.nan
     else:
-        faults, ambiguous = _cable_findings(nodes, rows, wiring, y, effects, error_rate)
+        faults, ambiguous = _cable_findings(links, rows, y)
     near = group[:, None] == group if len(groups) > 1 else None
     if near is not None:
         level_distances(y, near)
@@ -151,7 +144,7 @@ def judge_dense(
         node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
     if mirrored:
         node_fit = cleared_by_partners(y, node_fit)
-    slow_nodes = _node_faults(nodes, y, node_fit, metric, mirrored=mirrored)
+    slow_nodes = _node_faults(scene, y, node_fit, mirrored=mirrored)
     residual = _residuals(y, rows, node_fit)
     pairs = single_pairs(nodes, rows, residual, node_fit.fit.scale, node_fit.fit.degrees, effects)
     return MetricResult(
@@ -199,11 +192,9 @@ def _resolution(rows: Rows) -> float:
     return resolution(np.exp(rows.log[::step].astype(np.float64))) / math.sqrt(12)
 
 
-def _cable_findings(
-    nodes: Sequence[str], rows: Rows, wiring: Wiring, y: Reals, effects: Effects, error_rate: float
-) -> tuple[tuple[LocatedFault, ...], tuple[Undecided, ...]]:
+def _cable_findings(scene: MetricScene, rows: Rows, y: Reals) -> tuple[tuple[LocatedFault, ...], tuple[Undecided, ...]]:
     """Cables by the routes; nodes are left to their row and column effects. What cables explain leaves `y`."""
-    tested = group_test(nodes, rows, (), wiring, effects, error_rate * (1 - NODE_SHARE))
+    tested = group_test(scene._replace(groups=()), rows)
     named = [one for one in tested.named if one.fault.subject.kind is not SubjectKind.NODE]
     undecided = [
         one
@@ -218,18 +209,16 @@ def _cable_findings(
     return tuple(one.fault for one in named), tuple(one.fault for one in undecided)
 
 
-def _node_faults(
-    nodes: Sequence[str], y: Reals, node_fit: NodeEffects, metric: str, *, mirrored: bool
-) -> list[LocatedFault]:
+def _node_faults(scene: MetricScene, y: Reals, node_fit: NodeEffects, *, mirrored: bool) -> list[LocatedFault]:
     faults = []
-    naming, tests = FaultNaming(nodes=nodes, metric=metric), node_fit.score.size
+    naming, tests = scene.naming, node_fit.score.size
     for place in np.flatnonzero(node_fit.slow.any(axis=0)).tolist():
         way = direction_of(node_fit, place)
         effect, margin = float(node_fit.effect[way, place]), node_fit.critical * float(node_fit.error[way, place])
         score = float(node_fit.score[:, place].max())
         ends = _slowest(y, place, OUT if mirrored else way)
         p = float(adjusted_p(np.array([score]), tests, node_fit.degrees)[0])
-        faults.append(naming.fault(node(nodes[place]), DIRECTIONS[way], effect, margin, p, ends))
+        faults.append(naming.fault(node(scene.nodes[place]), DIRECTIONS[way], effect, margin, p, ends))
     return faults
 
 
@@ -254,11 +243,12 @@ def _residuals(y: Reals, rows: Rows, node_fit: NodeEffects) -> Reals:
 
 
 def _observations(nodes: Sequence[str], node_fit: NodeEffects, effects: Effects) -> tuple[Observation, ...]:
-    """Nodes that clearly differ, and are not named."""
+    """Nodes that clearly differ, and are not named: slower ones by little, faster ones by the greatest effect."""
     clear = node_fit.clear & (node_fit.effect >= node_fit.practical / 2)
+    faster = (node_fit.score[BOTH] < -node_fit.critical) & (node_fit.effect[BOTH] <= -effects.most)
     observed = []
-    for place in np.flatnonzero(clear.any(axis=0) & ~node_fit.slow.any(axis=0)).tolist():
-        way = direction_of(node_fit, place)
+    for place in np.flatnonzero((clear.any(axis=0) | faster) & ~node_fit.slow.any(axis=0)).tolist():
+        way = BOTH if faster[place] else direction_of(node_fit, place)
         effect, margin = float(node_fit.effect[way, place]), node_fit.critical * float(node_fit.error[way, place])
         line = effects.most if way == BOTH else effects.one_way(effects.most)
         observed.append(
@@ -267,7 +257,7 @@ def _observations(nodes: Sequence[str], node_fit: NodeEffects, effects: Effects)
                 metric=effects.metric,
                 direction=DIRECTIONS[way],
                 loss_ratio=to_loss(effect, effects.metric),
-                low=max(to_loss(effect - margin, effects.metric), 0.0),
+                low=to_loss(effect - margin if faster[place] else max(effect - margin, 0.0), effects.metric),
                 high=to_loss(effect + margin, effects.metric),
                 decided=effect + margin < line,
             )

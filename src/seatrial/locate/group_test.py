@@ -8,11 +8,11 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.explanation import Ways
-from seatrial.locate.metric_result import FaultNaming
+from seatrial.locate.metric_result import MetricScene
 from seatrial.locate.part_cover import explain
 from seatrial.locate.rows import Rows, group_name, group_numbers
 from seatrial.locate.significance import adjusted_p, critical_value, detectable, relative_scale
-from seatrial.locate.thresholds import CLEAR, SCATTERS, Effects
+from seatrial.locate.thresholds import CLEAR, SCATTERS
 from seatrial.locate.uplinks import clearly_better
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.pair_faults import LocatedFault, Undecided
@@ -56,15 +56,9 @@ class GroupTest(msgspec.Struct, frozen=True, kw_only=True):
     detectable: float
 
 
-def group_test(
-    nodes: Sequence[str],
-    rows: Rows,
-    groups: Sequence[Sequence[str]],
-    wiring: Wiring | None,
-    effects: Effects,
-    error_rate: float,
-) -> GroupTest:
-    """Name parts by the pairs that cross them. `groups`: nodes near each other; `wiring`: cables, in their place."""
+def group_test(scene: MetricScene, rows: Rows) -> GroupTest:
+    """Name parts by the pairs that cross them."""
+    nodes, groups, wiring, effects, error_rate = scene
     log = _over_peers(rows, group_numbers(nodes, groups if len(groups) > 1 else ()))
     scatter = _scatter(log, rows)
     lack = max(1 - float(np.exp(-effects.chosen(scatter))), SCATTERS * scatter)
@@ -73,7 +67,7 @@ def group_test(
     else:
         parts, ways = _ways(nodes, rows, groups if len(groups) > 2 else ())
     blamed = explain(np.exp(log), ways, 1 - lack, 3 * scatter, good=1 - CLEAR * lack)
-    naming = FaultNaming(nodes=nodes, metric=effects.metric)
+    naming = scene.naming
     undecided = []
     sure: defaultdict[Subject, dict[Direction, Indices]] = defaultdict(dict)
     for blame in blamed:

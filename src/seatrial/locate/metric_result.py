@@ -1,13 +1,15 @@
 """What one metric of a table shows, in the words of the model."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from seatrial.locate.part_cover import dead_parts
 from seatrial.locate.rows import Rows, back_rows, both_ways
-from seatrial.locate.thresholds import to_loss
+from seatrial.locate.thresholds import Effects, to_loss
+from seatrial.model.fabric import Wiring
 from seatrial.model.pair_faults import (
     Instability,
     LocatedFault,
@@ -83,6 +85,23 @@ class FaultNaming(msgspec.Struct, frozen=True, kw_only=True):
         """The first of the pairs, "source>target"."""
         shown = zip(*(end[:SHOWN].tolist() for end in ends), strict=True)
         return tuple(f"{self.nodes[source]}>{self.nodes[target]}" for source, target in shown)
+
+
+class MetricScene(NamedTuple):
+    """What one metric of a table is judged by."""
+
+    nodes: Sequence[str]
+    groups: Sequence[Sequence[str]]
+    """Nodes near each other."""
+    wiring: Wiring | None
+    """Cables, in place of the groups' uplinks."""
+    effects: Effects
+    error_rate: float
+
+    @property
+    def naming(self) -> FaultNaming:
+        """Names what is at fault."""
+        return FaultNaming(nodes=self.nodes, metric=self.effects.metric)
 
 
 class MetricResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,12 +11,12 @@ import numpy as np
 
 from seatrial.locate.dense import judge_dense
 from seatrial.locate.group_test import FEWEST_ROWS, group_test
-from seatrial.locate.metric_result import MetricResult, dead_faults
+from seatrial.locate.metric_result import MetricResult, MetricScene, dead_faults
 from seatrial.locate.nodes import FEWEST_CELLS
 from seatrial.locate.rows import Rows, expected_pairs, group_name, rows_of, selected
 from seatrial.locate.significance import detectable, relative_scale
 from seatrial.locate.single_pairs import single_pairs
-from seatrial.locate.thresholds import SCATTERS, Effects, practical_effects, to_loss
+from seatrial.locate.thresholds import SCATTERS, practical_effects, to_loss
 from seatrial.model.fabric import Wiring
 from seatrial.model.pair_faults import MOST_BETTER, Located, LocatedFault, Method, Resolution, TooGood
 from seatrial.model.pair_table import Flags, Indices, PairTable, Places, Reals
@@ -105,32 +105,24 @@ def _judged(
     dead, unlisted = dead_faults(table.nodes, metric, rows)
     alive = selected(rows, ~rows.dead) if rows.dead.any() else rows
     effects = practical_effects(metric, rows.median, asked, table.steps.get(metric, 0.0))
-    expected = expected_pairs(rows)
+    scene, expected = MetricScene(table.nodes, groups, wiring, effects, error_rate), expected_pairs(rows)
     judged = int(np.count_nonzero(alive.cells >= FEWEST_CELLS))
     share = expected / max(alive.nodes * (alive.nodes - 1), 1)
     if judged >= FEWEST_DENSE_NODES and len(alive.log) >= DENSE_SHARE * share * judged * (judged - 1):
-        result = judge_dense(table.nodes, alive, groups, wiring, effects, error_rate, dead, len(rows.log), expected)
+        result = judge_dense(scene, alive, dead, len(rows.log), expected)
     elif len(alive.log):
-        result = _judged_sparse(table.nodes, rows, alive, groups, wiring, effects, error_rate, dead, expected)
+        result = _judged_sparse(scene, rows, alive, dead, expected)
     else:
         result = MetricResult.empty(metric, dead, len(rows.log), expected, rows)
     return msgspec.structs.replace(result, unlisted_pairs=result.unlisted_pairs + unlisted)
 
 
 def _judged_sparse(
-    nodes: Sequence[str],
-    rows: Rows,
-    alive: Rows,
-    groups: Sequence[Sequence[str]],
-    wiring: Wiring | None,
-    effects: Effects,
-    error_rate: float,
-    dead: tuple[LocatedFault, ...],
-    expected: int,
+    scene: MetricScene, rows: Rows, alive: Rows, dead: tuple[LocatedFault, ...], expected: int
 ) -> MetricResult:
     """One metric by the group test. `alive`: those of `rows` that are not dead."""
-    metric, cells = effects.metric, rows.cells
-    tested = group_test(nodes, alive, groups, wiring, effects, error_rate)
+    nodes, effects, cells = scene.nodes, scene.effects, rows.cells
+    metric, tested = effects.metric, group_test(scene, alive)
     pairs = single_pairs(nodes, alive, tested.residual, tested.scatter, len(alive.log) - 1, effects)
     hidden = detectable(-math.log1p(-min(SCATTERS * tested.scatter, 0.999)), tested.scatter) + 2 * effects.step
     peers = len(nodes) >= FEWEST_ALIKE
@@ -184,7 +176,10 @@ def _wrongly_left(sparse: Sequence[Rows], fault_share: float) -> float:
 
 
 def _with_verdict(located: Located) -> Located:
-    """SLOW if anything is named; PASS only if the table is complete, agrees with itself and could have shown 10 %."""
+    """SLOW if anything is named; PASS only if the table is complete, agrees with itself and could have shown 10 %.
+
+    A low value of a table without directions has no second one that clears its pair, so that it is a NOTE.
+    """
     if located.faults:
         verdict = Verdict.SLOW
     elif located.too_good:
@@ -202,7 +197,11 @@ def _with_verdict(located: Located) -> Located:
     elif located.unjudged or not all(one.complete for one in located.resolutions):
         verdict = Verdict.NOT_RUN
     else:
-        verdict = Verdict.PASS
+        undirected = {one.metric for one in located.resolutions if not one.directed}
+        noted = any(one.loss_ratio < 0 for one in located.observations) or undirected & {
+            one.metric for one in located.unstable
+        }
+        verdict = Verdict.NOTE if noted else Verdict.PASS
     return msgspec.structs.replace(located, verdict=verdict)
 
 

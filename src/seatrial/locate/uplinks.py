@@ -8,11 +8,11 @@ import numpy as np
 
 from seatrial.locate.evidence import Pair
 from seatrial.locate.explanation import PartSuspect, Ways
-from seatrial.locate.metric_result import FaultNaming
+from seatrial.locate.metric_result import MetricScene
 from seatrial.locate.part_cover import explain
 from seatrial.locate.rows import group_name, group_numbers
 from seatrial.locate.significance import HALF_NORMAL, adjusted_p, critical_value, relative_scale
-from seatrial.locate.thresholds import BEST_PAIRS, CLEAR, EFFECT, SCATTERS, Effects
+from seatrial.locate.thresholds import BEST_PAIRS, CLEAR, EFFECT, SCATTERS
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.pair_faults import LocatedFault, Undecided
 from seatrial.model.pair_table import Flags, Indices, Reals
@@ -40,15 +40,7 @@ class Uplinks(msgspec.Struct, frozen=True, kw_only=True):
     explained: Flags | None = None
 
 
-def slow_uplinks(
-    nodes: Sequence[str],
-    groups: Sequence[Sequence[str]],
-    y: Reals,
-    effects: Effects,
-    error_rate: float,
-    *,
-    mirrored: bool,
-) -> Uplinks:
+def slow_uplinks(scene: MetricScene, y: Reals, *, mirrored: bool) -> Uplinks:
     """Uplinks that are slow, and those of which one is.
 
     `y[i, j]`: log, larger is better, NaN where unknown. `mirrored`: each cell of `y` is there twice.
@@ -56,7 +48,7 @@ def slow_uplinks(
     good clear (`explain`); the median of all ways over an uplink must then be significant. A group that is slow
     within itself has slow nodes, and its uplink is not judged.
     """
-    group = group_numbers(nodes, groups)
+    group = group_numbers(scene.nodes, scene.groups)
     sizes = np.bincount(group[group >= 0]) if (group >= 0).any() else np.zeros(0, dtype=np.intp)
     if len(sizes) < FEWEST_ALIKE:
         return Uplinks()
@@ -66,7 +58,7 @@ def slow_uplinks(
     log = pace[far] - clearly_better(float(np.sort(pace[far])[-2]), pace[far])
     ratio = np.exp(log)
     scatter = max(half_scatter(ratio), array_median(noise[far]))
-    lack = max(1 - np.exp(-effects.chosen(scatter)), SCATTERS * scatter)
+    lack = max(1 - np.exp(-scene.effects.chosen(scatter)), SCATTERS * scatter)
     count = len(sizes)
     ends = np.stack([source[far], target[far] + count], axis=1).ravel()
     owner = np.repeat(np.arange(int(far.sum())), 2)
@@ -76,8 +68,8 @@ def slow_uplinks(
         ratio, Ways(row=owner[keep], part=ends[keep], parts=2 * count), 1 - lack, 3 * scatter, good=1 - CLEAR * lack
     )
     blamed = [blame for blame in cover if len(blame.rows) >= FEWEST_WAYS]
-    critical = critical_value(2 * count, len(log) - 1, error_rate)
-    naming = FaultNaming(nodes=nodes, metric=effects.metric)
+    critical = critical_value(2 * count, len(log) - 1, scene.error_rate)
+    naming = scene.naming
     faults, undecided, explained = [], [], np.zeros(y.shape, dtype=np.bool_)
     for numbers, direction, rows in _merged([blame.parts for blame in blamed], source[far], target[far], count):
         loss = float(-np.median(log[rows]))
@@ -89,7 +81,7 @@ def slow_uplinks(
             own[np.ix_(group == one, group == other)] = True
         explained |= own
         crossing = np.nonzero(np.triu(own | own.T) if mirrored else own)
-        subjects = tuple(uplink(group_name(groups[number])) for number in numbers)
+        subjects = tuple(uplink(group_name(scene.groups[number])) for number in numbers)
         if len(subjects) > 1:
             undecided.append(naming.undecided(subjects, loss, crossing))
         else:

@@ -233,3 +233,18 @@ def test_a_folder_of_one_file_for_each_pair() -> None:
     found = locate_in_table(read_matrix_files(files))
     assert found.faults == ()
     assert to_measure_again(found) == {"n6>n7", "n6>n8"}
+
+
+def test_a_pair_five_percent_slow_is_noted_since_no_second_value_clears_it() -> None:
+    noted = judged(once(slow={("n4", "n9"): 0.95}, noise=0.004))
+    assert (noted.verdict, [one.subject.name for one in noted.unstable]) == (Verdict.NOTE, ["n4>n9"])
+    assert judged(once(noise=0.004)).verdict is Verdict.PASS
+
+
+def test_a_node_far_faster_with_all_partners_is_noted() -> None:
+    fast = {(a, b): 1.5 for place, a in enumerate(NAMES) for b in NAMES[place + 1 :] if "n7" in (a, b)}
+    noted = judged(once(slow=fast))
+    assert noted.verdict is Verdict.NOTE
+    (observed,) = noted.observations
+    assert (observed.subject.name, observed.direction) == ("n7", Direction.BOTH)
+    assert observed.loss_ratio == pytest.approx(-0.5, abs=0.02)

@@ -6,11 +6,12 @@ import msgspec
 
 from seatrial.archive.baselines import Baseline
 from seatrial.commands.baseline.run import Damaged, Replacement
-from seatrial.judgement.comparison.records import Changed, change_text, interval_text, values_text
+from seatrial.judgement.comparison.records import Changed
 from seatrial.model.errors import ExitCode
 from seatrial.model.run_values import RunSummary
 from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count, some
+from seatrial.render.change_text import change_text, interval_text, values_text
 from seatrial.render.json import MetricName, SubjectText, filled
 from seatrial.render.report import Block, Cells, Items, Lines, Paragraph, Report, record_table
 

@@ -54,7 +54,7 @@ class Survey:
         self._verdicts = {BANDWIDTH: MetricVerdicts(), LATENCY: MetricVerdicts()}
         self._good = {BANDWIDTH: Crossings(fabric), LATENCY: Crossings(RoundTrips(fabric))}
         self._without_stalls = Crossings(RoundTrips(fabric))
-        self._survey_runs = SurveyRuns({}, {})
+        self.survey_runs = SurveyRuns({}, {})
         self._fabric = fabric
         self._scales: Mapping[Pair, float] = {}
 
@@ -87,12 +87,7 @@ class Survey:
             self._find_stale(fresh.first_after_last_look)
             self._forget_old_retests(fresh, references)
         if rescaled or (Kernel.ONEWAY, Phase.SURVEY) in fresh.sources:
-            self._survey_runs = SurveyRuns(evidence, references.scales)
-
-    @property
-    def survey_runs(self) -> SurveyRuns:
-        """All repetitions of the survey."""
-        return self._survey_runs
+            self.survey_runs = SurveyRuns(evidence, references.scales)
 
     def verdicts(self, metric: str) -> MetricVerdicts:
         """The verdicts by the survey alone."""

@@ -6,7 +6,6 @@ from functools import partial
 
 import msgspec
 
-from seatrial.judgement.comparison.records import amount
 from seatrial.judgement.side_by_side import ConfigurationRatio, FigureCurve, FigureJudged, Scatter
 from seatrial.model.benchmark import Better
 from seatrial.model.configuration import BYTES, ComparedFigure
@@ -16,6 +15,7 @@ from seatrial.model.units import LEAST_CONFIDENCE, in_unit, prefixed, share
 from seatrial.model.units import size as size_words
 from seatrial.model.verdict import ComparisonOutcome, Verdict
 from seatrial.model.words import some
+from seatrial.render.change_text import amount
 from seatrial.render.curves import overlaid
 from seatrial.render.escape import shorten
 from seatrial.render.json import filled

@@ -25,9 +25,6 @@ from seatrial.judgement.comparison.records import (
     RankShare,
     Suspect,
     Unlike,
-    amount,
-    interval_text,
-    values_text,
 )
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Estimate
@@ -35,6 +32,7 @@ from seatrial.model.run_values import RunSummary
 from seatrial.model.units import share
 from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count
+from seatrial.render.change_text import amount, interval_text, values_text
 from seatrial.render.forest import forest
 from seatrial.render.json import MetricName, SubjectText, filled
 from seatrial.render.report import Block, Items, Lines, Report, Table, columns

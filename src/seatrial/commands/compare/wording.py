@@ -14,11 +14,6 @@ from seatrial.judgement.comparison.records import (
     Proof,
     ProofOutcome,
     Suspect,
-    amount,
-    change_text,
-    estimate_text,
-    interval_text,
-    speed_text,
 )
 from seatrial.model import units
 from seatrial.model.measurement import Phase
@@ -27,6 +22,7 @@ from seatrial.model.subject import SubjectKind
 from seatrial.model.units import share
 from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count, natural_sorted, some
+from seatrial.render.change_text import amount, change_text, estimate_text, interval_text, speed_text
 
 MOST_NAMES = 4
 LABEL = re.compile(r"(?<= )\w+=")

@@ -13,7 +13,9 @@ from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
-from seatrial.model.verdict import AT_FAULT, Verdict, worst
+from seatrial.model.pair_faults import MOST_BETTER
+from seatrial.model.verdict import AT_FAULT, GOOD, UNDECIDED, Verdict, worst
+from seatrial.model.words import some, verb
 from seatrial.statistics.estimates import GROUP_SHARE
 from seatrial.statistics.fleets import EFFECT, HIDDEN_EFFECTS, FleetResult, NodeRuns, judge_fleet
 
@@ -88,6 +90,8 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the caller or the metric says so; else it is assumed."""
     ahead: tuple[str, ...] = ()
     """Nodes that would be slow if it were the other way round, the farthest from their peers first."""
+    impossible: tuple[tuple[str, float], ...] = ()
+    """Nodes with a value `MOST_BETTER` times as good as the median or better, and how many times: of another unit."""
     unmeasured: tuple[str, ...]
     planned_runs: int
     all_zero: tuple[str, ...] = ()
@@ -108,6 +112,12 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     def sense_needed(self) -> bool:
         """Whether a node is only healthy if higher values are better, which nothing says."""
         return not self.sense_known and bool(self.ahead) and not (self.slow or self.unstable)
+
+    def doubtful_unit(self, names: int) -> str:
+        """Whose values are too good to be true, and what to look at; empty where none is."""
+        subjects, ratios = zip(*self.impossible, strict=True) if self.impossible else ((), (1.0,))
+        has = f"{some(subjects, names)} {verb(len(subjects), 'has', 'have')} {ratios[0]:,.0f}"
+        return f"check the unit: {has} times the median" if subjects else ""
 
     @property
     def slow(self) -> tuple[NodeRuns, ...]:
@@ -213,10 +223,16 @@ def judge_both_ways(
     positive = {node: [value for value in runs if value] for node, runs in values.items()}
     other = judge_nodes(positive, higher_is_better=not higher, effect=effect, comparisons=comparisons)
     ahead = tuple(node.node for node in (*other.slow, *other.suspected))
-    judged = msgspec.structs.replace(judged, sense_known=sense is not None, ahead=ahead)
+    usual = judged.result.median if judged.result else 0.0
+    best = {node: max((value / usual if higher else usual / value) for value in runs if value)
+            for node, runs in positive.items() if usual and runs}  # fmt: skip
+    impossible = tuple((node, ratio) for node, ratio in best.items() if ratio >= MOST_BETTER)
+    judged = msgspec.structs.replace(judged, sense_known=sense is not None, ahead=ahead, impossible=impossible)
     if judged.verdict is Verdict.PASS and ahead:
         judged = msgspec.structs.replace(judged, verdict=Verdict.NOTE)
-    return msgspec.structs.replace(judged, verdict=Verdict.INCONCLUSIVE) if judged.sense_needed else judged
+    if judged.sense_needed or (judged.impossible and judged.verdict in (*GOOD, *UNDECIDED)):
+        return msgspec.structs.replace(judged, verdict=Verdict.INCONCLUSIVE)
+    return judged
 
 
 def with_facts(judged: FleetJudgement, facts: Mapping[str, NodeFacts]) -> FleetJudgement:

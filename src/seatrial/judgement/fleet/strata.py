@@ -368,7 +368,7 @@ def _verdict(
     if not any(results):
         zero = any(stratum.judged.all_zero for stratum in strata)
         return Verdict.INCONCLUSIVE if zero else Verdict.NOT_RUN
-    if any(stratum.judged.sense_needed or stratum.judged.all_zero for stratum in strata):
+    if any(stratum.judged.sense_needed or stratum.judged.impossible or stratum.judged.all_zero for stratum in strata):
         return Verdict.INCONCLUSIVE
     unclear = any(result is not None and (result.populations or not result.enough) for result in results)
     if unclear or detectable is None or detectable > HIDDEN_EFFECTS * effect:

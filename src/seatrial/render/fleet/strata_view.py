@@ -208,6 +208,8 @@ def _unnamed(judged: StrataJudgement) -> Iterator[str]:
         if len(few) < len(judged.strata):
             yield f"{some(lone, MOST_NAMES)} {'has' if len(lone) == 1 else 'have'} no peers in {few[0].text}"
         yield f"fewer than 3 values to compare under {len(few)} of {count(len(judged.strata), 'condition')}"
+    elif wild := next((stratum.judged for stratum in judged.strata if stratum.judged.impossible), None):
+        yield wild.doubtful_unit(1)
     elif asked := next((stratum for stratum in judged.strata if stratum.judged.sense_needed), None):
         yield f"{some(asked.judged.ahead, 1)} above its peers in {asked.text}: is higher better?"
         yield f"{some(asked.judged.ahead, 1)} above its peers: is higher better?"

@@ -303,8 +303,9 @@ def _unnamed(judged: FleetJudgement, result: FleetResult, names: int, *, short: 
         needed = count(FEWEST_RUNS - min(len(node.values) for node in judged.suspected), "more run")
         peers = "" if short else f" below {verb(len(judged.suspected), 'its', 'their')} peers"
         return f"{listed}{peers}; {needed} would decide"
-    if judged.sense_needed:
-        return f"{some(judged.ahead, names)} above {verb(len(judged.ahead), 'its', 'their')} peers: is higher better?"
+    if judged.impossible or judged.sense_needed:
+        above = f"{some(judged.ahead, names)} above {verb(len(judged.ahead), 'its', 'their')} peers"
+        return judged.doubtful_unit(names) or f"{above}: is higher better?"
     if result.populations:
         slower, faster = map(len, result.populations)
         return f"two populations of {slower} and {faster} nodes; each node was compared with its own"

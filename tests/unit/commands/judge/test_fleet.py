@@ -168,7 +168,7 @@ def test_zeros_everywhere_or_where_lower_is_better_show_nothing(tmp_path: Path, 
 
 @pytest.mark.parametrize(("factor", "better", "first"), [
     (1.5, "higher", "NOTE  n7 far higher than 39 nodes alike; a "),
-    (1000.0, "higher", "NOTE  n7 far higher than 39 nodes alike; a "),
+    (1000.0, "higher", "INCONCLUSIVE  check the unit: n7 has 1,0"),
     (0.6, "lower", "NOTE  n7 far lower than 39 nodes alike; a "),
     (0.6, "higher", "SLOW  n7 40 % below its peers, among 40 nodes"),
     (1.0, "higher", "PASS  40 nodes alike; a "),
@@ -179,10 +179,18 @@ def test_a_node_far_better_than_its_peers_is_not_alike(
     values = fleet(40)
     values["n7"] = [factor * value for value in values["n7"]]
     (tmp_path / "a.json").write_text(json.dumps(values))
-    code = 1 if first.startswith("SLOW") else 0
+    code = {"SLOW": 1, "INCONCLUSIVE": 2}.get(first.split(maxsplit=1)[0], 0)
     assert seatrial("judge", "--as", "fleet", str(tmp_path / "a.json"), "--better", better, code=code).out.startswith(
         first
     )
+
+
+def test_a_single_run_of_another_unit_withholds_pass(tmp_path: Path, seatrial: Seatrial) -> None:
+    values = fleet(40)
+    values["n7"][1] *= 1000
+    (tmp_path / "a.json").write_text(json.dumps(values))
+    out = seatrial("judge", "--as", "fleet", str(tmp_path / "a.json"), "--better", "higher", code=2).out
+    assert out.startswith("INCONCLUSIVE  check the unit: n7 has ")
 
 
 def test_each_node_is_a_test_case(tmp_path: Path) -> None:

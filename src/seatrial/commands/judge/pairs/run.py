@@ -20,8 +20,8 @@ from seatrial.render.report import Report
 
 MOST_ROUTED_PAIRS = 4_000_000
 """All ordered pairs of 2,000 nodes; the route of each takes about 1 kB."""
-EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS}
-"""Any other verdict names nothing and is not a PASS."""
+EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.NOTE: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS}
+"""Any other verdict names nothing and leaves the question open."""
 
 
 def pairs_judged(sources: Sources, wanted: JudgeOptions) -> Report:

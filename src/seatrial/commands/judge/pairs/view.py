@@ -23,7 +23,7 @@ from seatrial.model.pair_faults import (
 from seatrial.model.pair_table import PairTable
 from seatrial.model.subject import FABRIC, Direction
 from seatrial.model.units import LATENCY, duration, quantity, share
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import GOOD, Verdict
 from seatrial.model.words import count, some, verb
 from seatrial.render.finding_text import sentence_of, word_of
 from seatrial.render.json import SubjectText, filled
@@ -205,14 +205,17 @@ def _headline(table: PairTable, located: Located) -> str:
         faults = sentence_of(table_findings(located), located.unlisted_pairs)
         blind = all(one.detectable_ratio is None for one in located.resolutions)
         return f"{faults}, among {nodes}" + (f"; {_power(located)}" if blind else "")
-    if located.verdict is Verdict.UNSTABLE:
+    faster = [one for one in located.observations if one.loss_ratio < 0]
+    if located.verdict is Verdict.UNSTABLE or (located.verdict is Verdict.NOTE and not faster):
         return _measure_again(located)
     if located.verdict is Verdict.NOT_RUN:
         silent = _silent(table)
         of_nodes = f"no number of {some(silent, MOST_SILENT)}, " if silent else ""
         return f"{of_nodes}on {nodes}, {_missing(located)}; no fault in the rest; {_power(located)}"
-    if located.verdict is Verdict.PASS:
-        return f"no fault on {nodes}; {_power(located)}"
+    if located.verdict in GOOD:
+        names = some([one.subject.name for one in faster], MOST_SILENT)
+        far = f"{names} {verb(len(faster), 'has', 'have')} {_faster(faster[0])} than the others; " if faster else ""
+        return f"{far}no fault on {nodes}; {_power(located)}"
     return f"{_undecided(located)}, on {nodes}"
 
 
@@ -225,7 +228,7 @@ def _silent(table: PairTable) -> list[str]:
 
 def _measure_again(located: Located) -> str:
     """The worst of what withholds a PASS, by name: two, or one of many; nodes before pairs, by their bad pairs."""
-    gross = [one for one in located.unstable if one.gross]
+    gross = [one for one in located.unstable if one.gross] or list(located.unstable)
     gross.sort(key=lambda one: (not one.of_node, -one.pairs if one.of_node else 0, -one.loss_ratio))
     named = gross if len(gross) <= 2 else gross[:1]
     shown = ", ".join(f"{one.subject.name} ({share(one.loss_ratio)})" for one in named)
@@ -312,8 +315,16 @@ def _unstable_lines(unstable: Sequence[Unstable], pairs: int) -> list[str]:
     return [*lines, f"In all {count(pairs, 'pair')} {verb(pairs)} unstable{more}."]
 
 
+def _faster(node: Observation) -> str:
+    """How much better a node is."""
+    return f"{share(-node.loss_ratio)} {'less latency' if node.metric == LATENCY else 'more bandwidth'}"
+
+
 def _observation(one: Observation) -> str:
     more = "more latency" if one.metric == LATENCY else "less bandwidth"
+    if one.loss_ratio < 0:
+        why = "better hardware, or a number that is not right"
+        return f"Observed: {one.subject.text} has {_faster(one)} than the others: {why}."
     end = "below the practical effect" if one.decided else "the practical effect is within the interval: measure again"
     return (
         f"Observed: {one.subject.text} has {share(one.loss_ratio)} [{share(one.low)}–{share(one.high)}] {more}, "
