@@ -166,12 +166,13 @@ def _by_heading(text: str) -> dict[str, str]:
     if benchmark is None or outputs_in(benchmark, text) < 2:
         return {}
     lines = text.splitlines()
-    headings: defaultdict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+    headings: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for number, line in enumerate(lines):
         words = [word.strip(AROUND) for word in line.split(maxsplit=MOST_WORDS)]
         names = [word for word in words if HEADING_NODE.fullmatch(word) and not REPEATS.fullmatch(word)]
         if len(names) == 1 and len(words) <= MOST_WORDS:
-            headings[line.replace(names[0], "", 1), name_form(names[0])].append((number, names[0]))
+            around = line.replace(names[0], "", 1)
+            headings[around if around.strip() else name_form(names[0])].append((number, names[0]))
     for places in headings.values():
         names = [name for _, name in places]
         ends = [*(number for number, _ in places[1:]), len(lines)]

@@ -37,9 +37,14 @@ CONDITION_WORDS = frozenset({
     "kernel", "op", "operation", "function", "collective", "algorithm", "metric", "benchmark", "case", "mode", "rw",
     "direction", "precision", "dtype", "type", "pattern", "config", "variant", "count", "num", "level", "frequency",
 })  # fmt: skip
-PROPERTY_WORDS = frozenset({"rack", "row", "chassis", "cabinet", "leaf", "switch"})
+PROPERTY_WORDS = frozenset({
+    "rack", "row", "chassis", "cabinet", "leaf", "switch", "bios", "firmware", "microcode", "driver", "version",
+    "release",
+})  # fmt: skip
 MODEL_WORDS = frozenset({"model", "type", "sku", "generation", "arch", "architecture", "processor", "cpu", "partition"})
 """Words of a property by which nodes differ on purpose: nodes of one model are compared with each other."""
+CAPACITY_WORDS = frozenset({"mem", "memory", "ram", "vram", "hbm", "swap", "disk", "cores", "sockets", "capacity"})
+"""What nodes have, where all rows say the same; a rate of memory varies."""
 INDEX_WORDS = frozenset({"index", "idx", "id", "nr", "no", "row"})
 MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}.*|[0-9]{1,2}:[0-9]{2}.*")
 """A cell that begins with a date or a time of the day."""
@@ -342,7 +347,13 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
         raise UsageError(
             f"Several columns have numbers: {some(candidates, MOST_NAMES)}.", "Choose one: --column COLUMN."
         )
-    return candidates[0]
+    (chosen,) = candidates
+    if contents[chosen].constant and contents[chosen].words & CAPACITY_WORDS:
+        raise UsageError(
+            f"All rows have the same {chosen}: this looks like a list of what the nodes have, not of measurements.",
+            "Name the column of the values with --column if it is one.",
+        )
+    return chosen
 
 
 def may_be_measured(column: TableColumn, nodes: TableColumn) -> bool:

@@ -45,10 +45,9 @@ def power_tail(losses: Reals, scale: float, heavy_line: float) -> Tail:
     values show a tail. Of j values that are out together, the gap to the next one is compared with the mean of the
     steps below it: their ratio has Fisher's distribution with 2 and 2k degrees of freedom. All j are tested, each with
     the share 1 / (j (j + 1)) of half the error rate; the clearest group is taken away, and the rest is tested again.
-    Noise does not know what is better: gains show how heavy its tail is as losses do.
     """
-    finite = np.abs(losses[np.isfinite(losses)])
-    line = float(finite.min(initial=math.inf, where=finite >= heavy_line))
+    finite = losses[np.isfinite(losses)]
+    line = float(finite[finite >= heavy_line].min(initial=math.inf))
     most = int(MOST_OUT * len(finite))
     below = min(int(TAIL * math.sqrt(len(finite))), most)
     if below < FEWEST:
@@ -56,7 +55,7 @@ def power_tail(losses: Reals, scale: float, heavy_line: float) -> Tail:
     wanted = most + below + 1
     values = np.partition(finite, len(finite) - wanted)[-wanted:] if wanted < len(finite) else finite
     values = np.sort(values)[::-1].astype(np.float64)
-    height = np.log(values + scale)
+    height = np.log(np.maximum(values, 0) + scale)
     taken = 0
     while taken < most and (group := _clearest_group(height[taken:], most - taken, below)):
         taken += group
@@ -122,11 +121,12 @@ def single_pairs(
     naming = FaultNaming(nodes=nodes, metric=effects.metric)
     critical = critical_value(len(residual), degrees, ERROR_RATE)
     line = max(effects.pair, critical * scale)
-    unsure = 1 + SMALL / max(len(residual), 1)
-    heavy = critical_value(len(residual), HEAVY_DEGREES, ERROR_RATE / 2) * unsure
     with np.errstate(invalid="ignore"):
         worst_values = -(residual - rows.log + rows.worst)  # NaN for dead rows
-        tail = power_tail(worst_values, scale, heavy * scale)
+    unsure = 1 + SMALL / max(len(residual), 1)
+    heavy = critical_value(len(residual), HEAVY_DEGREES, ERROR_RATE / 2) * unsure
+    tail = power_tail(worst_values, scale, heavy * scale)
+    with np.errstate(invalid="ignore"):
         low = np.flatnonzero(residual < -line)
         out = worst_values >= tail.line
     spread = _varying_rows(rows, scale, critical, effects)

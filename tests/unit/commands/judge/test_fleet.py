@@ -63,6 +63,13 @@ def test_a_column_of_times_does_not_hold_the_nodes(text: str, columns: tuple[str
     assert (table.roles.node, table.roles.value) == columns[:2]
 
 
+@pytest.mark.parametrize("others", ["", ",bios"])
+def test_what_all_nodes_have_is_no_measurement(others: str) -> None:
+    rows = [f"cn{number},256" + (f",2.{number % 2}" if others else "") for number in range(1, 9)]
+    with pytest.raises(UsageError, match="All rows have the same mem_gb"):
+        read_fleet_table("\n".join((f"node,mem_gb{others}", *rows)))
+
+
 def test_a_time_can_be_the_value() -> None:
     assert read_fleet_table("node,time\nn1,1\nn1,2\nn2,3\n", "time").values == VALUES
 

@@ -7,6 +7,7 @@ import pytest
 from seatrial.importers.fleets import read_fleet_table
 from tests.support.benchmark_outputs import hpl, stream
 from tests.support.command_line import Seatrial
+from tests.support.json_objects import parsed
 
 IPERF = '{"start": {"version": "iperf 3.12"}, "intervals": [%s], "end": {"sum_sent": {"bits_per_second": 94e9}}}'
 INTERVAL = '{"sum": {"start": %d, "seconds": 1, "bytes": 117500, "bits_per_second": 94%02d}}'
@@ -82,6 +83,17 @@ def test_a_node_that_ansible_does_not_reach_is_named(tmp_path: Path, seatrial: S
     lost = 'cn6 | UNREACHABLE! => {\n    "msg": "Failed to connect to the host via ssh",\n    "unreachable": true\n}\n'
     (tmp_path / "all.out").write_text("".join((*outputs, lost)))
     assert "not measured: cn6" in seatrial("judge", str(tmp_path / "all.out"), code=2).out.replace("\n", " ")
+
+
+def test_each_heading_begins_the_output_of_another_node_whatever_its_name_is_like(
+    tmp_path: Path, seatrial: Seatrial
+) -> None:
+    outputs = [f"=== {name} ===\n{stream()}" for name in ("cn1", "cn2", "login1", "cn3")]
+    (tmp_path / "all.out").write_text("".join(outputs))
+    judged = parsed(seatrial("judge", str(tmp_path / "all.out"), "--json").out)
+    assert {node["node"]: len(node["values"]) for node in judged["nodes"]} == {
+        "cn1": 1, "cn2": 1, "cn3": 1, "login1": 1,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("heading", ["### run{}", "thread{}:", "=== cn7 === {}"])
