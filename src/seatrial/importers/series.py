@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.importers.column_roles import NODE_NAMES, are_moments, planned_columns
+from seatrial.importers.column_roles import FEWEST_COUNTED, NODE_NAMES, are_moments, planned_columns
 from seatrial.importers.columns import TableColumn, columns_of, json_value, read_columns
 from seatrial.importers.other_outputs import refuse_listing
 from seatrial.importers.row_outcomes import failed_rows, split_outcomes
@@ -138,7 +138,8 @@ def _rows_of(conditions: Sequence[TableColumn], rows: int) -> dict[str, list[int
 
 
 def _clock(columns: Sequence[TableColumn]) -> TableColumn | None:
-    """The column of times: one with such a name, or a first column of words or of rising numbers without names."""
+    """The column of times: one with such a name, or a first column of words, of numbers that count the rows, or of
+    rising numbers in a table without names."""
     if len(columns) < 2:
         return None
     named = next((one for one in columns if one.name.strip().lower() in TIME_NAMES), None)
@@ -147,7 +148,7 @@ def _clock(columns: Sequence[TableColumn]) -> TableColumn | None:
     first = columns[0]
     if not first.numeric:
         return first
-    if not first.name.startswith("column "):
-        return None
-    numbers = first.numbers()
-    return first if all(later > earlier for earlier, later in itertools.pairwise(numbers)) else None
+    steps = [later - earlier for earlier, later in itertools.pairwise(first.numbers())]
+    counted = len(steps) >= FEWEST_COUNTED and set(steps) == {1.0}
+    rising = first.name.startswith("column ") and all(step > 0 for step in steps)
+    return first if counted or rising else None

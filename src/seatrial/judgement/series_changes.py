@@ -8,9 +8,10 @@ import msgspec
 import numpy as np
 
 from seatrial.importers.series import ValueSeries
+from seatrial.model.pair_faults import MOST_BETTER
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict, worst
-from seatrial.model.words import count
+from seatrial.model.words import count, some
 from seatrial.statistics.change_points import FEWEST, ChangePoint, OpenEnd, SeriesChanges, find_changes, find_level_left
 from seatrial.statistics.estimates import ERROR_RATE, last_digit, robust_scale
 from seatrial.statistics.fleets import EFFECT, GROSS_EFFECTS, GROSS_SCALES
@@ -117,8 +118,8 @@ def _undecided(changed: SeriesChanges, values: Sequence[float], better: SeriesSe
 
 
 def _unsteady(values: Sequence[float], changed: SeriesChanges, better: SeriesSense) -> str:
-    """Which scatter no level describes: more values far off, by the rule for runs of a node, than a series may have as
-    single wild ones, or newest values that scatter twice as much as earlier ones, by the rule for levels."""
+    """Which scatter no level describes: values too good to be true, more values far off, by the rule for runs of a
+    node, than a series may have as single wild ones, or newest ones that scatter twice as much, by that for levels."""
     if changed.count < FEWEST or not changed.scale:
         return ""
     lines = [
@@ -126,7 +127,12 @@ def _unsteady(values: Sequence[float], changed: SeriesChanges, better: SeriesSen
         for piece in changed.pieces
     ]
     levels = np.concatenate(lines)
-    off = np.asarray(values[: len(levels)]) - levels
+    seen = np.asarray(values[: len(levels)])
+    off = seen - levels
+    better_than = {SeriesSense.HIGHER: (seen, levels), SeriesSense.LOWER: (levels, seen)}.get(better, (seen, seen))
+    if len(good := np.flatnonzero((better_than[0] > MOST_BETTER * better_than[1]) & (better_than[1] > 0))):
+        which = some([f"{seen[place]:.4g}" for place in good.tolist()], 3)
+        return f"check the unit: {which} beside a level of {levels[good[0]]:.4g}"
     least = np.maximum(GROSS_SCALES * robust_scale(off), GROSS_EFFECTS * EFFECT * np.abs(levels))
     for sign, word, bad_if in ((-1.0, "lower", SeriesSense.HIGHER), (1.0, "higher", SeriesSense.LOWER)):
         far = np.flatnonzero(sign * off > least)

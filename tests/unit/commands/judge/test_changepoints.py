@@ -191,6 +191,25 @@ def test_several_bad_nights_withhold_pass_and_a_single_one_does_not() -> None:
     assert judged.undecided == "7 of 60 values are far lower than the others"
 
 
+@pytest.mark.parametrize(("better", "wild"), [(SeriesSense.HIGHER, 1e5), (SeriesSense.LOWER, 0.1)])
+def test_a_value_that_cannot_be_withholds_pass(better: SeriesSense, wild: float) -> None:
+    values = [*series(100.0).values]
+    assert judge_series([ValueSeries(name="rate", values=tuple(values))], better=better).verdict is Verdict.PASS
+    values[20] = wild
+    (judged,) = judge_series([ValueSeries(name="rate", values=tuple(values))], better=better).series
+    assert judged.verdict is Verdict.INCONCLUSIVE
+    assert judged.undecided.startswith(f"check the unit: {wild:.4g} beside a level of ")
+
+
+def test_a_first_column_that_counts_the_rows_is_no_series(tmp_path: Path, seatrial: Seatrial) -> None:
+    (tmp_path / "nights.csv").write_text(
+        "night,rate\n" + "".join(f"{night},{value}\n" for night, value in enumerate(series(100.0).values))
+    )
+    assert seatrial("judge", str(tmp_path / "nights.csv"), "--as", "series").out.startswith(
+        "PASS  no change in 1 series"
+    )
+
+
 def test_failed_newest_runs_withhold_pass(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "a.csv").write_text(
         "date,triad\n"
