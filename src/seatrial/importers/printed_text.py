@@ -146,7 +146,7 @@ def _prefix_of(text: str, prefixes: "tuple[re.Pattern[str], ...]") -> "re.Patter
     for prefix in prefixes:
         if _is_usual(prefix, written):
             return prefix
-    node = ONE_NODE.match(written[0]) if written else None
+    node = ONE_NODE.match(written[0]) if len(written) > 1 else None  # a single line may begin with its program
     of_node = re.compile(rf"^{re.escape(node.group().strip())}(?: |$)", re.MULTILINE) if node else None
     return of_node if of_node is not None and _is_usual(of_node, written) else None
 

@@ -120,7 +120,7 @@ def _undecided(changed: SeriesChanges, values: Sequence[float], better: SeriesSe
 def _unsteady(values: Sequence[float], changed: SeriesChanges, better: SeriesSense) -> str:
     """Which scatter no level describes: values too good to be true, more values far off, by the rule for runs of a
     node, than a series may have as single wild ones, or newest ones that scatter twice as much, by that for levels."""
-    if changed.count < FEWEST or not changed.scale:
+    if changed.count < FEWEST or not np.median(values):  # counts of errors that are usually 0 vary by more
         return ""
     lines = [
         piece.mean + piece.slope * (np.arange(piece.end - piece.first) - (piece.end - piece.first - 1) / 2)
