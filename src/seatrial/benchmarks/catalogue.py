@@ -1,7 +1,6 @@
 """All benchmarks in one table, which of them an output is of, and its numbers as values of one run for the archive."""
 
 import re
-import string
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import dedent
@@ -41,14 +40,14 @@ from seatrial.benchmarks import (
 )
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
+from seatrial.benchmarks.headings import by_heading
 from seatrial.importers.other_outputs import recognised
-from seatrial.importers.output_names import OUTPUT_NAME, place_of
+from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.printed_text import FAILURE, SHARE, by_node, plain
 from seatrial.model.benchmark import Label, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import name_form
 
 BENCHMARKS: dict[str, Benchmark] = {
     module.BENCHMARK.name: module.BENCHMARK
@@ -118,15 +117,6 @@ def benchmark_named(name: str) -> Benchmark:
     return BENCHMARKS[name]
 
 
-AROUND = "=<>#*-~+()[]:;,.'\""
-"""What is written around the name of a node in a line above its output."""
-MOST_WORDS = 6
-HEADING_NODE = re.compile(r"[A-Za-z][\w.-]{0,99}\d[\w.-]{0,99}")
-LETTERS = f"{string.ascii_letters}-_"
-REPEATS = re.compile(
-    r"(?i)(?:run|iter|iteration|rep|repeat|repetition|try|trial|test|pass|round|step|threads?)[-_]?\d+"
-)
-"""Names of repetitions and sizes in a line above an output."""
 MOST_WITHOUT = 100
 """Nodes without an output at the beginning of a file of outputs."""
 
@@ -146,7 +136,10 @@ def outputs_by_node(text: str) -> dict[str, str]:
     Most are outputs of a benchmark; none if a node printed neither an output nor a failure, or the first many nodes
     printed no output.
     """
-    parts = by_node(text) or _by_heading(text)
+    parts, benchmark = by_node(text), None
+    if not parts and (benchmark := detected(text)) is not None and outputs_in(benchmark, text) > 1:
+        begins = re.compile("|".join(_first_lines(benchmark)))
+        parts = by_heading(plain(text), begins)
     outputs = 0
     for number, part in enumerate(parts.values()):
         output = detected(part) is not None
@@ -155,43 +148,6 @@ def outputs_by_node(text: str) -> dict[str, str]:
             return {}
         outputs += output
     return parts if 2 * outputs > len(parts) else {}
-
-
-def _by_heading(text: str) -> dict[str, str]:
-    """Node -> what it printed, of outputs below lines that differ in the name of a node: `=== n1 ===`, `Host: n1`.
-
-    The first such line is above all outputs, and each has outputs below it.
-    """
-    benchmark = detected(text)
-    if benchmark is None or outputs_in(benchmark, text) < 2:
-        return {}
-    lines = text.splitlines()
-    headings: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    for number, line in enumerate(lines):
-        words = [word.strip(AROUND) for word in line.split(maxsplit=MOST_WORDS)]
-        names = [word for word in words if HEADING_NODE.fullmatch(word) and not REPEATS.fullmatch(word)]
-        if len(names) == 1 and len(words) <= MOST_WORDS:
-            around = line.replace(names[0], "", 1)
-            headings[around if around.strip() else name_form(names[0])].append((number, names[0]))
-    for places in headings.values():
-        names = [name for _, name in places]
-        ends = [*(number for number, _ in places[1:]), len(lines)]
-        blocks = ["\n".join((*lines[number + 1 : end], "")) for (number, _), end in zip(places, ends, strict=True)]
-        several = len({*names}) > 1 and all(outputs_in(benchmark, block) for block in blocks)
-        if several and not outputs_in(benchmark, "\n".join(lines[: places[0][0]])) and not _sizes(names, blocks):
-            parts: defaultdict[str, str] = defaultdict(str)
-            for name, block in zip(names, blocks, strict=True):
-                parts[place_of(name, benchmark.name).node] += block
-            return dict(parts)
-    return {}
-
-
-def _sizes(names: Sequence[str], blocks: Sequence[str]) -> bool:
-    """Whether the text below each name contains its number, and another text does not: N20000 above HPL."""
-    words = [{*block.split()} for block in blocks]
-    numbers = [name.lstrip(LETTERS) for name in names]
-    in_all = set.intersection(*words).issuperset(numbers)
-    return not in_all and all(own in one for own, one in zip(numbers, words, strict=True))
 
 
 def _forms(text: str) -> Iterator[str]:
@@ -224,9 +180,14 @@ def begins(text: str) -> bool:
 
 def outputs_in(benchmark: Benchmark, text: str) -> int:
     """How many complete outputs of the benchmark the text has at most: how often they begin in it."""
+    bare = plain(text)
+    return max((len(re.findall(rf"^{begins}", bare, re.MULTILINE)) for begins in _first_lines(benchmark)), default=1)
+
+
+def _first_lines(benchmark: Benchmark) -> list[str]:
+    """Expressions for the first line of an output, one for each way in which it begins."""
     first = (re.escape(beginning.lstrip(RULES).partition("\n")[0]) for beginning in benchmark.beginnings)
-    counts = (len(re.findall(rf"^[{re.escape(RULES)}]*{words}", plain(text), re.MULTILINE)) for words in first)
-    return max(counts, default=1)
+    return [rf"[{re.escape(RULES)}]*{words}" for words in first]
 
 
 def undented(benchmark: Benchmark, text: str) -> str:

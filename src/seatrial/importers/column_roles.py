@@ -14,7 +14,7 @@ import msgspec
 from seatrial.importers.columns import MISSING, UNIT_NAMES, TableColumn, refuse_almost_numbers
 from seatrial.importers.row_outcomes import is_numbered, is_outcome, is_remark
 from seatrial.model.errors import UsageError
-from seatrial.model.imported import Sense, sense_of
+from seatrial.model.imported import RATES, TIME_UNITS, TIMES, Sense, sense_of
 from seatrial.model.unit_text import Unit, unit_of
 from seatrial.model.words import count, some
 
@@ -44,7 +44,7 @@ PROPERTY_WORDS = frozenset({
 MODEL_WORDS = frozenset({"model", "type", "sku", "generation", "arch", "architecture", "processor", "cpu", "partition"})
 """Words of a property by which nodes differ on purpose: nodes of one model are compared with each other."""
 CAPACITY_WORDS = frozenset({"mem", "memory", "ram", "vram", "hbm", "swap", "disk", "cores", "sockets", "capacity"})
-"""What nodes have, where all rows say the same; a rate of memory varies."""
+"""What nodes have, where all rows say the same, and not how fast it is."""
 INDEX_WORDS = frozenset({"index", "idx", "id", "nr", "no", "row"})
 MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}.*|[0-9]{1,2}:[0-9]{2}.*")
 """A cell that begins with a date or a time of the day."""
@@ -282,7 +282,8 @@ def _role(contents: _CellKinds, *, single: bool) -> str:
     """The role of one column by itself. `single`: each node has one row."""
     numeric, words = contents.column.numeric, contents.words
     units = not numeric and all(unit_in(cell) for cell in contents.nodes_of)
-    measured = numeric and single and not words & (PROPERTY_WORDS | MODEL_WORDS) and not contents.run
+    named = words & (PROPERTY_WORDS | MODEL_WORDS) and sense_of(contents.column.name) is None
+    measured = numeric and single and not named and not contents.run
     remark = contents.mostly_same or is_remark(contents.column.name) or is_outcome(contents.column)
     tests = (
         (units or (contents.column.name.strip().lower() in UNIT_NAMES and not numeric), "units"),
@@ -348,7 +349,13 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
             f"Several columns have numbers: {some(candidates, MOST_NAMES)}.", "Choose one: --column COLUMN."
         )
     (chosen,) = candidates
-    if contents[chosen].constant and contents[chosen].words & CAPACITY_WORDS:
+    of = contents[chosen]
+    if (
+        of.constant
+        and len(of.of_node) > 1
+        and of.words & CAPACITY_WORDS
+        and not of.words & (RATES | TIMES | TIME_UNITS)
+    ):
         raise UsageError(
             f"All rows have the same {chosen}: this looks like a list of what the nodes have, not of measurements.",
             "Name the column of the values with --column if it is one.",

@@ -12,6 +12,10 @@ OUTPUT_NAME = re.compile(r"(?P<node>.+?)-[A-Za-z_]+-[0-9]{1,9}n-[0-9]{1,9}-iter-
 """`NODE-stream-1n-226-iter-1.out`, as flux and Slurm jobs of converged-computing's studies write them."""
 RUN = r"(?:(?:run|iter|rep|try)[-_]?)?(?P<run>\d{1,6})"
 """Number of a run behind the name of the benchmark in the name of a file."""
+ENDING = re.compile(
+    r"(?i)\.(?:out|output|stdout|err|stderr|log|txt|dat|res|results?|json|csv|tsv|xml|ya?ml|[oe]?\d{1,18})$"
+)
+"""What ends the name of a file; that of a host may end in the name of its domain."""
 DIVIDES = "-_."
 LONGEST_REASON = 100
 """Characters of what was printed in place of an output."""
@@ -28,7 +32,7 @@ def place_of(name: str, benchmark: str) -> OutputPlace:
     """`n3-stream.out`, `stream_n3.log`, `n3-stream-run2.log` and `NODE-stream-1n-226-iter-1.out` to node and run."""
     if match := OUTPUT_NAME.fullmatch(name):
         return OutputPlace(match["node"], int(match["run"]))
-    stem = PurePath(name).stem
+    stem = ENDING.sub("", PurePath(name).name)
     if match := re.fullmatch(rf"(?i)(.*[^-_.])[-_.]+{re.escape(benchmark)}[-_.]+{RUN}", stem):
         return OutputPlace(match[1], int(match["run"]))
     stem = re.sub(rf"(?i)^{benchmark}[-_.]+|(?<![-_.])[-_.]+{benchmark}$", "", stem) or stem

@@ -116,7 +116,7 @@ def plain(text: str, *, moments: bool = True) -> str:
         text = COLOUR.sub("", text)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     for _ in range(MOST_PREFIXES):
-        prefix = _prefix_of(text, PREFIXES if moments else PREFIXES[:3])
+        prefix = _prefix_of(text, PREFIXES) or _one_node(text) if moments else _prefix_of(text, PREFIXES[:3])
         if prefix is None:
             break
         text = prefix.sub("", text)
@@ -144,12 +144,16 @@ def _prefix_of(text: str, prefixes: "tuple[re.Pattern[str], ...]") -> "re.Patter
     """What nearly all lines begin with."""
     written = _sample(text)
     for prefix in prefixes:
-        if _is_usual(prefix, written):
+        matching = sum(bool(prefix.match(line)) for line in written)
+        if written and matching >= SHARE * len(written):
             return prefix
+    return None
+
+
+def _one_node(text: str) -> "re.Pattern[str] | None":
+    """The name of a node that is before every line."""
+    written = _sample(text)
     node = ONE_NODE.match(written[0]) if len(written) > 1 else None  # a single line may begin with its program
-    of_node = re.compile(rf"^{re.escape(node.group().strip())}(?: |$)", re.MULTILINE) if node else None
-    return of_node if of_node is not None and _is_usual(of_node, written) else None
-
-
-def _is_usual(prefix: "re.Pattern[str]", written: Sequence[str]) -> bool:
-    return bool(written) and sum(bool(prefix.match(line)) for line in written) >= SHARE * len(written)
+    name = re.escape(node.group().strip()) if node else ""
+    every = node is not None and re.search(rf"^(?!{name}(?: |$))[^\n]", text, re.MULTILINE) is None
+    return re.compile(rf"^{name}(?: |$)", re.MULTILINE) if every else None

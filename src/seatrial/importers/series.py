@@ -12,6 +12,7 @@ from seatrial.importers.other_outputs import refuse_listing
 from seatrial.importers.row_outcomes import failed_rows, split_outcomes
 from seatrial.importers.series_times import moments
 from seatrial.model.errors import UsageError
+from seatrial.model.imported import sense_of
 from seatrial.model.words import count
 
 TIME_NAMES = frozenset(
@@ -44,7 +45,7 @@ class ValueSeries(msgspec.Struct, frozen=True, kw_only=True):
         if self.newest_failed:
             return f"the newest {count(self.newest_failed, 'run')} failed"
         places = (*self.present, len(self.values))
-        *gaps, newest = [later - earlier - 1 for earlier, later in itertools.pairwise((-1, *places))]
+        *gaps, newest = [later - earlier - 1 for earlier, later in itertools.pairwise((places[0] - 1, *places))]
         if not self.present or newest <= max(gaps):
             return ""
         return f"the newest {'value is' if newest == 1 else f'{newest} values are'} missing"
@@ -149,6 +150,6 @@ def _clock(columns: Sequence[TableColumn]) -> TableColumn | None:
     if not first.numeric:
         return first
     steps = [later - earlier for earlier, later in itertools.pairwise(first.numbers())]
-    counted = len(steps) >= FEWEST_COUNTED and set(steps) == {1.0}
+    counted = len(steps) >= FEWEST_COUNTED and set(steps) == {1.0} and sense_of(first.name) is None
     rising = first.name.startswith("column ") and all(step > 0 for step in steps)
     return first if counted or rising else None

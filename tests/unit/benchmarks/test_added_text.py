@@ -16,7 +16,7 @@ from tests.support.application_outputs import espresso, gromacs
 PREFIXES = (
     "0: ", "07: ", "[1,0]<stdout>: ", "[1,0]<stdout>:", "[prterun-n1-123@1,0]<stdout>: ", "[0] ",
     "Nov 23 17:00:01 ", "Mon Nov 23 17:00:01 2026<stdout>: ", "2026-11-23T17:00:01.123Z ", "[2026-11-23 17:00:01] ",
-    "17:00:01 ", "2026-11-23 17:00:01 [1,3]<stdout>: ", "cn07: ",
+    "17:00:01 ", "2026-11-23 17:00:01 [1,3]<stdout>: ",
 )  # fmt: skip
 MADE = (outputs.osu, outputs.hpl, outputs.netpipe, outputs.fio_json, outputs.imb, outputs.stream, outputs.hpcg,
         outputs.openfoam, outputs.mdtest, outputs.fio_text)  # fmt: skip
@@ -43,6 +43,13 @@ def test_ranks_and_times_before_each_line_are_passed_over(made: Callable[[], str
     assert word(text) == "MEASURED"
     assert word(text[: text.rindex("\n", 0, len(text) * 3 // 4) + 1]) == INCOMPLETE
     assert word(text[: len(prefix) + 1]) == INCOMPLETE
+
+
+@pytest.mark.parametrize("made", MADE[:4])
+def test_the_name_of_a_node_before_each_line_is_passed_over(made: Callable[[], str]) -> None:
+    text = prefixed(made(), "cn07: ")
+    assert word(text) == "MEASURED"
+    assert word(text[: text.rindex("\n", 0, len(text) * 3 // 4) + 1]) == INCOMPLETE
 
 
 @pytest.mark.parametrize("made", MADE)

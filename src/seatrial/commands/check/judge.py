@@ -86,7 +86,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     wrong = corrupt_flows(between_nodes(recorded.measurements))
     pairs = with_corruption(with_reasons(judged, recorded.info.capped_pairs), wrong)
     pairs = without_unnamed(pairs, [*measured, *loaded.findings], references.fabric)
-    in_waits = partial(_in_waits, evidence=evidence)
+    in_waits = partial(_in_waits, best=_best_pairs(evidence), evidence=evidence)
     findings += (past := judge_past(recorded, judge_nodes(recorded, pairs, ()), trials, findings, in_waits)).findings
     return Judgement(
         pairs=pairs,
@@ -121,13 +121,23 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     )
 
 
-def _in_waits(ratio: PastRatio, evidence: Mapping[Pair, MeasuredPair]) -> bool:
+def _best_pairs(evidence: Mapping[Pair, MeasuredPair]) -> dict[tuple[str, str], tuple[float, Pair]]:
+    """(OUT or IN, node) -> bandwidth of its best pair, and the pair."""
+    best: dict[tuple[str, str], tuple[float, Pair]] = {}
+    for pair, measured in evidence.items():
+        if runs := deciding(measured.bandwidth):
+            rate = median(runs)
+            for place in zip((OUT, IN), pair, strict=True):
+                best[place] = max(best.get(place, (0.0, pair)), (rate, pair))
+    return best
+
+
+def _in_waits(
+    ratio: PastRatio, best: Mapping[tuple[str, str], tuple[float, Pair]], evidence: Mapping[Pair, MeasuredPair]
+) -> bool:
     """Whether ranks of the node's best pair waited for as much of the time as it lacks of its past."""
-    ends = {OUT: (0,), IN: (1,)}.get(ratio.metric, ())
-    of_node = [(pair, known) for pair, known in evidence.items() if any(pair[end] == ratio.node for end in ends)]
-    rates = {pair: median(runs) for pair, known in of_node if (runs := deciding(known.bandwidth))}
-    best = max(rates, key=lambda pair: rates[pair], default=None)
-    return best is not None and is_starved(evidence[best], rates[best] / ratio.ratio.value)
+    rate, pair = best.get((ratio.metric, ratio.node), (0.0, None))
+    return pair is not None and is_starved(evidence[pair], rate / ratio.ratio.value)
 
 
 def _measured_findings(

@@ -1,5 +1,6 @@
 """Removes a lab, complete or partial, and checks that nothing of it remains."""
 
+import math
 import os
 import re
 import shutil
@@ -15,22 +16,21 @@ from seatrial.lab.cluster.processes import SPACES, attempt, kill_all, kill_until
 from seatrial.model.errors import SeatrialError
 
 PATIENCE_S = 15.0
-"""Seconds for which the same parts of a lab may remain."""
+"""Seconds for which as many parts of a lab may remain."""
 
 
 def raze(name: str) -> None:
     """Remove a lab: processes, namespaces, mounts, files. Raises SeatrialError that names what remains."""
     check_name(name)
     _end_raiser(name)
-    before: list[str] = []
-    deadline = 0.0
+    fewest, deadline = math.inf, 0.0
     while True:
         _sweep(name)
         left = remains(name)
         if not left:
             break
-        if left != before:
-            before, deadline = left, time.monotonic() + PATIENCE_S
+        if len(left) < fewest:
+            fewest, deadline = len(left), time.monotonic() + PATIENCE_S
         if time.monotonic() > deadline:
             raise SeatrialError(f"Parts of the lab {name!r} remain: {', '.join(left)}.", "Run the command again.")
         time.sleep(0.1)

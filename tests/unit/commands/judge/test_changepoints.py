@@ -201,6 +201,13 @@ def test_a_value_that_cannot_be_withholds_pass(better: SeriesSense, wild: float)
     assert judged.undecided.startswith(f"check the unit: {wild:.4g} beside a level of ")
 
 
+def test_a_count_of_errors_that_rises_by_one_is_no_time(tmp_path: Path, seatrial: Seatrial) -> None:
+    (tmp_path / "errors.csv").write_text(
+        "errors_total,rate\n" + "".join(f"{night},{value}\n" for night, value in enumerate(series(100.0).values))
+    )
+    assert "errors_total" in seatrial("judge", str(tmp_path / "errors.csv"), "--as", "series", code=2).out
+
+
 def test_a_first_column_that_counts_the_rows_is_no_series(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "nights.csv").write_text(
         "night,rate\n" + "".join(f"{night},{value}\n" for night, value in enumerate(series(100.0).values))

@@ -67,7 +67,15 @@ def test_names_in_brackets_before_lines_are_no_json(line: str) -> None:
 
 @pytest.mark.parametrize(
     "heading",
-    ["=== {} ===", "{} | CHANGED | rc=0 >>", "==> stream_{}.log <==", "{}", "# Host: {}.cluster", "-- {} --\r"],
+    [
+        "=== {} ===",
+        "{} | CHANGED | rc=0 >>",
+        "==> stream_{}.log <==",
+        "{}",
+        "# Host: {}.cluster",
+        "-- {} --\r",
+        "=== rack1.{} ===",
+    ],
 )
 def test_outputs_below_names_of_nodes_are_of_these_nodes(heading: str, tmp_path: Path, seatrial: Seatrial) -> None:
     outputs = [
@@ -88,15 +96,21 @@ def test_a_node_that_ansible_does_not_reach_is_named(tmp_path: Path, seatrial: S
 def test_each_heading_begins_the_output_of_another_node_whatever_its_name_is_like(
     tmp_path: Path, seatrial: Seatrial
 ) -> None:
-    outputs = [f"=== {name} ===\n{stream()}" for name in ("cn1", "cn2", "login1", "cn3")]
+    outputs = [f"=== {name} ===\n{stream()}" for name in ("cn1", "cn2", "bigmem", "cn3")]
     (tmp_path / "all.out").write_text("".join(outputs))
     judged = parsed(seatrial("judge", str(tmp_path / "all.out"), "--json").out)
     assert {node["node"]: len(node["values"]) for node in judged["nodes"]} == {
-        "cn1": 1, "cn2": 1, "cn3": 1, "login1": 1,
+        "cn1": 1, "cn2": 1, "cn3": 1, "bigmem": 1,
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("heading", ["### run{}", "thread{}:", "=== cn7 === {}"])
+def test_a_node_that_failed_below_the_output_of_another_is_not_passed_over(tmp_path: Path, seatrial: Seatrial) -> None:
+    output = "".join(f"cn1: {line}\n" for line in stream().splitlines())
+    (tmp_path / "all.out").write_text(f"{output}cn2: ssh: connect to host cn2 port 22: Connection refused\n")
+    assert "MEASURED" not in seatrial("judge", str(tmp_path / "all.out"), code=2).out
+
+
+@pytest.mark.parametrize("heading", ["### run{}", "thread{}:", "=== cn7 === {}", "=== gcc1{} ===", "== numa{} =="])
 def test_repetitions_are_no_nodes(heading: str, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "all.out").write_text("".join(heading.format(number) + "\n" + stream() for number in range(1, 5)))
     assert "MEASURED" in seatrial("judge", str(tmp_path / "all.out")).out

@@ -1,0 +1,75 @@
+"""Outputs of several nodes that a loop put into one file, each below a line with the name of its node."""
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from seatrial.importers.column_roles import CONDITION_WORDS, PART_WORDS, RUN_WORDS
+
+AROUND = "=<>#*-~+()[]:;,.'\""
+"""What is written around the name of a node."""
+MOST_WORDS = 12
+MOST_LINES = 20
+"""Lines above the first output that may name its node."""
+MOST_FRAMES = 8
+"""Words above the first output that are tried as its name; each takes a pass over all lines."""
+NAME = re.compile(r"[A-Za-z][\w.-]{0,99}\d[\w.-]{0,99}")
+LETTERS = re.compile(r"[A-Za-z]+")
+NO_NODES = RUN_WORDS | PART_WORDS | (CONDITION_WORDS - {"n", "p", "q"}) | frozenset({
+    "pass", "round", "step", "thread", "v", "version", "omp", "openmp", "o", "opt", "gcc", "icc", "icx", "ifx", "ifort",
+    "intel", "oneapi", "clang", "llvm", "aocc", "nvhpc", "pgi", "cce", "cuda", "rocm", "openmpi", "ompi", "mpich",
+    "impi", "mvapich", "ucx", "ofi", "pmix", "kernel", "el", "rhel", "sles",
+})  # fmt: skip
+"""Letters of names that repetitions, parts of a node, sizes, compilers and libraries have."""
+
+
+def by_heading(text: str, begins: "re.Pattern[str]") -> dict[str, str]:
+    """Node, or its file, -> what it printed, of outputs below lines that differ in that: `=== n1 ===`, `Host: n1`.
+
+    `begins`: what a line matches with which an output begins. The first name is above all outputs; all names with an
+    output have as many below them. Empty where that does not hold, and where the names are not those of nodes.
+    """
+    lines = text.splitlines()
+    first = [number for number, line in enumerate(lines) if begins.match(line)]
+    if len(first) < 2:
+        return {}
+    for heading in islice(_frames(lines[max(first[0] - MOST_LINES, 0) : first[0]]), MOST_FRAMES):
+        named = [(number, match[1]) for number, line in enumerate(lines) if (match := heading.fullmatch(line))]
+        places, names = [number for number, _ in named], [name for _, name in named]
+        ends = [*places[1:], len(lines)]
+        counts = {bisect_left(first, end) - bisect_left(first, place) for place, end in zip(places, ends, strict=True)}
+        if len({*names}) < 2 or places[0] > first[0] or len(counts - {0}) != 1:
+            continue
+        blocks = ["\n".join((*lines[place + 1 : end], "")) for place, end in zip(places, ends, strict=True)]
+        if not _are_sizes(names, blocks):
+            parts: defaultdict[str, str] = defaultdict(str)
+            for name, block in zip(names, blocks, strict=True):
+                parts[name] += block
+            return dict(parts)
+    return {}
+
+
+def _frames(lines: Sequence[str]) -> "Iterator[re.Pattern[str]]":
+    """What the other lines with a name are like, for each name in these lines, the nearest to the output first."""
+    for line in reversed(lines):
+        words = [word.strip(AROUND) for word in line.split(maxsplit=MOST_WORDS)]
+        for word in words if len(words) <= MOST_WORDS else ():
+            letters = LETTERS.match(word)
+            if NAME.fullmatch(word) is None or letters is None or letters[0].lower() in NO_NODES:
+                continue
+            before, _, behind = line.partition(word)
+            if before.strip() or behind.strip():
+                yield re.compile(rf"{re.escape(before)}([\w.-]{{1,200}}){re.escape(behind)}")
+            else:  # a name alone: others have the same letters
+                form = r"\d{1,18}".join(map(re.escape, re.split(r"\d+", word)))
+                yield re.compile(rf"{re.escape(before)}({form}){re.escape(behind)}")
+
+
+def _are_sizes(names: Sequence[str], blocks: Sequence[str]) -> bool:
+    """Whether the text below each name contains its number, and another text does not: N20000 above HPL."""
+    words = [{*block.split()} for block in blocks]
+    numbers = [re.sub(r"^[A-Za-z_-]+", "", name) for name in names]
+    in_all = set.intersection(*words).issuperset(numbers)
+    return not in_all and all(own in one for own, one in zip(numbers, words, strict=True))
