@@ -150,18 +150,21 @@ def refuse_sets(names: Iterable[str]) -> None:
 
 
 def short_names(names: Collection[str]) -> dict[str, str]:
-    """Name with its domain -> name without it, for each that is written without it, too: n1.cluster beside n1.
+    """Name -> the one that is used for the same node, where it is written in several ways: as n1.cluster, N1 and n1.
 
-    A rank behind a colon stays: n1.cluster:0 is n1:0. Hosts of one name in two domains keep both of their names.
+    That is the one without a domain and in small letters. A rank behind a colon stays: n1.cluster:0 is n1:0. Hosts of
+    one name in two domains keep both of their names.
     """
+    small = {name.lower(): name for name in sorted(names)}
     full: defaultdict[str, set[str]] = defaultdict(set)
-    for name in names:
+    for name in small:
         address, colon, rank = name.partition(":")
         host, dot, _ = address.partition(".")
         if dot and not host.isdecimal():
             full[f"{host}{colon}{rank}"].add(name)
-    alone = {host for host in names if host in full and len(full[host]) == 1}
-    return {name: host for host in alone for name in full[host]}
+    alone = {name: host for host, of_host in full.items() if host in small and len(of_host) == 1 for name in of_host}
+    used = {name: small[alone.get(name.lower(), name.lower())] for name in names}
+    return {name: one for name, one in used.items() if name != one}
 
 
 def one_name_each(table: PairTable) -> PairTable:
