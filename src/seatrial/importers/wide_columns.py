@@ -24,7 +24,7 @@ from seatrial.model.imported import sense_of
 from seatrial.model.words import name_form, natural_sorted, some
 
 BEST = frozenset({"best", "worst", "peak", "fastest", "slowest"})
-"""Words of columns that summarise runs, beside those of rows that summarise nodes."""
+"""Words of columns that summarise runs or parts, beside those of rows that summarise nodes."""
 ROUNDED = 1e-3
 MOST_NAMED = 4
 DIVIDES = " _.:#-"
@@ -99,8 +99,8 @@ def melted(columns: Sequence[TableColumn], node: TableColumn) -> tuple[tuple[Tab
     """The long form of a table with a column for each run or part: run1, run2, or gpu0, gpu1; None for other tables.
 
     `h2d:0`, `h2d:1` are parts, too, as SuperBench writes them; with `d2h:0` beside them the names before the colon are
-    a condition. Columns that summarise runs, such as their best, are left out. Raises UsageError for other numbers
-    beside runs.
+    a condition. Columns that summarise runs or parts, such as their best, are left out. Raises UsageError for other
+    numbers beside runs.
     """
     stems: defaultdict[tuple[str, str], dict[str, TableColumn]] = defaultdict(dict)
     keys: dict[tuple[str, str], str] = {}
@@ -121,8 +121,7 @@ def melted(columns: Sequence[TableColumn], node: TableColumn) -> tuple[tuple[Tab
     rows = len(node.cells)
     if not fit or min(map(len, stems.values())) < 2:
         return None
-    if {*keys.values()} <= RUN_WORDS:
-        others = [one for one in others if one is node or not any(_summarises(one, group) for group in stems.values())]
+    others = [one for one in others if one is node or not any(_summarises(one, group) for group in stems.values())]
     if measured := [one.name for one in others if one is not node and may_be_measured(one, node)]:
         if {*keys.values()} <= RUN_WORDS:
             raise _beside_runs(members, measured)
@@ -142,18 +141,18 @@ def melted(columns: Sequence[TableColumn], node: TableColumn) -> tuple[tuple[Tab
     return made, next(column for column in made if column.name == node.name)
 
 
-def _summarises(column: TableColumn, runs: Mapping[str, TableColumn]) -> bool:
-    """Whether a column is called `best`, `mean_GBps` or the like, or is in all rows the best, worst or middle run."""
+def _summarises(column: TableColumn, members: Mapping[str, TableColumn]) -> bool:
+    """Whether a column is called `best`, `mean_GBps` or the like, or is in all rows their best, worst, mean or sum."""
     if SUMMARIES.union(BEST).intersection(words_of(column.name)):
         return True
     if not column.numeric:
         return False
     rows = [
         [value for value in row if not math.isnan(value)]
-        for row in zip(*(run.numbers() for run in runs.values()), strict=True)
+        for row in zip(*(one.numbers() for one in members.values()), strict=True)
     ]
     pairs = [(row, cell) for row, cell in zip(rows, column.numbers(), strict=True) if row and not math.isnan(cell)]
-    means = (max, min, statistics.fmean, statistics.median)
+    means = (max, min, statistics.fmean, statistics.median, sum)
     return any(all(math.isclose(of(row), cell, rel_tol=ROUNDED) for row, cell in pairs) for of in means)
 
 

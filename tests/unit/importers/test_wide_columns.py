@@ -29,6 +29,13 @@ def test_a_summary_beside_runs_is_no_measurement(heading: str, last: tuple[str, 
     assert table.values["cn3"] == [2103.0, 201.0, 101.0]
 
 
+@pytest.mark.parametrize("name", ["mean", "avg GB/s", "median", "min", "max", "total_GBps", "sum", "std", "of all"])
+def test_a_summary_beside_parts_is_no_measurement(name: str) -> None:
+    rows = [("cn1", 210, 211, 209, 212), ("cn2", 211, 213, 210, 212), ("cn3", 213, 211, 212, 211)]
+    table = _table(f"node;gpu0;gpu1;gpu2;gpu3;{name}", *(";".join(map(str, (*row, sum(row[1:])))) for row in rows))
+    assert (table.values["cn3 gpu 2"], len(table.values)) == ([212.0], 12)
+
+
 @pytest.mark.parametrize("name", ["final", "triad_GBps", "warmup"])
 def test_other_numbers_beside_runs_are_asked_about(name: str) -> None:
     with pytest.raises(UsageError, match="run1, run2 are runs, and " + name):
