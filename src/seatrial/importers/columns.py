@@ -209,15 +209,15 @@ def _delimiter(line: str) -> str:
 
 
 def titles(lines: Sequence[str]) -> int:
-    """How many lines of prose are above the line of names, which has as many cells as the row of numbers below it."""
+    """How many lines of prose are above the names, one or two lines with as many cells as the row of numbers below."""
     for place, (heading, below) in enumerate(itertools.pairwise(lines[: MOST_TITLES + 2])):
         mark = _delimiter(heading)
         names, row = heading.split(mark), below.split(mark)
         missing = any(name.strip().lower() in MISSING or _begins_number(name.strip()) for name in filter(None, names))
         if len(names) == len(row) > 1 and not missing and any(_begins_number(cell.strip()) for cell in row):
             above = [line.split(mark) for line in lines[:place]]
-            prose = all(len(cells) != len(names) or sum(map(bool, cells)) < 2 for cells in above)
-            return place if prose else 0
+            filled = [len(cells) == len(names) and sum(map(bool, cells)) > 1 for cells in above]
+            return place - sum(filled) if filled in ([False] * place, [*[False] * (place - 1), True]) else 0
     return 0
 
 

@@ -28,6 +28,13 @@ def test_a_formula_without_a_value_is_a_missing_value(cell: str) -> None:
     assert table.without_value == ("a2",)
 
 
+@pytest.mark.parametrize("title", ["", "STREAM, November", "STREAM;;;;", ";STREAM;;;"])
+@pytest.mark.parametrize("names", ["node;run;triad;;\n;;GB/s;;", "node;run;rate;;\n;;triad GB/s;;", "node;run;triad;;"])
+def test_a_title_above_names_in_one_or_two_rows(title: str, names: str) -> None:
+    table = read_fleet_table("\n".join((*filter(None, (title, names)), ROWS.replace(",", ";").replace(".5", ".5;;"))))
+    assert table.values == {node: [101.5, 102.5, 103.5] for node in NODES}
+
+
 @pytest.mark.parametrize("name", ["Average", "mean", "MIN", "max:", "Total", "Std Dev", "Mittelwert"])
 def test_a_row_that_summarises_others_is_no_node(name: str) -> None:
     table = read_fleet_table(f"node,run,triad_GB_s\n{ROWS}{name},,101.5\n")
