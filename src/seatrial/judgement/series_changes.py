@@ -37,7 +37,7 @@ class JudgedSeries(msgspec.Struct, frozen=True, kw_only=True):
     """Changes below the practical effect."""
     verdict: Verdict
     worsened: ChangePoint | None = None
-    """The change after which the series became worse than it had been."""
+    """The last change since which the series is worse than before."""
     undecided: str = ""
     """Why the newest state of the series is not known; empty where it is."""
 
@@ -159,18 +159,19 @@ def _size(change: ChangePoint) -> float:
 
 
 def _worsened(changed: SeriesChanges, better: SeriesSense, effect: float) -> ChangePoint | None:
-    """The last change for the worse, of the practical effect if any is, where the series now is worse than an earlier
-    piece by more than the effect and more than chance: a series that is back where it was is some digits off."""
+    """The change behind the last level that was better than the newest one by more than the effect and more than
+    chance: a series that is back where it was is some digits off."""
     if better is SeriesSense.UNKNOWN or not changed.changes:
         return None
     sign = 1.0 if better is SeriesSense.HIGHER else -1.0
     *earlier, (newest, weight) = [(piece.mean, 1 / (piece.end - piece.first)) for piece in changed.pieces]
     chance = changed.chance(len(changed.pieces), changed.autocorrelation)
-    worse = any(
-        sign * (mean - newest) > max(effect * abs(mean), chance * math.sqrt(other + weight)) for mean, other in earlier
-    )
-    falls = [change for change in changed.changes if sign * (change.before - change.after) > 0]
-    return max(falls, key=lambda change: (_size(change) >= effect, change.index)) if worse and falls else None
+    falls = [
+        change
+        for change, (mean, other) in zip(changed.changes, earlier, strict=True)
+        if sign * (mean - newest) > max(effect * abs(mean), chance * math.sqrt(other + weight))
+    ]
+    return falls[-1] if falls else None
 
 
 def _drift(changed: SeriesChanges, better: SeriesSense, effect: float) -> str:

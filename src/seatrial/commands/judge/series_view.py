@@ -99,7 +99,7 @@ def _plots(judged: ChangesJudgement) -> Iterator[Block]:
 def _reason(judged: JudgedSeries) -> str:
     """Why a series has its verdict, for a test case; empty for PASS."""
     if judged.worsened is not None:
-        return f"{_size(judged.worsened)} since {_place(judged, judged.worsened)}"
+        return _since(judged, judged.worsened)
     return judged.undecided or "; ".join(f"{_size(one)} at {_place(judged, one)}" for one in judged.changes)
 
 
@@ -180,7 +180,8 @@ def _sentence_with(judged: ChangesJudgement, names: int) -> str:
         among = f", among {total}" if len(judged.series) > 1 else ""
         if len(worse) > 1:
             return f"{len(worse)} of {total} became worse: {some([each.series.name for each, _ in worse], names)}"
-        return f"{first.series.name}: {_size(change)} since {_place(first, change)}{among}"
+        newest = f"; {first.undecided}" if first.undecided else ""
+        return f"{first.series.name}: {_since(first, change, brief=names < MOST_NAMES)}{among}{newest}"
     if judged.verdict is Verdict.INCONCLUSIVE:
         why = next(one.undecided for one in judged.series if one.undecided)
         alike = [one.series.name for one in judged.series if one.undecided == why]
@@ -208,7 +209,18 @@ def _detectable(judged: ChangesJudgement) -> tuple[str, str]:
 def _place(judged: JudgedSeries, change: ChangePoint) -> str:
     place = judged.place(change.index)
     time = judged.series.time(place)
-    return f"value {place} ({time})" if time else f"value {place}"
+    return f"value {place} ({time})" if time not in ("", str(place)) else f"value {place}"
+
+
+def _since(judged: JudgedSeries, change: ChangePoint, *, brief: bool = False) -> str:
+    """How far the newest level is from the one before that change. `brief`: without its place where it has a time."""
+    pieces = {piece.end: piece.mean for piece in judged.analysis.pieces}
+    before, after = pieces[change.index], judged.analysis.pieces[-1].mean
+    now = msgspec.structs.replace(
+        change, before=before, after=after, ratio=after / before if before * after > 0 else None
+    )
+    time = judged.series.time(judged.place(change.index)) if brief else ""
+    return f"{_size(now)} since {time if time and not time.isdecimal() else _place(judged, change)}"
 
 
 def _size(change: ChangePoint) -> str:

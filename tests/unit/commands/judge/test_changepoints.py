@@ -115,6 +115,21 @@ def test_a_headline_names_the_series_the_size_and_the_place() -> None:
     assert "; one of" in changes_report(judge_series([series(100.0)])).sentence
 
 
+@pytest.mark.parametrize(
+    ("levels", "size"),
+    [
+        ((100.0, 75.0, 90.0), "-10.0 % since value 40"),
+        ((100.0, 80.0, 100.0, 90.0), "-10.0 % since value 120"),
+        ((100.0, 95.0, 90.0), "-5.3 % since value 80"),
+        ((50.0, 100.0, 80.0, 75.0), "-6.2 % since value 120"),
+    ],
+)
+def test_the_size_is_that_of_the_newest_level_beside_a_better_one(levels: tuple[float, ...], size: str) -> None:
+    values = [level + (-0.1) ** place for level in levels for place in range(40)]
+    judged = judge_series([ValueSeries(name="rate", values=tuple(values))], better=SeriesSense.HIGHER, effect=0.01)
+    assert changes_report(judged).headline == f"SLOW  rate: {size}"
+
+
 def test_places_count_missing_values(tmp_path: Path, seatrial: Seatrial) -> None:
     values: list[float | None] = list(series(100.0, 90.0).values)
     values[10:10] = [None] * 7
@@ -241,5 +256,9 @@ def test_a_fall_is_named_although_the_newest_value_seems_good_again(tmp_path: Pa
     values = [*series(100.0, 80.0).values, 100.0]
     (tmp_path / "a.json").write_text(json.dumps(values))
     said = seatrial("judge", str(tmp_path / "a.json"), "--better", "higher", code=1).out
-    assert said.startswith("SLOW  ")
+    assert said.startswith("SLOW  value: -19.6 % since value 40; the newest value is 25 % higher\n")
     assert "Not decided: value: the newest value is 25 % higher." in " ".join(said.split())
+    rows = "".join(f"2026-{9 + day // 28:02d}-{1 + day % 28:02d},{value}\n" for day, value in enumerate(values))
+    (tmp_path / "a.csv").write_text(f"date,bandwidth_GBps\n{rows}")
+    said = seatrial("judge", str(tmp_path / "a.csv"), "--better", "higher", code=1).out
+    assert said.startswith("SLOW  bandwidth_GBps: -19.6 % since 2026-10-13; the newest value is 25 % higher\n")
