@@ -157,7 +157,7 @@ FIRING: dict[str, Readings] = GPU_FIRING | {
     FindingKind.MEMORY_CHANNEL_EMPTY: odd(
         memory=memory(dimms=(dimm("A", 0), dimm("B", 0, size_gib=0), dimm("A", 1), dimm("B", 1)))
     ),
-    FindingKind.MEMORY_SLOW: odd(memory=memory(dimms=(dimm("A", 0, configured=2666e6), dimm("B", 0)))),
+    FindingKind.MEMORY_SLOW: odd(memory=memory(dimms=(dimm("A", 0, configured=2666e6), *server().memory.dimms[1:]))),
     FindingKind.MOUNT_DEAD: odd(system=system(mounts=(*MOUNTS[:2], mount("/scratch", "lustre", reachable=False)))),
     FindingKind.MOUNT_MISSING: odd(system=system(mounts=MOUNTS[:2])),
     FindingKind.MEMLOCK_TOO_SMALL: odd(system=system(limits=Limits(locked_memory_bytes=64 << 10))),

@@ -85,7 +85,7 @@ def _unlike_in_piece(
             nodes_of[value].extend(nodes if value is not None else (node for node in nodes if node not in broken))
         share = tolerated_share(fact)
         values = holders((value, nodes) for value, nodes in (within(nodes_of, share) if share else nodes_of).items())
-        if len(values) > 1 and not identifiers_only(value for value, _ in values):
+        if len(values) > 1 and (names_network(fact) or not identifiers_only(value for value, _ in values)):
             yield fact, values
 
 
@@ -275,6 +275,11 @@ def without_identifiers(facts: NodeFacts) -> NodeFacts:
     return msgspec.structs.replace(
         facts, pci=tuple(sorted(devices, key=lambda device: device.address)), hcas=hcas, interfaces=interfaces
     )
+
+
+def names_network(fact: str) -> bool:
+    """Whether a fact is the prefix of a subnet, which has the form of a GUID and is the same on a whole fabric."""
+    return fact.endswith(".subnet_prefix")
 
 
 def identifiers_only(texts: Iterable[object]) -> bool:

@@ -1,20 +1,23 @@
 """Rules about memory: errors, missing and slow modules, the limit of locked memory, huge pages."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import lt
 
-from seatrial.drift.peer_groups import growth
+from seatrial.drift.peer_groups import growth, usual
 from seatrial.model.facts import Dimm, NodeFacts
 from seatrial.model.hca import PortState
 from seatrial.model.units import memory, size
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, verb
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
-from seatrial.rules.peers import compare_values, designed_peers, differs, items_differ
+from seatrial.rules.peers import compare_values, designed_peers, differs, items_differ, peers_with_same
 
 SAME_SIZE = 0.98
 """The kernel reserves a different few MiB on each boot; the smallest module of a large node is 3 % of its memory."""
+
+SAME_PART = 0.95
+"""What the kernel reserves lies in few NUMA nodes; a module is at least a twelfth of one."""
 
 SAME_SPEED = 0.99
 """Firmwares report the same speed as 2933 or 2934 MT/s."""
@@ -48,20 +51,37 @@ def counts_errors(facts: NodeFacts) -> bool:
 
 
 def less_memory(readings: Readings) -> Iterator[Violation]:
-    """Sizes within 2 % count as the same."""
+    """Sizes within 2 % count as the same. Nodes with as much memory are compared NUMA node by NUMA node."""
     for group in designed_peers(readings):
         sizes = {name: total for name in group if (total := readings.facts[name].memory_bytes)}
         steps = stepped(set(sizes.values()))
         values = {name: steps[total] for name, total in sizes.items()}
         yield from compare_values(values, "its memory", show=memory, worse=lt)
+        for total in dict.fromkeys(values.values()):
+            yield from _uneven_memory({name: readings.facts[name] for name, own in values.items() if own == total})
 
 
-def stepped(sizes: set[int]) -> dict[int, int]:
+def _uneven_memory(facts: Mapping[str, NodeFacts]) -> Iterator[Violation]:
+    """NUMA nodes that have less than on the peers, where the sum is the same: another NUMA node has the modules."""
+    tables: dict[int, dict[str, dict[int, int]]] = {}
+    for name, of_node in facts.items():
+        parts = of_node.topology.numa_nodes
+        tables.setdefault(len(parts), {})[name] = {each.index: each.memory_bytes or 0 for each in parts}
+    for of_nodes in tables.values():
+        for index in dict.fromkeys(index for table in of_nodes.values() for index in table):
+            sizes = {name: size for name, table in of_nodes.items() if (size := table.get(index, 0))}
+            steps = stepped(set(sizes.values()), SAME_PART)
+            values = {name: steps[size] for name, size in sizes.items()}
+            if usual(values):
+                yield from compare_values(values, f"the memory of NUMA node {index}", show=memory, worse=lt)
+
+
+def stepped(sizes: set[int], same: float = SAME_SIZE) -> dict[int, int]:
     """Size -> the greatest of the sizes that count as the same."""
     steps: dict[int, int] = {}
     greatest = 0
     for total in sorted(sizes, reverse=True):
-        if total < SAME_SIZE * greatest or not greatest:
+        if total < same * greatest or not greatest:
             greatest = total
         steps[total] = greatest
     return steps
@@ -76,6 +96,29 @@ def empty_channels(node: str, facts: NodeFacts) -> Iterator[Violation]:
             socket = "" if package is None else f" of socket {package}"
             clause = f"{len(empty)} of {len(channels)} memory channels{socket} are empty ({', '.join(empty)})"
             yield Violation(node=node, clause=clause, key=(package, len(channels), empty))
+
+
+def unfilled_channels(readings: Readings) -> Iterator[Violation]:
+    """Empty channels, and fewer filled ones than on the peers: not every source lists slots without a module."""
+    empty = list(on_each_node(empty_channels)(readings))
+    yield from empty
+    named = {violation.node for violation in empty}
+    for violation in differs(
+        "the number of its filled memory channels",
+        filled_channels,
+        worse=lt,
+        groups=peers_with_same(lambda facts: facts.memory.source),
+    )(readings):
+        if violation.node not in named:
+            yield violation
+
+
+def filled_channels(facts: NodeFacts) -> int | None:
+    """Channels with a module; None where a module's channel or a slot's content is unknown."""
+    installed = [dimm for dimm in facts.memory.dimms if dimm.size_bytes != 0]
+    if not installed or not all(dimm.channel and dimm.size_bytes for dimm in installed):
+        return None
+    return len({(dimm.package, dimm.channel) for dimm in installed})
 
 
 def channels_by_package(facts: NodeFacts) -> dict[int | None, dict[str, list[Dimm]]]:
@@ -195,7 +238,7 @@ MEMORY = (
     Rule(
         kind=FindingKind.MEMORY_CHANNEL_EMPTY,
         order=200,
-        look=on_each_node(empty_channels),
+        look=unfilled_channels,
         knows=lambda facts: bool(channels_by_package(facts)),
         remedy="Check whether a module is missing, badly seated, or switched off by the BIOS after an error "
         "(dmidecode -t 17, the BMC's log). Each empty channel takes its share of the socket's bandwidth with it.",

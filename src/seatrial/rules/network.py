@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from operator import lt
 
-from seatrial.drift.peer_groups import mtu_differences
+from seatrial.drift.peer_groups import mtu_differences, usual
 from seatrial.model.fabric import NO_LID
 from seatrial.model.facts import ETHERNET, NodeFacts
 from seatrial.model.hca import Port, PortFamily, PortState
@@ -73,6 +73,25 @@ def subnet_managers(facts: NodeFacts) -> dict[str, int | None]:
         for port in hca.ports
         if port.family in MANAGED and port.state is PortState.ACTIVE and port.subnet_manager_lid not in (None, *NO_LID)
     }
+
+
+def unlike_managers(readings: Readings) -> Iterator[Violation]:
+    """Another subnet manager in the same subnet, and a port that is alone in its subnet while most peers share one.
+
+    Several nodes in a subnet of their own are an island of the fabric.
+    """
+    yield from items_differ(subnet_managers)(readings)
+    for group in readings.peers:
+        tables = {node: dict(managed_ports(readings.facts[node])) for node in group}
+        for name in dict.fromkeys(name for table in tables.values() for name in table):
+            prefixes = {node: table[name].subnet_prefix for node, table in tables.items() if name in table}
+            most, holders = usual(prefixes), Counter(prefixes.values())
+            for node, prefix in prefixes.items():
+                if most is not None and prefix != most and holders[prefix] == 1:
+                    clause = f"port {name} is in subnet {prefix}, where most of its peers are in {most}"
+                    yield Violation(
+                        node=node, clause=clause, key=(name, prefix), brief=f"port {name} in another subnet"
+                    )
 
 
 def _of_subnet(port: Port) -> str:
@@ -262,7 +281,7 @@ NETWORK = (
         kind=FindingKind.PORT_DOWN,
         order=20,
         look=items_differ(
-            port_states, worse=lambda own, peers: own != ACTIVE and peers == ACTIVE, groups=designed_peers
+            port_states, worse=lambda own, peers: own != ACTIVE and peers == ACTIVE, groups=designed_peers, moving=True
         ),
         remedy="Check the cable and the switch port, then the port itself (ibstat, ibportstate, mlxlink): Polling "
         "means that nothing answers at the other end, Disabled that somebody switched it off.",
@@ -278,7 +297,7 @@ NETWORK = (
     Rule(
         kind=FindingKind.SUBNET_MANAGER_DIFFERS,
         order=32,
-        look=items_differ(subnet_managers),
+        look=unlike_managers,
         knows=has_managed_port,
         remedy="Find out which subnet manager is the master (sminfo, saquery -s): a second one runs besides or took "
         "over, or this node hangs on another fabric (ibnetdiscover on both). Each sets its own LIDs and routes.",
@@ -303,7 +322,7 @@ NETWORK = (
     Rule(
         kind=FindingKind.PORT_RATE_DIFFERS,
         order=40,
-        look=items_differ(active_rates, show=link_rate, worse=lt, groups=designed_peers),
+        look=items_differ(active_rates, show=link_rate, worse=lt, groups=designed_peers, moving=True),
         remedy="Replace the cable first, then check the switch port and what both ends allow (iblinkinfo, mlxlink, "
         "ethtool): a failed lane halves the width, a bad or too long cable lowers the speed.",
     ),

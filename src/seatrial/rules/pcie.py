@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from itertools import combinations, takewhile
+from operator import lt
 
 from seatrial.drift.peer_groups import usual
 from seatrial.limits.pcie import LinkState, PciLink, current, ends_agree, link_pairs, raw_bytes_per_s, trainable
@@ -43,6 +44,23 @@ def degraded_links(node: str, facts: NodeFacts) -> Iterator[Violation]:
                 name = device_name(device)
                 clause = f"the PCIe link {link.name} ({name}) runs at {state}, where both ends support {could}"
                 yield Violation(node=node, clause=clause, key=(link.name, state, could), details=name)
+
+
+def slow_links(readings: Readings) -> Iterator[Violation]:
+    """Links below what both ends support, and slots of GPUs and drives with fewer lanes than the peers' have."""
+    yield from on_each_node(degraded_links)(readings)
+    yield from items_differ(slot_lanes, worse=lt)(readings)
+
+
+def slot_lanes(facts: NodeFacts) -> dict[str, int | None]:
+    """Device -> lanes that every link of its path can have; a board that divides a slot shows fewer at its bridge."""
+    return {
+        f"the number of lanes to {device.kind.value} device {device.address}": min(widths)
+        for device in facts.pci
+        if device.kind in COUNTED
+        and not device.virtual_function
+        and (widths := [width for link in link_pairs(device.path) if (width := trainable(link).width)])
+    }
 
 
 def degraded(link: PciLink, kind: PciKind) -> bool:
@@ -293,7 +311,7 @@ PCIE = (
     Rule(
         kind=FindingKind.PCIE_LINK_DEGRADED,
         order=10,
-        look=on_each_node(degraded_links),
+        look=slow_links,
         knows=reports_link_state,
         remedy="Reseat the card and clean the slot; check risers and cables, and the speed and lanes that the BIOS "
         "allows the slot (lspci -vv: LnkCap against LnkSta). If the link still trains low, replace the card or the "
@@ -318,7 +336,7 @@ PCIE = (
     Rule(
         kind=FindingKind.ADAPTER_PLACE_DIFFERS,
         order=95,
-        look=items_differ(adapter_places, groups=peers_with_same(same_places)),
+        look=items_differ(adapter_places, groups=peers_with_same(same_places), moving=True),
         remedy="Put the card into the same slot as on the other nodes, or set the BIOS as there: ranks and threads "
         "that are bound near the adapter elsewhere are far from it here, and messages cross to another NUMA node.",
     ),

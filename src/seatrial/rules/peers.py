@@ -6,6 +6,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from operator import lt
 from typing import TypeVar
 
+import msgspec
+
 from seatrial.drift.peer_groups import usual
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run import PARTITION_WORD
@@ -120,15 +122,50 @@ def items_differ(
     show: Callable[[Value], str] = str,
     worse: Worse[Value] | None = None,
     groups: Grouping = peer_groups,
+    moving: bool = False,
 ) -> Look:
-    """Every item of a table compared with the same item of the peers; an item that a node lacks is unknown there."""
+    """Every item of a table compared with the same item of the peers; an item that a node lacks is unknown there.
+
+    `moving`: items are named after adapters, whose names may contain the slot: ibp97s0 in one is ibp161s0 in another.
+    """
 
     def look(readings: Readings) -> Iterator[Violation]:
         for group in groups(readings):
             tables = {name: read(readings.facts[name]) for name in group}
-            yield from compare_tables(tables, show=show, worse=worse)
+            own = _own_names(tables) if moving else {}
+            alike = {name: {own.get((name, item), item): table[item] for item in table}
+                     for name, table in tables.items()}  # fmt: skip
+            names = {(name, common): item for (name, item), common in own.items()}
+            for violation in compare_tables(alike, show=show, worse=worse):
+                yield _by_own_name(violation, names)
 
     return look
+
+
+def _own_names(tables: Mapping[str, Mapping[str, object]]) -> dict[tuple[str, str], str]:
+    """Node and item -> the item's name on most peers, where both have as many whose names differ in numbers alone."""
+    shapes: dict[str, dict[str, tuple[str, ...]]] = {}
+    for name, table in tables.items():
+        for item in table:
+            of_node = shapes.setdefault(NUMBER.sub("", item), {})
+            of_node[name] = (*of_node.get(name, ()), item)
+    return {
+        (name, item): common
+        for of_node in shapes.values()
+        if (most := usual(of_node))
+        for name, items in of_node.items()
+        if items != most and len(items) == len(most)
+        for item, common in zip(items, most, strict=True)
+    }
+
+
+def _by_own_name(violation: Violation, names: Mapping[tuple[str, str], str]) -> Violation:
+    """The violation in the words of its node."""
+    for (name, common), item in names.items():
+        if name == violation.node and violation.clause.startswith(f"{common} is "):
+            words = (text.replace(common, item, 1) for text in (violation.clause, violation.brief))
+            return msgspec.structs.replace(violation, **dict(zip(("clause", "brief"), words, strict=True)))
+    return violation
 
 
 def fewer_items(

@@ -79,7 +79,9 @@ def capped_processors(facts: ProcessorFacts) -> list[tuple[float, float]]:
 def only_base_is_comparable(facts: ProcessorFacts) -> bool:
     """Whether cpuinfo_max_freq is not a frequency that the policy can allow: turbo is off, or the driver leaves the way
     from the highest P-state to the boost frequency to the processor."""
-    return facts.turbo is False or (facts.turbo is True and facts.frequency_driver == BOOST_IN_MAXIMUM)
+    return facts.turbo is False or (
+        facts.frequency_driver == BOOST_IN_MAXIMUM and (facts.turbo is True or facts.base_hz is not None)
+    )
 
 
 def lower_than_peers(readings: Readings) -> Iterator[Violation]:
@@ -140,7 +142,7 @@ def missing_cores(readings: Readings) -> Iterator[Violation]:
 
 def processor_counts(facts: NodeFacts) -> dict[str, int | None]:
     """Number of processors, under a name that only comparable nodes share."""
-    smt = {True: ", SMT on", False: ", SMT off", None: ""}[facts.processor.smt_active]
+    smt = {True: ", SMT on", False: ", SMT off", None: ""}[has_smt(facts)]
     cores = "" if facts.cores is None else f" ({count(facts.cores, 'core')}{smt})"
     return {f"the number of its processors{cores}": facts.processors}
 
@@ -206,6 +208,13 @@ def machine_text(facts: NodeFacts) -> str:
     return ", ".join(filter(None, (f"{firmware.vendor} {firmware.product}".strip(), facts.cpu_model, cores)))
 
 
+def has_smt(facts: NodeFacts) -> bool | None:
+    """What the kernel says of SMT; kernels that do not say it, by the processors of a core; None: unknown."""
+    if facts.processor.smt_active is None and facts.processors and facts.cores:
+        return facts.processors > facts.cores
+    return facts.processor.smt_active
+
+
 def unlike_smt(readings: Readings) -> Iterator[Violation]:
     """SMT beside the peers' on nodes whose features promise neither state of it."""
     unpromised = {
@@ -213,7 +222,7 @@ def unlike_smt(readings: Readings) -> Iterator[Violation]:
         for name, facts in readings.facts.items()
         if not promised(readings.features.get(name, ()), SMT_MODES)
     }
-    rule = differs("SMT", lambda facts: facts.processor.smt_active, show=on_or_off)
+    rule = differs("SMT", has_smt, show=on_or_off)
     yield from rule(msgspec.structs.replace(readings, facts=unpromised, groups=()))
 
 
