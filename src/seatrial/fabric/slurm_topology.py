@@ -88,13 +88,22 @@ def _blocks(lines: list[str]) -> Fabric | None:
 
 NODE_AND_SWITCH = re.compile(r"(\S+)\s+(\S+)")
 PARAMETERS = re.compile(r"(?i)^(?=[ \t]*+(?:SwitchName|BlockName)=)", re.MULTILINE)
-KEYWORD = re.compile(r"(?i)\b(SwitchName|BlockName|Nodes|Level)(?==)")
-SPELLED = {word.lower(): word for word in ("SwitchName", "BlockName", "Nodes", "Level")}
+KEYWORD = re.compile(r"(?i)\b(SwitchName|BlockName|Switches|Nodes|Level)(?==)")
+SPELLED = {word.lower(): word for word in ("SwitchName", "BlockName", "Switches", "Nodes", "Level")}
 """Slurm reads the parameters of topology.conf in any case."""
+CONTINUED = re.compile(r"\\[ \t]*\r?\n")
+SPACED = re.compile(r"(?<=\w)[ \t]*=[ \t]*(?=\S)")
+"""Slurm joins a line that ends in a backslash with the next one, and allows blanks around the equals sign."""
+
+
+def _plain(text: str) -> str:
+    """The text without a byte order mark, with joined lines and without blanks around equals signs."""
+    return SPACED.sub("=", CONTINUED.sub("", text.removeprefix("\ufeff")))
 
 
 def is_leaf_file(text: str) -> bool:
     """Whether `parse_leaf_file` is the reader for this text; a map of cables is none."""
+    text = _plain(text)
     if PARAMETERS.search(text) or is_topology_document(text):
         return True
     lines = [line for one in text.splitlines() if (line := one.partition("#")[0].strip())]
@@ -107,13 +116,18 @@ def parse_leaf_file(text: str) -> dict[str, str]:
 
     Comments begin with #. Raises ValueError that shows a line that is none of these, and a node with two switches.
     """
+    text = _plain(text)
     if is_topology_document(text):
         return _leaves_of_document(text)
     lines = {number: line.partition("#")[0].strip() for number, line in enumerate(text.splitlines(), start=1)}
     if PARAMETERS.search("\n".join(lines.values())):
-        fabric = parse_topology(
-            "\n".join(KEYWORD.sub(lambda keyword: SPELLED[keyword[1].lower()], line) for line in lines.values())
-        )
+        spelled = {
+            number: KEYWORD.sub(lambda keyword: SPELLED[keyword[1].lower()], line) for number, line in lines.items()
+        }
+        for number, line in spelled.items():
+            if line.startswith("SwitchName=") and "Switches=" not in line and _switch(line) is None:
+                raise ValueError(f"line {number} ({line[:80]!r}) is not a switch with a list of its nodes")
+        fabric = parse_topology("\n".join(spelled.values()))
         if not fabric.leaf_of:
             raise ValueError(fabric.source.removeprefix(f"{PRINTER}: "))
         return dict(fabric.leaf_of)
@@ -207,10 +221,10 @@ class _WordsOnly(yaml.BaseLoader):  # type: ignore[misc]
 
 
 def is_topology_document(text: str) -> bool:
-    """Whether the text is a topology.yaml: its first line is a list entry that names a topology, or says `---`."""
+    """Whether the text is a topology.yaml: its first entry is a key of a topology."""
     lines = (line.partition("#")[0].strip() for line in text.split("\n"))
-    first = next((line for line in lines if line not in ("", "---") and not line.startswith("%")), "")
-    return first.startswith(("- topology:", "- cluster_default:", "- tree:", "- block:", "- flat:"))
+    first = next((line for line in lines if line not in ("", "---", "-") and not line.startswith("%")), "")
+    return first.removeprefix("- ").startswith(("topology:", "cluster_default:", "tree:", "block:", "flat:"))
 
 
 def leaf_lists(text: str) -> Iterator[tuple[str, str, bool]]:

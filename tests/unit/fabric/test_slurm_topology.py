@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from seatrial.fabric.slurm_topology import parse_leaf_file, parse_topology
+from seatrial.fabric.slurm_topology import is_leaf_file, parse_leaf_file, parse_topology
 
 TREE = """\
 SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[1-4]
@@ -107,3 +107,26 @@ def test_a_file_of_leaves(text: str) -> None:
 def test_a_file_that_names_no_leaves_is_refused_with_its_line(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=re.escape(why)):
         parse_leaf_file(text)
+
+
+HALVES = {f"n{number}": "s1" if number < 5 else "s2" for number in range(1, 9)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeffSwitchName=s1 Nodes=n[1-4]\r\nSwitchName=s2 Nodes=n[5-8]\r\nSwitchName=top Switches=s[1-2]\r\n",
+        "SwitchName=s1 \\\n  Nodes=n[1-4]\nSwitchName=s2 Nodes=n[5-6],\\\nn[7-8]\n",
+        "SwitchName = s1 Nodes = n[1-4]\nswitchname=s2 nodes=n[5-8]\nSWITCHNAME=top SWITCHES=s[1-2]\n",
+        "topology: main\ntree:\n  switches:\n  - {switch: s1, nodes: 'n[1-4]'}\n  - {switch: s2, nodes: 'n[5-8]'}\n",
+        "-\n  tree:\n    switches:\n    - {switch: s1, nodes: 'n[1-4]'}\n    - {switch: s2, nodes: 'n[5-8]'}\n",
+    ],
+)
+def test_forms_that_slurm_reads(text: str) -> None:
+    assert is_leaf_file(text)
+    assert parse_leaf_file(text) == HALVES
+
+
+def test_a_file_with_a_line_that_cannot_be_read_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"line 2 \('SwitchName=s2 Nodes=n\[5-8'\)"):
+        parse_leaf_file("SwitchName=s1 Nodes=n[1-4]\nSwitchName=s2 Nodes=n[5-8\nSwitchName=top Switches=s[1-2]\n")
