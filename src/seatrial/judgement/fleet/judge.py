@@ -116,8 +116,9 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     def doubtful_unit(self, names: int) -> str:
         """Whose values are too good to be true, and what to look at; empty where none is."""
         subjects, ratios = zip(*self.impossible, strict=True) if self.impossible else ((), (1.0,))
-        has = f"{some(subjects, names)} {verb(len(subjects), 'has', 'have')} {ratios[0]:,.0f}"
-        return f"check the unit: {has} times the median" if subjects else ""
+        times = f"{ratios[0]:,.0f} times" if self.higher_is_better else f"1/{ratios[0]:,.0f} of"
+        has = f"{some(subjects, names)} {verb(len(subjects), 'has', 'have')} {times}"
+        return f"check the unit: {has} the median" if subjects else ""
 
     @property
     def slow(self) -> tuple[NodeRuns, ...]:
@@ -226,7 +227,8 @@ def judge_both_ways(
     usual = judged.result.median if judged.result else 0.0
     best = {node: max((value / usual if higher else usual / value) for value in runs if value)
             for node, runs in positive.items() if usual and runs}  # fmt: skip
-    impossible = tuple((node, ratio) for node, ratio in best.items() if ratio >= MOST_BETTER)
+    counts = not higher and all(value.is_integer() for runs in positive.values() for value in runs)
+    impossible = tuple((node, ratio) for node, ratio in best.items() if ratio >= MOST_BETTER and not counts)
     judged = msgspec.structs.replace(judged, sense_known=sense is not None, ahead=ahead, impossible=impossible)
     if judged.verdict is Verdict.PASS and ahead:
         judged = msgspec.structs.replace(judged, verdict=Verdict.NOTE)

@@ -95,6 +95,7 @@ def strata_fields(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> 
         better=strata[0].better,
         sense_known=all(stratum.sense_known for stratum in strata),
         ahead=list(dict.fromkeys(name for stratum in strata for name in stratum.ahead)),
+        impossible=list(dict.fromkeys(name for stratum in strata for name, _ in stratum.impossible)),
         slow=[each.subject for each in judged.of(Verdict.SLOW)],
         unstable=[each.subject for each in judged.of(Verdict.UNSTABLE)],
         suspected=[each.subject for each in judged.of(Verdict.INCONCLUSIVE)],
@@ -293,6 +294,8 @@ def _notes(judged: StrataJudgement) -> Iterator[str]:
         )
     for stratum in [stratum for stratum in judged.strata if stratum.judged.ahead][:MOST_NAMES]:
         yield ahead_note(stratum.judged, stratum.text)
+    for stratum in [stratum for stratum in judged.strata if stratum.judged.impossible][:MOST_NAMES]:
+        yield f"{stratum.text}: {stratum.judged.doubtful_unit(MOST_NAMES)}."
     lacking = by_text((each.text, _missing(each)) for each in judged.strata if _missing(each))
     gaps = [
         f"{some(names, MOST_NAMES)} in {some(texts, MOST_NAMES) if len(texts) < len(judged.strata) else 'any run'}"

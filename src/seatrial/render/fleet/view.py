@@ -119,6 +119,7 @@ class FleetFields(FleetFigures, frozen=True, kw_only=True):
     better: Literal["higher", "lower"]
     sense_known: bool = msgspec.field(name="better_known")
     ahead: tuple[str, ...]
+    impossible: tuple[str, ...]
     slow: tuple[str, ...]
     unstable: tuple[str, ...]
     suspected: tuple[str, ...]
@@ -185,6 +186,7 @@ def fleet_fields(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Fl
         FleetFields,
         judged,
         result or FleetFigures(),
+        impossible=[name for name, _ in judged.impossible],
         slow=slow,
         unstable=unstable,
         suspected=suspected,
@@ -371,6 +373,8 @@ def _notes(judged: FleetJudgement, result: FleetResult) -> Iterator[str]:
         )
     if judged.ahead:
         yield ahead_note(judged)
+    if judged.impossible:
+        yield f"Values: {judged.doubtful_unit(MOST_NAMES)}."
     yield (
         f"Median {prefixed(result.median)}; one run scatters by {share(result.run_scatter)}, healthy nodes by "
         f"{share(result.node_scatter)}. Slow is a node that loses {share(result.threshold)} or more; a loss of "

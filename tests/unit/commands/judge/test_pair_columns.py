@@ -150,7 +150,7 @@ def test_a_value_far_above_all_others_is_said(heading: str, wrong: str, tmp_path
     text = table(f"src,dst,{heading}", lambda _, x: f"{12 + x:.2f}")
     (tmp_path / "t.csv").write_text(text.replace("n1,n2,12.00", f"n1,n2,{wrong}", 1))
     ran = seatrial("judge", str(tmp_path / "t.csv"), "--json", code=2)
-    assert ran.object["headline"].startswith("INCONCLUSIVE  n1>n2 has 12")
+    assert ran.object["headline"].startswith("INCONCLUSIVE  check the unit: n1>n2 has 12")
     (best,) = ran.object["data"]["too_good"]
     assert (best["subject"]["name"], best["values"]) == ("n1>n2", 1)
     (tmp_path / "t.csv").write_text(text)
@@ -167,4 +167,4 @@ def test_a_value_that_cannot_be_is_said_beside_a_slow_node(tmp_path: Path, seatr
     (tmp_path / "t.csv").write_text("\n".join(["src,dst,bw_MB_s", *rows]))
     said = seatrial("judge", str(tmp_path / "t.csv"), code=1).out
     assert said.startswith("SLOW  n4: 33 % less bandwidth")
-    assert "Check bandwidth: n2>n5 has 12.0 TB/s beside a median of 12.0 GB/s" in said
+    assert "Of bandwidth, check the unit: n2>n5 has 12.0 TB/s, median 12.0 GB/s" in said

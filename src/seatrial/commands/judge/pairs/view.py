@@ -162,7 +162,7 @@ def _terminal(located: Located, groups: Sequence[Sequence[str]], classes: Classe
 def _open_lines(located: Located) -> Iterator[str]:
     """What is undecided, unstable, too good to be true, too small for a fault, or not judged."""
     for best in located.too_good:
-        yield f"Check {WORDS[best.metric]}: {_far_better(best)}"
+        yield f"Of {WORDS[best.metric]}, {_far_better(best)}"
     for one in located.ambiguous[:MOST]:
         yield f"Undecided: {' or '.join(subject.text for subject in one.subjects)} ({share(one.loss_ratio)})"
     yield from [
@@ -241,7 +241,7 @@ def _measure_again(located: Located) -> str:
 def _far_better(best: TooGood) -> str:
     value, median = quantity(best.value, best.metric), quantity(best.median, best.metric)
     more = f" and {count(best.values - 1, 'more pair')} have" if best.values > 1 else " has"
-    return f"{best.subject.name}{more} {value} beside a median of {median}"
+    return f"check the unit: {best.subject.name}{more} {value}, median {median}"
 
 
 def _undecided(located: Located) -> str:
