@@ -216,11 +216,11 @@ def _since(judged: JudgedSeries, change: ChangePoint, *, brief: bool = False) ->
     """How far the newest level is from the one before that change. `brief`: without its place where it has a time."""
     pieces = {piece.end: piece.mean for piece in judged.analysis.pieces}
     before, after = pieces[change.index], judged.analysis.pieces[-1].mean
-    now = msgspec.structs.replace(
+    whole = msgspec.structs.replace(
         change, before=before, after=after, ratio=after / before if before * after > 0 else None
     )
     time = judged.series.time(judged.place(change.index)) if brief else ""
-    return f"{_size(now)} since {time if time and not time.isdecimal() else _place(judged, change)}"
+    return f"{_size(whole)} since {time if time and not time.isdecimal() else _place(judged, change)}"
 
 
 def _size(change: ChangePoint) -> str:

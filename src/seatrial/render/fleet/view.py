@@ -191,15 +191,11 @@ def fleet_fields(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Fl
         unstable=unstable,
         suspected=suspected,
         nodes=[node_fields(node) for node in result.nodes] if result else (),
-        named=[
-            NamedSubject(subject=node.node, node=node.node, verdict=node_verdict(node), loss=node.loss, where=())
-            for nodes in _unhealthy(judged)
-            for node in nodes
-        ],
-        strata=(),
-        columns=column_fields(tables),
+        named=[NamedSubject(subject=node.node, node=node.node, verdict=node_verdict(node), loss=node.loss, where=())
+               for nodes in _unhealthy(judged) for node in nodes],
+        strata=(), columns=column_fields(tables),
         without_value=[node for table in tables.values() for node in table.without_value],
-    )
+    )  # fmt: skip
 
 
 def _unhealthy(judged: FleetJudgement) -> tuple[tuple[NodeRuns, ...], ...]:
