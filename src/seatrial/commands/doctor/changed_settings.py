@@ -21,7 +21,7 @@ done
 """Part of what a node is asked. Notes are in folders of this user's: anybody may make the one in /var/tmp first, with
 pipes and links in it.
 """
-NOTE = re.compile(rf"{MARK} ([\w.-]{{1,400}})\.note (.{{1,2000}})$", re.MULTILINE)
+NOTE = re.compile(rf"^{MARK} ([\w.-]{{1,400}})\.note (.{{1,2000}})$", re.MULTILINE)
 
 
 def judge_own_notes(changed: list[ChangedSettings]) -> list[Finding]:
