@@ -133,8 +133,8 @@ def detected(text: str) -> Benchmark | None:
 def outputs_by_node(text: str) -> dict[str, str]:
     """Node -> what it printed, of the outputs of several nodes that pdsh, clush, ansible or a loop put into one file.
 
-    Most are outputs of a benchmark; none if a node printed neither an output nor a failure, or the first many nodes
-    printed no output.
+    Most are outputs of a benchmark; none if a node printed other text than an output or a failure, or the first many
+    nodes printed no output. A node may have printed nothing.
     """
     parts, benchmark = by_node(text), None
     if not parts and (benchmark := detected(text)) is not None and outputs_in(benchmark, text) > 1:
@@ -143,7 +143,7 @@ def outputs_by_node(text: str) -> dict[str, str]:
     outputs = 0
     for number, part in enumerate(parts.values()):
         output = detected(part) is not None
-        neither = not (output or FAILURE.search(part))
+        neither = not output and bool(part.strip()) and FAILURE.search(part) is None
         if neither or (not outputs and number == MOST_WITHOUT):  # a table of 100,000 nodes is seen by the first ones
             return {}
         outputs += output

@@ -116,7 +116,9 @@ def plain(text: str, *, moments: bool = True) -> str:
         text = COLOUR.sub("", text)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     for _ in range(MOST_PREFIXES):
-        prefix = _prefix_of(text, PREFIXES) or _one_node(text) if moments else _prefix_of(text, PREFIXES[:3])
+        written = _sample(text)
+        prefix = _prefix_of(written, PREFIXES if moments else PREFIXES[:3])
+        prefix = prefix or (_one_node(text, written) if moments else None)
         if prefix is None:
             break
         text = prefix.sub("", text)
@@ -140,9 +142,8 @@ def _sample(text: str) -> list[str]:
     return written
 
 
-def _prefix_of(text: str, prefixes: "tuple[re.Pattern[str], ...]") -> "re.Pattern[str] | None":
+def _prefix_of(written: Sequence[str], prefixes: "tuple[re.Pattern[str], ...]") -> "re.Pattern[str] | None":
     """What nearly all lines begin with."""
-    written = _sample(text)
     for prefix in prefixes:
         matching = sum(bool(prefix.match(line)) for line in written)
         if written and matching >= SHARE * len(written):
@@ -150,9 +151,8 @@ def _prefix_of(text: str, prefixes: "tuple[re.Pattern[str], ...]") -> "re.Patter
     return None
 
 
-def _one_node(text: str) -> "re.Pattern[str] | None":
-    """The name of a node that is before every line."""
-    written = _sample(text)
+def _one_node(text: str, written: Sequence[str]) -> "re.Pattern[str] | None":
+    """The name of a node that is before every line. `written`: lines of the text."""
     node = ONE_NODE.match(written[0]) if len(written) > 1 else None  # a single line may begin with its program
     name = re.escape(node.group().strip()) if node else ""
     every = node is not None and re.search(rf"^(?!{name}(?: |$))[^\n]", text, re.MULTILINE) is None

@@ -129,8 +129,8 @@ def _unsteady(values: Sequence[float], changed: SeriesChanges, better: SeriesSen
     levels = np.concatenate(lines)
     seen = np.asarray(values[: len(levels)])
     off = seen - levels
-    better_than = {SeriesSense.HIGHER: (seen, levels), SeriesSense.LOWER: (levels, seen)}.get(better, (seen, seen))
-    if len(good := np.flatnonzero((better_than[0] > MOST_BETTER * better_than[1]) & (better_than[1] > 0))):
+    more, less = (levels, seen) if better is SeriesSense.LOWER else (seen, levels)
+    if better is not SeriesSense.UNKNOWN and len(good := np.flatnonzero((more > MOST_BETTER * less) & (less > 0))):
         which = some([f"{seen[place]:.4g}" for place in good.tolist()], 3)
         return f"check the unit: {which} beside a level of {levels[good[0]]:.4g}"
     least = np.maximum(GROSS_SCALES * robust_scale(off), GROSS_EFFECTS * EFFECT * np.abs(levels))

@@ -107,7 +107,7 @@ class PastRatio(msgspec.Struct, frozen=True, kw_only=True):
     slower: bool
     """Beyond chance and beyond the practical effect, and not in waits."""
     in_waits: bool = False
-    """Its ranks waited for a processor for as much of the time as a slower node lacks: either may be why."""
+    """The node is as slow, but its ranks waited for a processor for as much of the time as it lacks."""
     figure: Measure | None = None
     """The figure of trials of the nodes themselves; None: the ratio is of pairs."""
 

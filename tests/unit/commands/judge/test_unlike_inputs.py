@@ -104,6 +104,12 @@ def test_each_heading_begins_the_output_of_another_node_whatever_its_name_is_lik
     }  # fmt: skip
 
 
+def test_a_node_that_printed_nothing_below_its_heading_is_not_measured(tmp_path: Path, seatrial: Seatrial) -> None:
+    outputs = [f"=== cn{number} ===\n{stream()}" for number in range(1, 5)]
+    (tmp_path / "all.out").write_text("".join((*outputs, "=== cn5 ===\n")))
+    assert "not measured: cn5" in seatrial("judge", str(tmp_path / "all.out"), code=2).out
+
+
 def test_a_node_that_failed_below_the_output_of_another_is_not_passed_over(tmp_path: Path, seatrial: Seatrial) -> None:
     output = "".join(f"cn1: {line}\n" for line in stream().splitlines())
     (tmp_path / "all.out").write_text(f"{output}cn2: ssh: connect to host cn2 port 22: Connection refused\n")
