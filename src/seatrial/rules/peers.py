@@ -133,10 +133,10 @@ def items_differ(
         for group in groups(readings):
             tables = {name: read(readings.facts[name]) for name in group}
             own = _own_names(tables) if moving else {}
-            alike = {name: {own.get((name, item), item): table[item] for item in table}
-                     for name, table in tables.items()}  # fmt: skip
+            for name in dict.fromkeys(name for name, _ in own):
+                tables[name] = {own.get((name, item), item): value for item, value in tables[name].items()}
             names = {(name, common): item for (name, item), common in own.items()}
-            for violation in compare_tables(alike, show=show, worse=worse):
+            for violation in compare_tables(tables, show=show, worse=worse):
                 yield _by_own_name(violation, names)
 
     return look
@@ -188,7 +188,7 @@ def compare_tables(
     """Node -> table, of one peer group: every item by itself."""
     kinds = distinct_tables(tables.values())
     for item in dict.fromkeys(item for table in kinds for item in table):
-        if len({table.get(item) for table in kinds}) < 2:
+        if len({table.get(item) for table in kinds} - {None, ""}) < 2:
             continue
         values = known((name, table.get(item)) for name, table in tables.items())
         yield from compare_values(values, item, show=show, worse=worse)
