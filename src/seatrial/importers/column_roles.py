@@ -16,7 +16,7 @@ from seatrial.importers.row_outcomes import is_numbered, is_outcome, is_remark
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import RATES, TIME_UNITS, TIMES, Sense, sense_of
 from seatrial.model.unit_text import Unit, unit_of
-from seatrial.model.words import count, some
+from seatrial.model.words import some
 
 NODE_NAMES = (
     "node", "hostname", "host", "nodename", "nodelist", "server", "nodes", "name", "knoten", "rechner", "nodo",
@@ -350,51 +350,31 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
         )
     (chosen,) = candidates
     of = contents[chosen]
-    if (
-        of.constant
-        and len(of.of_node) > 1
-        and of.words & CAPACITY_WORDS
-        and not of.words & (RATES | TIMES | TIME_UNITS)
-    ):
+    if of.mostly_same and len(of.of_node) > 1 and is_capacity(of.column):
         raise UsageError(
-            f"All rows have the same {chosen}: this looks like a list of what the nodes have, not of measurements.",
+            f"{'All' if of.constant else 'Most'} rows have the same {chosen}: this looks like a list of what the nodes "
+            "have, not of measurements.",
             "Name the column of the values with --column if it is one.",
         )
     return chosen
+
+
+def is_capacity(column: TableColumn) -> bool:
+    """Whether it is what nodes have, such as memory, and no rate or time."""
+    words = {*words_of(column.name)}
+    return bool(words & CAPACITY_WORDS) and not words & (RATES | TIMES | TIME_UNITS)
+
+
+def measured_columns(columns: Sequence[TableColumn], nodes: TableColumn) -> list[TableColumn]:
+    """The columns of numbers of which neither contents nor names show another role than values."""
+    if any(column.name.strip().lower() == "value" for column in columns):
+        return []
+    single = len(nodes.cells) == len({*nodes.cells})
+    others = [column for column in columns if column is not nodes]
+    return [column for column in others if _role(_CellKinds(column, nodes.cells), single=single) == "numbers"]
 
 
 def may_be_measured(column: TableColumn, nodes: TableColumn) -> bool:
     """Whether contents or name do not show that a column has another role than values."""
     single = len(nodes.cells) == len({*nodes.cells})
     return _role(_CellKinds(column, nodes.cells), single=single) in ("numbers", "asked")
-
-
-def row_keys(columns: Sequence[TableColumn], names: Sequence[str]) -> list[tuple[str, ...]]:
-    """The cells of those columns in each row; one empty key a row if there are none."""
-    of_name = {column.name: column.cells for column in columns}
-    rows = len(columns[0].cells)
-    return list(zip(*(of_name[name] for name in names), strict=True)) if names else [()] * rows
-
-
-def refuse_repeated(
-    roles: ColumnRoles, keys: Sequence[tuple[tuple[str, ...], ...]], columns: Sequence[TableColumn]
-) -> None:
-    """Raise UsageError where two rows are of the same node, condition, part and run. `keys`: these four of each row."""
-    if not roles.runs:
-        return
-    rows = Counter(keys)
-    key, number = rows.most_common(1)[0]
-    if number == 1:
-        return
-    (node,), condition, part, run = key
-    where = ", ".join(
-        f"{name} {cell}"
-        for names, cells in ((roles.conditions, condition), (roles.parts, part), (roles.runs, run))
-        for name, cell in zip(names, cells, strict=True)
-    )
-    left = [name for name in roles.unused if len({*row_keys(columns, (name,))}) > 1]
-    raise UsageError(
-        f"Node {node} has {count(number, 'value')} of {where}, and no column that is used distinguishes them.",
-        f"Name the column of the condition with --by COLUMN, or of the part with --part COLUMN"
-        f"{f' (not used so far: {some(left, MOST_NAMES)})' if left else ''}; or give each run a number of its own.",
-    )

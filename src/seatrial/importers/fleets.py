@@ -14,9 +14,7 @@ from seatrial.importers.column_roles import (
     RUN_NAMES,
     ColumnRoles,
     are_moments,
-    refuse_repeated,
     roles_of,
-    row_keys,
     unit_in,
     words_of,
 )
@@ -24,10 +22,11 @@ from seatrial.importers.columns import TableColumn, checked, json_value, read_co
 from seatrial.importers.node_names import refuse_sets, short_names
 from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
 from seatrial.importers.output_names import OUTPUT_NAME
+from seatrial.importers.row_keys import refuse_repeated, row_keys
 from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
 from seatrial.importers.series import TIME_NAMES
 from seatrial.importers.summary_rows import without_summaries
-from seatrial.importers.wide_columns import melted, transposed
+from seatrial.importers.wide_columns import melted, metrics_melted, transposed
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.words import count
@@ -123,7 +122,7 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
     refuse_sets(nodes.cells)
     if blank := next((row for row, cell in enumerate(nodes.cells, 1) if not cell.strip()), 0):
         raise UsageError(f"Row {blank} has no name in column {nodes.name!r}.", "Write the node's name in each row.")
-    if not column and (long := melted(columns, nodes)):
+    if not column and (long := melted(columns, nodes) or metrics_melted(columns, nodes, {*by, *part})):
         columns, nodes = long
     roles = roles_of(columns, nodes, value=column, by=by, part=part)
     table = _by_roles(columns, roles, failed_rows(columns, {*by, *part, roles.value, roles.node}))

@@ -1,4 +1,4 @@
-"""Tables with a column for each run, day or part of a node, rewritten with one column of values."""
+"""Tables with a column for each run, day, part of a node or metric, rewritten with one column of values."""
 
 import itertools
 import math
@@ -7,13 +7,17 @@ import statistics
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
+import msgspec
+
 from seatrial.importers.column_roles import (
     CONDITION_WORDS,
     MOMENT,
     NODE_NAMES,
     PART_WORDS,
     RUN_WORDS,
+    is_capacity,
     may_be_measured,
+    measured_columns,
     words_of,
 )
 from seatrial.importers.columns import TableColumn
@@ -25,6 +29,10 @@ from seatrial.model.words import name_form, natural_sorted, some
 
 BEST = frozenset({"best", "worst", "peak", "fastest", "slowest"})
 """Words of columns that summarise runs or parts, beside those of rows that summarise nodes."""
+MEANS = frozenset({"average", "avg", "mean", "median"})
+DEVIATIONS = frozenset({"std", "stdev", "stddev", "sd", "sigma", "cv", "rsd", "var", "variance", "err", "sem", "mad"})
+"""Words of columns that say how far the values of others scatter."""
+KERNELS = frozenset({"stream", "copy", "scale", "mul", "add", "triad", "dot", "nstream"})
 ROUNDED = 1e-3
 MOST_NAMED = 4
 DIVIDES = " _.:#-"
@@ -139,6 +147,43 @@ def melted(columns: Sequence[TableColumn], node: TableColumn) -> tuple[tuple[Tab
     made = tuple(TableColumn(name=name, cells=cells) for name, cells in long.items())
     made += _joined_statuses(columns, [column for *_, column in groups], value)
     return made, next(column for column in made if column.name == node.name)
+
+
+def metrics_melted(
+    columns: Sequence[TableColumn], node: TableColumn, given: Collection[str]
+) -> tuple[tuple[TableColumn, ...], TableColumn] | None:
+    """The long form of a table with a column for each metric: copy, scale, add, triad; None for other tables.
+
+    All names say which values are good, or all are kernels of STREAM. Of mean, best and worst of a metric the mean
+    counts, and of capacities, such as memory, nothing is compared. `given`: columns that have another role.
+    """
+    measured = [one for one in measured_columns(columns, node) if one.name not in given]
+    stems: dict[str, TableColumn] = {}
+    for column in measured:
+        stem = [word for word in words_of(column.name) if word not in SUMMARIES | BEST]
+        mean = MEANS.intersection(words_of(column.name))
+        key = " ".join(stem) or column.name
+        if not DEVIATIONS.intersection(words_of(column.name)) and (mean or key not in stems):
+            stems[key] = column
+    members = [*stems.values()]
+    names = [one.name for one in members]
+    good = all(sense_of(one.name, one.unit) for one in members) or all(
+        KERNELS.issuperset(words_of(name)) for name in names
+    )
+    twice = len({one.name for one in columns}) < len(columns)
+    if twice or len(measured) < 2 or not members or not good or any(map(is_capacity, members)):
+        return None
+    if len(members) < 2:
+        return tuple(one for one in columns if one not in measured or one in members), node
+    left = {*map(status_of, names), *(one.name for one in measured)}
+    long = [msgspec.structs.replace(one, cells=one.cells * len(members)) for one in columns if one.name not in left]
+    rows = len(node.cells)
+    long.append(TableColumn(name="metric", cells=tuple(name for name in names for _ in range(rows))))
+    if any(one.unit for one in members):
+        long.append(TableColumn(name="unit", cells=tuple(one.unit for one in members for _ in range(rows))))
+    long += _joined_statuses(columns, members, "value")
+    long.append(TableColumn(name="value", cells=tuple(itertools.chain.from_iterable(one.cells for one in members))))
+    return tuple(long), next(column for column in long if column.name == node.name)
 
 
 def _summarises(column: TableColumn, members: Mapping[str, TableColumn]) -> bool:

@@ -33,8 +33,10 @@ LOSSES = frozenset({
 RATES = frozenset(
     {"rate", "rates", "bandwidth", "bw", "busbw", "algbw", "throughput", "speed", "speedup", "efficiency", "iops"}
 )
-QUANTITIES = re.compile(r"[kmgtp]?i?(?:b|byte|bytes|bit|bits|flop|flops|op|ops|msg|messages|steps|bps|bitps)")
-"""What is counted in a rate, as in MB_s."""
+QUANTITIES = re.compile(
+    r"[kmgtp]?i?(?:b|byte|bytes|bit|bits|flop|flops|op|ops|msg|messages|steps|bps|bitps)|[kmgtp]i?bs"
+)
+"""What is counted in a rate, as in MB_s and MBs."""
 SPANS = {
     **dict.fromkeys(("ns", "nsec"), 1e-9), **dict.fromkeys(("us", "µs", "usec"), 1e-6),
     **dict.fromkeys(("ms", "msec"), 1e-3), **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),

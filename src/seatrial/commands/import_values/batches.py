@@ -143,6 +143,7 @@ def _of_fleet(source: Source, text: str, wanted: ImportOptions) -> Iterator[Batc
     column = wanted.columns[0] if wanted.columns else ""
     table = read_fleet_table(text, column, wanted.by, wanted.parts)
     name = wanted.metric or table.roles.value or "value"
+    several = name == "value" and "metric" in table.roles.conditions
     most = max((len(runs) for stratum in table.strata for runs in stratum.with_gaps.values()), default=0)
     for number in range(most):
         values, without = [], []
@@ -154,7 +155,8 @@ def _of_fleet(source: Source, text: str, wanted: ImportOptions) -> Iterator[Batc
                 if math.isnan(runs[number]):
                     without.append(node)
                     continue
-                metric = " ".join(filter(None, (name, *(f"{key}={cell}" for key, cell in stratum.conditions), part)))
+                words = (cell if key == "metric" and several else f"{key}={cell}" for key, cell in stratum.conditions)
+                metric = " ".join(filter(None, ("" if several else name, *words, part)))
                 values.append(_value(metric, _completed(wanted, stratum), node, runs[number]))
         if values:
             yield Batch(

@@ -60,6 +60,11 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     if printed_table := outputs.table_of_outputs(texts, column, lost):
         tables[count(len(texts), "output")] = printed_table
     sense = SENSES.get(wanted.better)
+    if sense and len({each.sense for table in tables.values() for each in table.strata if each.sense}) > 1:
+        raise UsageError(
+            "Of some of these values higher ones are better, of others lower ones, by their names.",
+            "Leave out --better, or choose one column: --column COLUMN.",
+        )
     effect = wanted.effect or EFFECT
     facts_of = _facts(wanted)
     if strata.is_divided(tables):

@@ -149,7 +149,6 @@ def test_a_column_for_each_gpu_is_a_table_of_parts(tmp_path: Path, seatrial: Sea
 @pytest.mark.parametrize(
     ("text", "words", "what"),
     [
-        (tables.nccl_summary(), (), r"numbers: avg_bus_bw_GBs, peak_busbw_GBs\. Choose one: --column COLUMN"),
         (tables.nccl_summary(), ("N",), "'N' is the same in every row, not a measurement"),
         (tables.nccl_summary(), ("G",), "'G' is a condition, not a measurement"),
         (tables.per_gpu(), ("gpu",), "'gpu' is the part of a node, not a measurement"),

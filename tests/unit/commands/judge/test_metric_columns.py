@@ -1,0 +1,105 @@
+"""`seatrial judge` on tables with a column for each metric: every column is judged, and what is none is asked."""
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from seatrial.importers.fleets import read_fleet_table
+from seatrial.model.errors import UsageError
+from tests.support.command_line import Seatrial
+
+USUAL = {
+    "copy": 170e3, "scale": 171e3, "add": 180e3, "triad": 181e3, "h2d_GBs": 55.0, "d2h_GBs": 54.0, "bw_GBs": 24.0,
+    "bw_min": 22.0, "bw_avg": 24.0, "bw_max": 25.0, "hpl_gflops": 3100.0, "lat_us": 1.6, "temp_c": 60.0,
+}  # fmt: skip
+"""Usual value of each column of these tables."""
+
+
+def table(*names: str, slow: dict[str, float] | None = None, unit: str = "") -> str:
+    """Twelve nodes with three runs each; `slow`: column -> factor of the values of n05."""
+    random, factors = Random(7), slow or {}
+    rows = [",".join(("node", "run", *names))]
+    for node, run in ((node, run) for node in range(1, 13) for run in range(1, 4)):
+        cells = [
+            f"{USUAL[name] * (factors.get(name, 1) if node == 5 else 1) * random.gauss(1, 0.005):.5g}{unit}"
+            for name in names
+        ]
+        rows.append(",".join((f"n{node:02d}", str(run), *cells)))
+    return "\n".join(rows) + "\n"
+
+
+def judged(seatrial: Seatrial, folder: Path, text: str, *words: str) -> tuple[str, dict[str, Any]]:
+    file = folder / "table.csv"
+    file.write_text(text)
+    report = seatrial("judge", str(file), *words, "--json", code=None).object
+    data: dict[str, Any] = report["data"]
+    return report["verdict"], data
+
+
+@pytest.mark.parametrize(
+    ("names", "slow"),
+    [
+        (("copy", "scale", "add", "triad"), {"add": 0.85}),
+        (("h2d_GBs", "d2h_GBs"), {"d2h_GBs": 0.9}),
+        (("bw_GBs", "lat_us"), {"lat_us": 1.3}),
+        (("hpl_gflops", "bw_GBs", "lat_us"), {"bw_GBs": 0.9}),
+    ],
+)
+def test_each_column_is_judged(
+    names: tuple[str, ...], slow: dict[str, float], tmp_path: Path, seatrial: Seatrial
+) -> None:
+    verdict, data = judged(seatrial, tmp_path, table(*names, slow=slow))
+    (column,) = slow
+    assert (verdict, data["slow"]) == ("SLOW", ["n05"])
+    assert [each["under"] for each in data["named"]] == [[f"metric {column}"]]
+    verdict, data = judged(seatrial, tmp_path, table(*names))
+    assert (verdict, data["named"], len(data["strata"])) == ("PASS", [], len(names))
+
+
+def test_units_in_the_cells_say_which_values_are_good(tmp_path: Path, seatrial: Seatrial) -> None:
+    verdict, data = judged(seatrial, tmp_path, table("copy", "add", slow={"copy": 0.8}, unit=" MB/s"))
+    assert (verdict, data["slow"], data["better_known"]) == ("SLOW", ["n05"], True)
+
+
+def test_of_mean_and_extremes_the_mean_counts() -> None:
+    text = table("bw_min", "bw_avg", "bw_max")
+    assert read_fleet_table(text).roles.value == "bw_avg"
+
+
+@pytest.mark.parametrize("names", [("bw_GBs", "temp_c"), ("copy", "temp_c")])
+def test_of_columns_that_may_be_no_results_one_is_chosen(names: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match=rf"{', '.join(names)}\. Choose one: --column COLUMN"):
+        read_fleet_table(table(*names))
+
+
+def test_what_nodes_have_is_no_result() -> None:
+    memory = [480 if node == 3 else 512 for node in range(12)]
+    alone = "node,mem_gb\n" + "".join(f"n{node},{size}\n" for node, size in enumerate(memory))
+    with pytest.raises(UsageError, match="Most rows have the same mem_gb"):
+        read_fleet_table(alone)
+    disks = "node,mem_gb,disk_gb\n" + "".join(f"n{node},{size},{960 * node}\n" for node, size in enumerate(memory))
+    with pytest.raises(UsageError, match="numbers: mem_gb, disk_gb"):
+        read_fleet_table(disks)
+
+
+def test_one_word_cannot_say_what_is_good_of_bandwidth_and_latency(tmp_path: Path, seatrial: Seatrial) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text(table("bw_GBs", "lat_us"))
+    refused = seatrial("judge", str(file), "--better", "higher", code=64)
+    assert "Leave out --better" in refused.err
+    assert seatrial("judge", str(file), "--better", "lower", "--column", "lat_us", code=0).out.startswith("PASS")
+
+
+def test_imported_columns_keep_their_names(tmp_path: Path, seatrial: Seatrial) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text(table("bw_GBs", "lat_us", slow={"lat_us": 1.3}))
+    seatrial("import", str(file), "--archive", str(tmp_path / "archive"), code=0)
+    runs = sorted(path.name for path in (tmp_path / "archive").iterdir() if path.is_dir() and path.name[0] != ".")
+    said = seatrial(
+        *("judge", "--as", "fleet", "--runs", ",".join(runs), "--column", "lat_us"),
+        *("--archive", str(tmp_path / "archive")),
+        code=1,
+    )
+    assert said.out.startswith("SLOW  n05")
