@@ -196,7 +196,8 @@ def is_iblinkinfo(lines: list[str]) -> bool:
 def parse_iblinkinfo(text: str) -> FabricMap:
     """Ends of cables are named by LID and port; a LID without lines of its own is an adapter or switch left out.
 
-    With -l each line has the GUID and name of its device, and does not say whether that is a switch.
+    With -l each line has the GUID and name of its device, and does not say whether that is a switch. Where adapters
+    have no lines at all (--switches-only), those of the switches are of both ends.
     """
     read = MapLines()
     lines, last = without_last(text)
@@ -218,8 +219,11 @@ def parse_iblinkinfo(text: str) -> FabricMap:
             ports.append((End(device=device, port=int(port["port"])), port))
         elif line.strip():
             read.unknown.append(line)
+    switches_only = not last and all(read.devices[end.device].kind is DeviceKind.SWITCH for end, _ in ports)
     for end, port in ports:
         _take(read, end, port, by_lid)
+        if switches_only and port["far_lid"] is not None and int(port["far_lid"]) not in {*by_lid, *switches}:
+            read.cable(_far_end(port, by_lid), end, _rate_of(port), supported=_supported_by(port))
     return read.fabric(SOURCE, cut_off=bool(last))
 
 
@@ -261,16 +265,22 @@ def _take(read: MapLines, end: End, port: "re.Match[str]", by_lid: dict[int, str
     if read.devices[end.device].kind is not DeviceKind.SWITCH:
         guid = port["guid"] if port["guid"] and port["name"] is None else ""  # with -l it is that of the device
         read.address(end, int(port["lid"]), guid.lower().zfill(16) if guid else "")
+    read.cable(end, _far_end(port, by_lid), _rate_of(port), port["far_name"], _supported_by(port))
+
+
+def _far_end(port: "re.Match[str]", by_lid: dict[int, str]) -> End:
     far_lid = int(port["far_lid"])
-    far = by_lid.get(far_lid, f"H-lid{far_lid:013d}")
-    rate = (int(port["width"]), SPEEDS.get(port["lane"], "")) if port["width"] else (None, "")
-    supported = _supported(rate, port["remarks"])
-    read.cable(end, End(device=far, port=int(port["far_port"])), rate, port["far_name"], supported)
+    return End(device=by_lid.get(far_lid, f"H-lid{far_lid:013d}"), port=int(port["far_port"]))
 
 
-def _supported(rate: Rate, remarks: str) -> str:
+def _rate_of(port: "re.Match[str]") -> Rate:
+    return (int(port["width"]), SPEEDS.get(port["lane"], "")) if port["width"] else (None, "")
+
+
+def _supported_by(port: "re.Match[str]") -> str:
     """The rate that both ends support, if it is above the given one: `( Could be 4X Could be 53.125 Gbps)`."""
-    width, speed = rate
+    width, speed = _rate_of(port)
+    remarks = port["remarks"]
     if wider := WIDER.search(remarks):
         width = int(wider[1])
     if faster := FASTER.search(remarks):

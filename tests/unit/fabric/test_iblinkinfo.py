@@ -78,3 +78,31 @@ def test_a_link_that_could_be_faster_is_a_fault_without_peers_and_in_part_of_a_m
 def test_a_remark_without_a_rate_is_no_fault() -> None:
     fabric = parse_fabric(TEXT.replace("2X", "4X").replace("( Could be 4X)", "( )").replace("25.78125", "53.125"))
     assert [problem.kind for problem in check_map(fabric)] == [FindingKind.MAP_INCOMPLETE]
+
+
+def switch_lines(name: str, lid: int, first_adapter: int, other: int, *, slow: int = 0) -> str:
+    """A switch with eight adapters and two cables to another switch; one adapter's cable may be narrow."""
+    lines = [f"Switch: 0x0c42a10300a0b2{lid:02x} {name}:"]
+    for port in range(1, 9):
+        width, remark = ("2X", "Could be 4X") if port == slow else ("4X", "")
+        ends = f'{first_adapter + port:>7}    1[  ] "n{first_adapter + port} mlx5_0" ( {remark})'
+        lines.append(f"{lid:>12} {port:>4}[  ] ==( {width}       53.125 Gbps Active/  LinkUp)==> {ends}")
+    for port in (9, 10):
+        ends = f'{other:>7} {port:>4}[  ] "leaf{other}" ( )'
+        lines.append(f"{lid:>12} {port:>4}[  ] ==( 4X       53.125 Gbps Active/  LinkUp)==> {ends}")
+    return "\n".join(lines) + "\n"
+
+
+def test_with_switches_only_their_lines_are_of_both_ends_of_a_cable() -> None:
+    """As `iblinkinfo --switches-only` prints: adapters have no lines, and none is missing."""
+    healthy = parse_fabric(switch_lines("leaf1", 1, 20, 2) + switch_lines("leaf2", 2, 40, 1))
+    assert len(healthy.links) == 18
+    assert check_map(healthy) == ()
+    (narrow,) = check_map(parse_fabric(switch_lines("leaf1", 1, 20, 2, slow=3) + switch_lines("leaf2", 2, 40, 1)))
+    assert (narrow.kind, "n23 mlx5_0" in narrow.statement) == (FindingKind.LINK_BELOW_SUPPORT, True)
+
+
+def test_a_switch_without_lines_is_missing_although_adapters_are_not() -> None:
+    (missing,) = check_map(parse_fabric(switch_lines("leaf1", 1, 20, 2)))
+    assert (missing.kind, "leaf2" in missing.statement) == (FindingKind.MAP_INCOMPLETE, True)
+    assert "n21" not in missing.statement
