@@ -248,7 +248,7 @@ def _observations(nodes: Sequence[str], node_fit: NodeEffects, effects: Effects)
     faster = (node_fit.score[BOTH] < -node_fit.critical) & (node_fit.effect[BOTH] <= -effects.most)
     observed = []
     for place in np.flatnonzero((clear.any(axis=0) | faster) & ~node_fit.slow.any(axis=0)).tolist():
-        way = BOTH if faster[place] else direction_of(node_fit, place)
+        way = direction_of(node_fit, place, faster=bool(faster[place]))
         effect, margin = float(node_fit.effect[way, place]), node_fit.critical * float(node_fit.error[way, place])
         line = effects.most if way == BOTH else effects.one_way(effects.most)
         observed.append(

@@ -196,11 +196,12 @@ def _own_scales(y: Reals, fit: AdditiveFit, reference: Flags, nodes: Indices) ->
     return np.where(own > OWN * fit.scale, own, 0.0)
 
 
-def direction_of(node_fit: NodeEffects, node: int) -> int:
-    """Which of OUT, IN and BOTH describes a node that is named."""
-    way = int(np.argmax(np.nan_to_num(node_fit.effect[:BOTH, node], nan=-np.inf)))
+def direction_of(node_fit: NodeEffects, node: int, *, faster: bool = False) -> int:
+    """Which of OUT, IN and BOTH describes a node that is named, or is `faster` than its peers."""
+    effects = (-1 if faster else 1) * node_fit.effect[:BOTH, node]
+    way = int(np.argmax(np.nan_to_num(effects, nan=-np.inf)))
     other = IN if way == OUT else OUT
-    effect, beside = node_fit.effect[way, node], node_fit.effect[other, node]
+    effect, beside = effects[way], effects[other]
     if not np.isfinite(beside):
         return way
     shared = beside > SHARED * effect or (node_fit.slow[other, node])

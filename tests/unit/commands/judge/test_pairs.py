@@ -156,6 +156,20 @@ def test_the_effect_can_be_asked_for(tmp_path: Path, seatrial: Seatrial) -> None
         assert repr(wrong) in seatrial(*judge(tmp_path, text, "--effect", wrong), code=64).err
 
 
+@pytest.mark.parametrize(("ways", "words"), [("in", " inwards"), ("out", " outwards"), ("in out", "")])
+def test_a_faster_node_is_noted_with_its_direction(ways: str, words: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    draws, names = random.Random(4), [f"n{number:02d}" for number in range(1, 13)]
+    rows = [
+        f"{a},{b},{12000 * (1.5 if ('in' in ways and b == 'n05') or ('out' in ways and a == 'n05') else 1) * f:.1f}"
+        for a, b in itertools.permutations(names, 2)
+        for f in [draws.gauss(1, 0.004)]
+    ]
+    file = tmp_path / "pairs.csv"
+    file.write_text("\n".join(("source,target,bandwidth_mb_s", *rows)) + "\n")
+    said = seatrial("judge", str(file), code=0).out
+    assert said.startswith(f"NOTE  n05 has 50 % more bandwidth{words} than the others; no fault on 12 nodes\n")
+
+
 @pytest.mark.parametrize(
     ("column", "usual", "other", "first"),
     [

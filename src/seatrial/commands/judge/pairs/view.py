@@ -317,7 +317,8 @@ def _unstable_lines(unstable: Sequence[Unstable], pairs: int) -> list[str]:
 
 def _faster(node: Observation) -> str:
     """How much better a node is."""
-    return f"{share(-node.loss_ratio)} {'less latency' if node.metric == LATENCY else 'more bandwidth'}"
+    way = "" if node.direction is Direction.BOTH else f" {WAYS[node.direction]}"
+    return f"{share(-node.loss_ratio)} {'less latency' if node.metric == LATENCY else 'more bandwidth'}{way}"
 
 
 def _observation(one: Observation) -> str:
