@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from seatrial.lab.cluster import planting, stop
 from seatrial.lab.cluster.daemons import alive
 from seatrial.lab.cluster.host_argv import as_user, inside
 from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.processes import named, pids_in, send
 from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.lab.faults.base import Parameters
 from seatrial.launch.probe_build import default_folder
@@ -71,6 +73,19 @@ def power_down(lab: LabPlan, node: str) -> None:
     """Until it is off: Slurm calls it suspended after a second, and a late order would end it when it is woken."""
     slurm(lab, "scontrol", "update", f"NodeName={node}", "State=POWER_DOWN")
     wait_for(lab, lambda states: states[node] == "idle~" and not alive(lab, node))
+
+
+def asleep(lab: LabPlan, node: str) -> bool:
+    """Whether it is off, and else a step to that.
+
+    Slurm may call a node suspended that runs: one that was woken for a job which ended at that moment.
+    """
+    state = states_of(lab)[node]
+    if state == "idle":
+        slurm(lab, "scontrol", "update", f"NodeName={node}", "State=POWER_DOWN")
+    elif state == "idle~" and alive(lab, node):
+        send(named(pids_in([lab.space(node)]), "slurmd"), signal.SIGKILL)
+    return state == "idle~" and not alive(lab, node)
 
 
 def take_down(lab: LabPlan, node: str) -> None:
@@ -183,12 +198,12 @@ def test_drained_and_down_nodes_and_a_partition_that_refuses(lab: LabPlan, tmp_p
 
 
 def test_a_suspended_node_is_woken_measured_and_left_and_nobody_is_disturbed(lab: LabPlan, tmp_path: Path) -> None:
+    slurm(lab, "salloc", "-Q", "--no-shell", "--exclusive", "-N1", "-w", "n1")
+    foreign = slurm(lab, "squeue", "-h", "-o", "%i %T %N").strip()
     power_down(lab, "n3")
     (note,) = [one["says"] for one in doctor(lab)["remarks"] if one["obstacle"] == "node-suspended"]
     assert "n3 is suspended to save power" in note
-    assert not alive(lab, "n3")  # two nodes are awake, and the doctor's trial takes two
-    slurm(lab, "salloc", "-Q", "--no-shell", "--exclusive", "-N1", "-w", "n1")
-    foreign = slurm(lab, "squeue", "-h", "-o", "%i %T %N").strip()
+    assert eventually(lambda: asleep(lab, "n3"), every_s=1), states_of(lab)  # the doctor's trial has woken it
     done = check(lab, tmp_path, "--nodes", "n[1-3]", "--idle-only")
     judged = parsed(done.stdout)
     assert "Slurm wakes n3" in done.stderr
