@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from seatrial.importers.column_roles import CONDITION_WORDS, PART_WORDS, RUN_WORDS
+from seatrial.importers.output_names import ADDRESS
 
 AROUND = "=<>#*-~+()[]:;,.'\""
 """What is written around the name of a node."""
@@ -57,14 +58,19 @@ def _frames(lines: Sequence[str]) -> "Iterator[re.Pattern[str]]":
         words = [word.strip(AROUND) for word in line.split(maxsplit=MOST_WORDS)]
         for word in words if len(words) <= MOST_WORDS else ():
             letters = LETTERS.match(word)
-            if NAME.fullmatch(word) is None or letters is None or letters[0].lower() in NO_NODES:
+            if not ADDRESS.fullmatch(word) and (
+                NAME.fullmatch(word) is None or letters is None or letters[0].lower() in NO_NODES
+            ):
                 continue
             before, _, behind = line.partition(word)
-            if before.strip() or behind.strip():
-                yield re.compile(rf"{re.escape(before)}([\w.-]{{1,200}}){re.escape(behind)}")
-            else:  # a name alone: others have the same letters
-                form = r"\d{1,18}".join(map(re.escape, re.split(r"\d+", word)))
-                yield re.compile(rf"{re.escape(before)}({form}){re.escape(behind)}")
+            # A name alone: others have the same letters.
+            name = r"[\w.-]{1,200}" if before.strip() or behind.strip() else _with_any_numbers(word)
+            yield re.compile(f"{_with_any_numbers(before)}({name}){_with_any_numbers(behind)}")
+
+
+def _with_any_numbers(text: str) -> str:
+    """The expression for this text with other numbers in it, such as those of a date and a time."""
+    return r"\d{1,18}".join(map(re.escape, re.split(r"\d+", text)))
 
 
 def _are_sizes(names: Sequence[str], blocks: Sequence[str]) -> bool:

@@ -16,6 +16,8 @@ ENDING = re.compile(
     r"(?i)\.(?:out|output|stdout|err|stderr|log|txt|dat|res|results?|json|csv|tsv|xml|ya?ml|[oe]?\d{1,18})$"
 )
 """What ends the name of a file; that of a host may end in the name of its domain."""
+ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+"""The name of a host that has none."""
 DIVIDES = "-_."
 LONGEST_REASON = 100
 """Characters of what was printed in place of an output."""
@@ -32,7 +34,8 @@ def place_of(name: str, benchmark: str) -> OutputPlace:
     """`n3-stream.out`, `stream_n3.log`, `n3-stream-run2.log` and `NODE-stream-1n-226-iter-1.out` to node and run."""
     if match := OUTPUT_NAME.fullmatch(name):
         return OutputPlace(match["node"], int(match["run"]))
-    stem = ENDING.sub("", PurePath(name).name)
+    stem = PurePath(name).name
+    stem = stem if ADDRESS.fullmatch(stem) else ENDING.sub("", stem)
     if match := re.fullmatch(rf"(?i)(.*[^-_.])[-_.]+{re.escape(benchmark)}[-_.]+{RUN}", stem):
         return OutputPlace(match[1], int(match["run"]))
     stem = re.sub(rf"(?i)^{benchmark}[-_.]+|(?<![-_.])[-_.]+{benchmark}$", "", stem) or stem

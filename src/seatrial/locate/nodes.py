@@ -204,5 +204,4 @@ def direction_of(node_fit: NodeEffects, node: int, *, faster: bool = False) -> i
     effect, beside = effects[way], effects[other]
     if not np.isfinite(beside):
         return way
-    shared = beside > SHARED * effect or (node_fit.slow[other, node])
-    return BOTH if shared else way
+    return BOTH if beside > SHARED * effect or node_fit.slow[other, node] else way

@@ -1,5 +1,6 @@
 """What is refused, and what the sentence says; numbers and lines that look like something else."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,27 @@ def test_a_node_that_ansible_does_not_reach_is_named(tmp_path: Path, seatrial: S
     lost = 'cn6 | UNREACHABLE! => {\n    "msg": "Failed to connect to the host via ssh",\n    "unreachable": true\n}\n'
     (tmp_path / "all.out").write_text("".join((*outputs, lost)))
     assert "not measured: cn6" in seatrial("judge", str(tmp_path / "all.out"), code=2).out.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "=== cn{0} 2026-11-29 12:0{0}:1{1} ===",
+        "[12:0{0}:1{1}] running stream on cn{0} (job 47{1}{0})",
+        "--- run {1} cn{0}",
+        "### 10.1.0.{0} ###",
+        "10.1.0.{0}",
+    ],
+)
+def test_headings_may_have_times_and_addresses(heading: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    outputs = [
+        f"{heading.format(number, run)}\n{stream(triad_s=0.0081 * (1 + number // 5))}"
+        for run in range(3)
+        for number in range(1, 6)
+    ]
+    (tmp_path / "all.out").write_text("".join(outputs))
+    said = seatrial("judge", str(tmp_path / "all.out"), code=None).out
+    assert re.match(r"SLOW  (?:cn|10\.1\.0\.)5 ", said), said
 
 
 def test_each_heading_begins_the_output_of_another_node_whatever_its_name_is_like(
