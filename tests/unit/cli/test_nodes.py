@@ -131,7 +131,7 @@ CORES = "cores,solve_time_s\n"
     ("times", "line"),
     [
         ("1,100\n2,52\n4,45\n", "more than 2 cores do not pay: memory is full with 3 of 4 cores"),
-        ("1,100\n2,90\n4,85\n", "more than 1 cores do not pay: not for memory, which takes 3 of 4 cores to fill"),
+        ("1,100\n2,90\n4,85\n", "more than 1 core does not pay: not for memory, which takes 3 of 4 cores to fill"),
         ("1,100\n2,51\n4,26\n", "efficiency 96 %."),
     ],
 )

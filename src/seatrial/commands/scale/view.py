@@ -92,7 +92,8 @@ def scale_report(
     findings = _findings(judged, both)
     incomplete = [item for item in judged if item.lost or len(item.points) < FEWEST_SIZES]
     left = (*(series.left if series else ()), *map(_lost, incomplete))
-    word = word_of(findings, "INCOMPLETE" if left else Verdict.PASS.value)
+    pays = all(item.pays_up_to is None for item in judged)
+    word = word_of(findings, "INCOMPLETE" if left else (Verdict.PASS if pays else Verdict.NOTE).value)
     code = ExitCode.FINDINGS if findings else ExitCode.INCOMPLETE if left else ExitCode.PASS
     sentence = left[0] if left and not findings else _sentence(judged, findings, both)
 
@@ -182,7 +183,7 @@ def _summary(item: JudgedCurve) -> str:
     text += f"efficiency {share(last.efficiency.value)}"
     text += f", {share(last.of_own)} of the nodes' own rates" if last.of_own else ""
     if item.pays_up_to is not None:
-        text += f"; more than {item.pays_up_to:g} {over} do not pay"
+        text += f"; {_beyond(item.pays_up_to, over)}"
         text += f": {item.memory}" if item.memory else ""
     return text
 
@@ -262,10 +263,12 @@ def _pays(item: JudgedCurve) -> str:
         return ""
     if item.pays_up_to is None:
         return f"More {item.curve.over} pay as far as was measured."
-    return (
-        f"More than {item.pays_up_to:g} {item.curve.over} do not pay: less than {share(PAYS)} of what the next step "
-        "adds becomes speed."
-    )
+    beyond = _beyond(item.pays_up_to, item.curve.over).capitalize()
+    return f"{beyond}: less than {share(PAYS)} of what the next step adds becomes speed."
+
+
+def _beyond(size: float, over: str) -> str:
+    return f"more than 1 {over[:-1]} does not pay" if size == 1 else f"more than {size:g} {over} do not pay"
 
 
 def _fit(fit: ScalingFit) -> str:

@@ -188,8 +188,8 @@ def _method_lines(located: Located, groups: Sequence[Sequence[str]], classes: Cl
     yield from (_resolution(one) for one in located.resolutions)
     if located.wrongly_left is not None:
         yield (
-            f"Few partners per node: with one node in ten slow, {located.wrongly_left:.2g} healthy nodes are expected "
-            "to meet slow partners only."
+            "Few partners per node: with one node in ten slow, the expected number of healthy nodes that meet slow "
+            f"partners only is {located.wrongly_left:.2g}."
         )
     if len(groups) < 3:
         yield "Uplinks were not checked: this takes three or more groups of nodes (--topology)."
