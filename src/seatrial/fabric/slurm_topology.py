@@ -59,7 +59,7 @@ def parse_topology(text: str) -> Fabric:
     if not leaf_of:
         return Fabric(leaf_of={}, source=f"{PRINTER}: {_why_none(lines)}")
     unread = len(candidates) - len(switches)
-    note = f", {unread} lines not understood" if unread else ""
+    note = f", {count(unread, 'line')} not understood" if unread else ""
     return Fabric(leaf_of=leaf_of, source=f"{PRINTER}: {len(set(leaf_of.values()))} leaf switches{note}")
 
 
@@ -68,22 +68,24 @@ def _blocks(lines: list[str]) -> Fabric | None:
 
     Aggregated blocks hold base blocks and say nothing of a leaf.
     """
+    listed = [_block(line) for line in lines if line.startswith("BlockName=")]
+    blocks = [block for block in listed if block is not None]
     leaf_of: dict[str, str] = {}
-    unread = 0
-    for line in lines:
-        if not line.startswith("BlockName="):
-            continue
-        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
-        nodes = _expand(fields.get("Nodes", ""))
-        if not fields["BlockName"] or nodes is None:
-            unread += 1
-            continue
-        for node in nodes:
-            leaf_of.setdefault(node, fields["BlockName"])
+    for block in blocks:
+        for node in block.nodes:
+            leaf_of.setdefault(node, block.name)
     if not leaf_of:
         return None
-    note = f", {unread} lines not understood" if unread else ""
+    unread = len(listed) - len(blocks)
+    note = f", {count(unread, 'line')} not understood" if unread else ""
     return Fabric(leaf_of=leaf_of, source=f"{PRINTER}: {count(len(set(leaf_of.values())), 'block')}{note}")
+
+
+def _block(line: str) -> Switch | None:
+    """A base block, of the lowest level; None for a line without a name or a list of nodes."""
+    fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
+    nodes = _expand(fields["Nodes"]) if "Nodes" in fields else None
+    return None if nodes is None or not fields["BlockName"] else Switch(name=fields["BlockName"], level=0, nodes=nodes)
 
 
 NODE_AND_SWITCH = re.compile(r"(\S+)\s+(\S+)")
@@ -125,8 +127,10 @@ def parse_leaf_file(text: str) -> dict[str, str]:
             number: KEYWORD.sub(lambda keyword: SPELLED[keyword[1].lower()], line) for number, line in lines.items()
         }
         for number, line in spelled.items():
-            if line.startswith("SwitchName=") and "Switches=" not in line and _switch(line) is None:
-                raise ValueError(f"line {number} ({line[:80]!r}) is not a switch with a list of its nodes")
+            leaf = line.startswith("SwitchName=") and "Switches=" not in line
+            if (leaf and _switch(line) is None) or (line.startswith("BlockName=") and _block(line) is None):
+                what = "switch" if leaf else "block"
+                raise ValueError(f"line {number} ({line[:80]!r}) is not a {what} with a list of its nodes")
         fabric = parse_topology("\n".join(spelled.values()))
         if not fabric.leaf_of:
             raise ValueError(fabric.source.removeprefix(f"{PRINTER}: "))

@@ -55,7 +55,7 @@ def test_no_leaves_with_the_reason(text: str, reason: str) -> None:
 def test_lines_that_cannot_be_read_are_counted_not_guessed(nodes: str) -> None:
     fabric = parse_topology(f"{TREE}SwitchName=leaf3 Level=0 LinkSpeed=1 Nodes={nodes}\n")
     assert "leaf3" not in fabric.leaf_of.values()
-    assert fabric.source == "scontrol show topology: 2 leaf switches, 1 lines not understood"
+    assert fabric.source == "scontrol show topology: 2 leaf switches, 1 line not understood"
 
 
 def test_a_large_site_is_not_too_large() -> None:
@@ -78,7 +78,7 @@ def test_a_base_block_counts_as_a_leaf(text: str) -> None:
     fabric = parse_topology(text)
     assert fabric.leaf_of == {f"n{number}": "b1" if number < 5 else "b2" for number in range(1, 9)}
     assert fabric.source == "scontrol show topology: 2 blocks"
-    assert "1 lines not understood" in parse_topology(text + "BlockName=b3 Nodes=n[1-\n").source
+    assert "1 line not understood" in parse_topology(text + "BlockName=b3 Nodes=n[1-\n").source
 
 
 @pytest.mark.parametrize(
@@ -130,3 +130,9 @@ def test_forms_that_slurm_reads(text: str) -> None:
 def test_a_file_with_a_line_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(ValueError, match=r"line 2 \('SwitchName=s2 Nodes=n\[5-8'\)"):
         parse_leaf_file("SwitchName=s1 Nodes=n[1-4]\nSwitchName=s2 Nodes=n[5-8\nSwitchName=top Switches=s[1-2]\n")
+
+
+@pytest.mark.parametrize("line", ["BlockName=b2 Nodes=n[5-", "BlockName=b2 Nodez=n[5-8]", "BlockName= Nodes=n[5-8]"])
+def test_a_block_of_topology_conf_that_cannot_be_read_is_refused(line: str) -> None:
+    with pytest.raises(ValueError, match=r"line 2 .* is not a block with a list of its nodes"):
+        parse_leaf_file(f"BlockName=b1 Nodes=n[1-4]\n{line}\nBlockSizes=4\n")
