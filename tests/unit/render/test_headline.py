@@ -99,6 +99,7 @@ def test_a_pass_says_nothing_of_cables_whose_routes_are_unknown(design: float | 
         ("one clause that is longer than its room", ("one clause that is longer than its room", "")),
         ("n1: triad, arrays 7 % lower (95 % CI -9 to -5 %)", ("n1: triad, arrays 7 % lower", "(95 % CI -9 to -5 %)")),
         ("n3 (drained), n5 (down), n7, n9", ("n3 (drained), n5 (down), n7", "n9")),
+        ("a clause longer than there is room; x; y", ("a clause longer than there is room", "x; y")),
     ],
 )
 def test_a_first_line_ends_with_a_clause(sentence: str, divided: tuple[str, str]) -> None:
