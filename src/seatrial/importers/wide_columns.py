@@ -24,7 +24,7 @@ from seatrial.importers.columns import TableColumn
 from seatrial.importers.node_names import SUMMARIES
 from seatrial.importers.row_outcomes import status_of
 from seatrial.model.errors import UsageError
-from seatrial.model.imported import sense_of
+from seatrial.model.imported import Sense, sense_of
 from seatrial.model.words import name_form, natural_sorted, some
 
 BEST = frozenset({"best", "worst", "peak", "fastest", "slowest"})
@@ -158,24 +158,21 @@ def metrics_melted(
     counts, and of capacities, such as memory, nothing is compared. `given`: columns that have another role.
     """
     measured = [one for one in measured_columns(columns, node) if one.name not in given]
-    stems: dict[str, TableColumn] = {}
+    named = {one.name.strip().lower() for one in columns}
+    alike: defaultdict[tuple[str, ...], list[TableColumn]] = defaultdict(list)
     for column in measured:
-        stem = [word for word in words_of(column.name) if word not in SUMMARIES | BEST]
-        mean = MEANS.intersection(words_of(column.name))
-        key = " ".join(stem) or column.name
-        if not DEVIATIONS.intersection(words_of(column.name)) and (mean or key not in stems):
-            stems[key] = column
-    members = [*stems.values()]
+        if not DEVIATIONS.intersection(words_of(column.name)):
+            words = re.findall(r"[a-zµ]+|[0-9]+", column.name.lower())
+            alike[tuple(word for word in words if word not in SUMMARIES | BEST)].append(column)
+    members = [one for group in alike.values() for one in _means(group) or group]
     names = [one.name for one in members]
-    good = all(sense_of(one.name, one.unit) for one in members) or all(
-        KERNELS.issuperset(words_of(name)) for name in names
-    )
-    twice = len({one.name for one in columns}) < len(columns)
-    if twice or len(measured) < 2 or not members or not good or any(map(is_capacity, members)):
+    known = all(map(_comparable, members)) or all(KERNELS.issuperset(words_of(name)) for name in names)
+    taken = named & {"metric", "unit"} or len(named) < len(columns)
+    if taken or len(measured) < 2 or not members or not known or any(map(is_capacity, members)):
         return None
     if len(members) < 2:
         return tuple(one for one in columns if one not in measured or one in members), node
-    left = {*map(status_of, names), *(one.name for one in measured)}
+    left = {*names, *map(status_of, names)}
     long = [msgspec.structs.replace(one, cells=one.cells * len(members)) for one in columns if one.name not in left]
     rows = len(node.cells)
     long.append(TableColumn(name="metric", cells=tuple(name for name in names for _ in range(rows))))
@@ -184,6 +181,17 @@ def metrics_melted(
     long += _joined_statuses(columns, members, "value")
     long.append(TableColumn(name="value", cells=tuple(itertools.chain.from_iterable(one.cells for one in members))))
     return tuple(long), next(column for column in long if column.name == node.name)
+
+
+def _means(columns: Sequence[TableColumn]) -> list[TableColumn]:
+    """The first mean of a metric; none where no column is one."""
+    return [one for one in columns if MEANS.intersection(words_of(one.name))][:1]
+
+
+def _comparable(column: TableColumn) -> bool:
+    """Whether name or unit says which values are good, and a time or count of losses is nowhere 0."""
+    sense = sense_of(column.name, column.unit)
+    return sense is Sense.HIGHER or (sense is Sense.LOWER and min(column.numbers()) > 0)
 
 
 def _summarises(column: TableColumn, members: Mapping[str, TableColumn]) -> bool:

@@ -13,6 +13,7 @@ from tests.support.command_line import Seatrial
 USUAL = {
     "copy": 170e3, "scale": 171e3, "add": 180e3, "triad": 181e3, "h2d_GBs": 55.0, "d2h_GBs": 54.0, "bw_GBs": 24.0,
     "bw_min": 22.0, "bw_avg": 24.0, "bw_max": 25.0, "hpl_gflops": 3100.0, "lat_us": 1.6, "temp_c": 60.0,
+    "ior_1M_MBs": 2100.0, "ior_4M_MBs": 2500.0, "lat_min_us": 1.5, "lat_max_us": 9.0, "lat_avg_us": 2.0,
 }  # fmt: skip
 """Usual value of each column of these tables."""
 
@@ -45,6 +46,8 @@ def judged(seatrial: Seatrial, folder: Path, text: str, *words: str) -> tuple[st
         (("h2d_GBs", "d2h_GBs"), {"d2h_GBs": 0.9}),
         (("bw_GBs", "lat_us"), {"lat_us": 1.3}),
         (("hpl_gflops", "bw_GBs", "lat_us"), {"bw_GBs": 0.9}),
+        (("ior_1M_MBs", "ior_4M_MBs"), {"ior_4M_MBs": 0.85}),
+        (("lat_min_us", "lat_max_us"), {"lat_max_us": 1.5}),
     ],
 )
 def test_each_column_is_judged(
@@ -66,6 +69,17 @@ def test_units_in_the_cells_say_which_values_are_good(tmp_path: Path, seatrial: 
 def test_of_mean_and_extremes_the_mean_counts() -> None:
     text = table("bw_min", "bw_avg", "bw_max")
     assert read_fleet_table(text).roles.value == "bw_avg"
+
+
+def test_what_a_mean_stands_for_is_listed_as_not_used() -> None:
+    roles = read_fleet_table(table("bw_GBs", "lat_min_us", "lat_avg_us", "lat_max_us")).roles
+    assert (roles.conditions, roles.unused) == (("metric",), ("lat_min_us", "lat_max_us"))
+
+
+def test_a_count_of_losses_that_is_mostly_0_is_asked_about() -> None:
+    rows = [f"n{node},{run},{24 + run / 100},{node * run % 5}" for node in range(1, 9) for run in range(1, 4)]
+    with pytest.raises(UsageError, match=r"bw_GBs, retransmits\. Choose one"):
+        read_fleet_table("\n".join(("node,run,bw_GBs,retransmits", *rows)) + "\n")
 
 
 @pytest.mark.parametrize("names", [("bw_GBs", "temp_c"), ("copy", "temp_c")])
