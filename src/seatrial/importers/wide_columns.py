@@ -166,9 +166,9 @@ def metrics_melted(
             alike[tuple(word for word in words if word not in SUMMARIES | BEST)].append(column)
     members = [one for group in alike.values() for one in _means(group) or group]
     names = [one.name for one in members]
-    known = all(map(_comparable, members)) or all(KERNELS.issuperset(words_of(name)) for name in names)
+    comparable = all(map(_comparable, members)) or all(KERNELS.issuperset(words_of(name)) for name in names)
     taken = named & {"metric", "unit"} or len(named) < len(columns)
-    if taken or len(measured) < 2 or not members or not known or any(map(is_capacity, members)):
+    if taken or len(measured) < 2 or not members or not comparable or any(map(is_capacity, members)):
         return None
     if len(members) < 2:
         return tuple(one for one in columns if one not in measured or one in members), node
