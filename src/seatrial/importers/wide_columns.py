@@ -166,7 +166,8 @@ def metrics_melted(
             alike[tuple(word for word in words if word not in SUMMARIES | BEST)].append(column)
     members = [one for group in alike.values() for one in _means(group) or group]
     names = [one.name for one in members]
-    comparable = all(map(_comparable, members)) or all(KERNELS.issuperset(words_of(name)) for name in names)
+    kernels = all(words_of(name) and KERNELS.issuperset(words_of(name)) for name in names)
+    comparable = kernels or all(map(_comparable, members))
     taken = named & {"metric", "unit"} or len(named) < len(columns)
     if taken or len(measured) < 2 or not members or not comparable or any(map(is_capacity, members)):
         return None
