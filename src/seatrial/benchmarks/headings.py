@@ -70,7 +70,7 @@ def _frames(lines: Sequence[str]) -> "Iterator[re.Pattern[str]]":
 
 def _with_any_numbers(text: str) -> str:
     """The expression for this text with other numbers in it, such as those of a date and a time."""
-    return r"\d{1,18}".join(map(re.escape, re.split(r"\d+", text)))
+    return r"\d{1,18}+".join(map(re.escape, re.split(r"\d+", text)))
 
 
 def _are_sizes(names: Sequence[str], blocks: Sequence[str]) -> bool:

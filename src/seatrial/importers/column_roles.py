@@ -365,16 +365,11 @@ def is_capacity(column: TableColumn) -> bool:
     return bool(words & CAPACITY_WORDS) and not words & (RATES | TIMES | TIME_UNITS)
 
 
-def measured_columns(columns: Sequence[TableColumn], nodes: TableColumn) -> list[TableColumn]:
-    """The columns of numbers of which neither contents nor names show another role than values."""
-    if any(column.name.strip().lower() == "value" for column in columns):
-        return []
-    single = len(nodes.cells) == len({*nodes.cells})
-    others = [column for column in columns if column is not nodes]
-    return [column for column in others if _role(_CellKinds(column, nodes.cells), single=single) == "numbers"]
+MEASURED = ("numbers", "asked")
+"""Roles of columns that can hold results, by their contents and names."""
 
 
-def may_be_measured(column: TableColumn, nodes: TableColumn) -> bool:
-    """Whether contents or name do not show that a column has another role than values."""
+def role_beside(column: TableColumn, nodes: TableColumn) -> str:
+    """The role of a column by itself: `numbers` where neither contents nor name show another one than values."""
     single = len(nodes.cells) == len({*nodes.cells})
-    return _role(_CellKinds(column, nodes.cells), single=single) in ("numbers", "asked")
+    return _role(_CellKinds(column, nodes.cells), single=single)

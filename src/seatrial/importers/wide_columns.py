@@ -11,13 +11,13 @@ import msgspec
 
 from seatrial.importers.column_roles import (
     CONDITION_WORDS,
+    MEASURED,
     MOMENT,
     NODE_NAMES,
     PART_WORDS,
     RUN_WORDS,
     is_capacity,
-    may_be_measured,
-    measured_columns,
+    role_beside,
     words_of,
 )
 from seatrial.importers.columns import TableColumn
@@ -76,21 +76,29 @@ def transposed(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
     named = any(one.name.strip().lower() in NODE_NAMES for one in others)
     if len(members) < FEWEST_NODES or len(forms) > 1 or len(others) > MOST_OTHERS or named:
         return ()
-    rows = len(members[0].cells)
-    long = [TableColumn(name="node", cells=tuple(one.name for one in members for _ in range(rows)))]
-    long += [TableColumn(name=one.name, cells=one.cells * len(members)) for one in others]
-    long += _joined_statuses(columns, members, "value")
-    return (*long, TableColumn(name="value", cells=tuple(itertools.chain.from_iterable(one.cells for one in members))))
+    return _one_below_another(columns, others, members, {"node": [one.name for one in members]})
 
 
-def _joined_statuses(
-    columns: Sequence[TableColumn], members: Sequence[TableColumn], value: str
+def _one_below_another(
+    columns: Sequence[TableColumn],
+    others: Sequence[TableColumn],
+    members: Sequence[TableColumn],
+    labels: Mapping[str, Sequence[str]],
+    value: str = "value",
 ) -> tuple[TableColumn, ...]:
-    """The words in place of numbers of all members, one after the other; no column where none had such words."""
-    words = {one.name: one.cells for one in columns}
-    blank = ("",) * len(members[0].cells)
-    cells = tuple(itertools.chain.from_iterable(words.get(status_of(one.name), blank) for one in members))
-    return (TableColumn(name=status_of(value), cells=cells),) if any(cells) else ()
+    """The members as one column `value`, beside the others, repeated, and the label of each member.
+
+    `labels`: name of a new column -> its cell for each member. The words in place of numbers are joined, too, if any
+    member had such words.
+    """
+    rows = len(members[0].cells)
+    long = {one.name: msgspec.structs.replace(one, cells=one.cells * len(members)) for one in others}
+    words, blank = {one.name: one.cells for one in columns}, ("",) * rows
+    joined = {name: tuple(cell for cell in cells for _ in range(rows)) for name, cells in labels.items()}
+    joined[value] = tuple(itertools.chain.from_iterable(one.cells for one in members))
+    statuses = tuple(itertools.chain.from_iterable(words.get(status_of(one.name), blank) for one in members))
+    joined |= {status_of(value): statuses} if any(statuses) else {}
+    return tuple((long | {name: TableColumn(name=name, cells=cells) for name, cells in joined.items()}).values())
 
 
 def _may_be_node(name: str) -> bool:
@@ -126,26 +134,22 @@ def melted(columns: Sequence[TableColumn], node: TableColumn) -> tuple[tuple[Tab
     others = [column for column in columns if column.name not in members | {*map(status_of, members)}]
     several = len(stems) > 1
     fit = len({*keys.values()}) == 1 and {*keys.values()} <= RUN_WORDS | PART_WORDS
-    rows = len(node.cells)
     if not fit or min(map(len, stems.values())) < 2:
         return None
     others = [one for one in others if one is node or not any(_summarises(one, group) for group in stems.values())]
-    if measured := [one.name for one in others if one is not node and may_be_measured(one, node)]:
+    if measured := [one.name for one in others if one is not node and role_beside(one, node) in MEASURED]:
         if {*keys.values()} <= RUN_WORDS:
             raise _beside_runs(members, measured)
         return None
     groups = [(stem, number, column) for stem, group in stems.items() for number, column in group.items()]
-    long = {column.name: column.cells * len(groups) for column in others}
+    labels = {next(iter(keys.values())): [number for _, number, _ in groups]}
     if several:
-        named = [" ".join((stem.rstrip(DIVIDES), *rest.strip(DIVIDES).split())).strip() for (stem, rest), *_ in groups]
-        long["metric"] = tuple(cell for name in named for cell in [name] * rows)
-    long[next(iter(keys.values()))] = tuple(cell for _, number, _ in groups for cell in [number] * rows)
+        labels["metric"] = [
+            " ".join((stem.rstrip(DIVIDES), *rest.strip(DIVIDES).split())).strip() for (stem, rest), *_ in groups
+        ]
     words = next(iter(stems))[0 if "device" in keys.values() else 1 :]
     value = "" if several else " ".join(word.strip(DIVIDES) for word in words if word)
-    value = value or "value"
-    long[value] = tuple(itertools.chain.from_iterable(column.cells for *_, column in groups))
-    made = tuple(TableColumn(name=name, cells=cells) for name, cells in long.items())
-    made += _joined_statuses(columns, [column for *_, column in groups], value)
+    made = _one_below_another(columns, others, [column for *_, column in groups], labels, value or "value")
     return made, next(column for column in made if column.name == node.name)
 
 
@@ -157,7 +161,8 @@ def metrics_melted(
     All names say which values are good, or all are kernels of STREAM. Of mean, best and worst of a metric the mean
     counts, and of capacities, such as memory, nothing is compared. `given`: columns that have another role.
     """
-    measured = [one for one in measured_columns(columns, node) if one.name not in given]
+    others = [one for one in columns if one is not node and one.name not in given]
+    measured = [one for one in others if role_beside(one, node) == "numbers"]
     named = {one.name.strip().lower() for one in columns}
     alike: defaultdict[tuple[str, ...], list[TableColumn]] = defaultdict(list)
     for column in measured:
@@ -168,20 +173,16 @@ def metrics_melted(
     names = [one.name for one in members]
     kernels = all(words_of(name) and KERNELS.issuperset(words_of(name)) for name in names)
     comparable = kernels or all(map(_comparable, members))
-    taken = named & {"metric", "unit"} or len(named) < len(columns)
+    taken = named & {"metric", "unit", "value"} or len(named) < len(columns)
     if taken or len(measured) < 2 or not members or not comparable or any(map(is_capacity, members)):
         return None
     if len(members) < 2:
         return tuple(one for one in columns if one not in measured or one in members), node
     left = {*names, *map(status_of, names)}
-    long = [msgspec.structs.replace(one, cells=one.cells * len(members)) for one in columns if one.name not in left]
-    rows = len(node.cells)
-    long.append(TableColumn(name="metric", cells=tuple(name for name in names for _ in range(rows))))
-    if any(one.unit for one in members):
-        long.append(TableColumn(name="unit", cells=tuple(one.unit for one in members for _ in range(rows))))
-    long += _joined_statuses(columns, members, "value")
-    long.append(TableColumn(name="value", cells=tuple(itertools.chain.from_iterable(one.cells for one in members))))
-    return tuple(long), next(column for column in long if column.name == node.name)
+    others = [one for one in columns if one.name not in left]
+    units = {"unit": [one.unit for one in members]} if any(one.unit for one in members) else {}
+    long = _one_below_another(columns, others, members, {"metric": names, **units})
+    return long, next(column for column in long if column.name == node.name)
 
 
 def _means(columns: Sequence[TableColumn]) -> list[TableColumn]:

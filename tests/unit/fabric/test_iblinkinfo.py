@@ -94,7 +94,7 @@ def switch_lines(name: str, lid: int, first_adapter: int, other: int, *, slow: i
 
 
 def test_with_switches_only_their_lines_are_of_both_ends_of_a_cable() -> None:
-    """As `iblinkinfo --switches-only` prints: adapters have no lines, and none is missing."""
+    """`iblinkinfo --switches-only` prints no lines of adapters, and none is missing."""
     healthy = parse_fabric(switch_lines("leaf1", 1, 20, 2) + switch_lines("leaf2", 2, 40, 1))
     assert len(healthy.links) == 18
     assert check_map(healthy) == ()
