@@ -4,14 +4,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "host/clock.h"
+#include "host/sysroot.h"
 
 #define PATH_BYTES 128
-#define ROOT_BYTES 512
 #define SENSORS 64
 #define PACKAGES 16
 
@@ -73,28 +72,13 @@ static int64_t microjoules(void)
     return sum;
 }
 
-/* The file below the first root that has it. SEATRIAL_SYSROOT has the roots, as for the facts; unset: the machine. */
-static FILE *opened(const char *path)
-{
-    const char *root = getenv("SEATRIAL_SYSROOT");
-    while (root != NULL && *root != '\0') {
-        char full[ROOT_BYTES];
-        const int length = (int)strcspn(root, ":"), written = snprintf(full, sizeof full, "%.*s%s", length, root, path);
-        FILE *file = written < (int)sizeof full ? fopen(full, "r") : NULL;
-        if (file != NULL)
-            return file;
-        root += length + (root[length] == ':');
-    }
-    return fopen(path, "r");
-}
-
 /* Whether a chip of hwmon measures a processor. Its first sensor is that of the whole package. */
 static bool of_processor(int chip)
 {
     static const char *const names[] = {"coretemp", "k10temp", "zenpower", "cpu_thermal"};
     char path[PATH_BYTES], name[32] = "";
     snprintf(path, sizeof path, "/sys/class/hwmon/hwmon%d/name", chip);
-    FILE *file = opened(path);
+    FILE *file = sysroot_opened(path);
     if (file == NULL)
         return false;
     const bool known = fscanf(file, "%31s", name) == 1;
@@ -112,9 +96,9 @@ static int64_t millicelsius(void)
     int64_t most = 0;
     for (int number = 0; number < SENSORS; number++) {
         snprintf(path, sizeof path, "/sys/class/thermal/thermal_zone%d/temp", number);
-        const int64_t zone = first_number(opened(path));
+        const int64_t zone = first_number(sysroot_opened(path));
         snprintf(path, sizeof path, "/sys/class/hwmon/hwmon%d/temp1_input", number);
-        const int64_t package = of_processor(number) ? first_number(opened(path)) : UNKNOWN;
+        const int64_t package = of_processor(number) ? first_number(sysroot_opened(path)) : UNKNOWN;
         most = zone > most ? zone : most;
         most = package > most ? package : most;
     }

@@ -16,6 +16,7 @@
 #endif
 
 #include "host/conditions.h"
+#include "host/waiting.h"
 
 /* The first thread did the work if its share of the processor time is at least one in so many. */
 #define WORKING_SHARE 4
@@ -78,6 +79,7 @@ struct program_end program_run(char **words)
     sigset_t every, mask;
     siginfo_t info;
     const pid_t parent = getpid();
+    const int64_t stolen_before_ns = stolen_ns();
     sigfillset(&every);
     sigprocmask(SIG_BLOCK, &every, &mask);
     const pid_t started = fork();
@@ -93,6 +95,8 @@ struct program_end program_run(char **words)
     while (waitid(P_PID, (id_t)started, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR)
         continue;
     read_schedstat(&end);
+    if (end.waited_ns != UNKNOWN)
+        end.waited_ns += stolen_ns() - stolen_before_ns;
     while (waitpid(started, &end.status, 0) < 0 && errno == EINTR)
         continue;
     if (getrusage(RUSAGE_CHILDREN, &usage) != 0 ||

@@ -1,5 +1,6 @@
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* sched_setaffinity */
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,8 +98,38 @@ static void test_waits_only_grow(void)
     CHECK(before == UNKNOWN || waited_between(before, waited_ns()) >= 0);
 }
 
+/* Of the processors that this thread may have, however many the machine has. */
+static void test_what_the_hypervisor_took(void)
+{
+    char root[] = "/tmp/seatrial-steal-XXXXXX", path[512], text[] = "cpu  9 9 9 9 9 9 9 999999 0 0\n"
+                  "cpu0 1 2 3 4 5 6 7 120 0 0\ncpu1 1 2 3 4 5 6 7 140 0 0\nintr 5 5\n";
+    cpu_set_t before, first, both;
+    CHECK(mkdtemp(root) != NULL && sched_getaffinity(0, sizeof before, &before) == 0);
+    setenv("SEATRIAL_SYSROOT", root, 1);
+    written(root, "/proc", "stat", text);
+    CPU_ZERO(&first);
+    CPU_SET(0, &first);
+    both = first;
+    CPU_SET(1, &both);
+    if (sched_setaffinity(0, sizeof first, &first) == 0)
+        CHECK(stolen_ns() == 1200000000); /* 120 ticks of 10 ms */
+    if (sched_setaffinity(0, sizeof both, &both) == 0 && CPU_ISSET(1, &before))
+        CHECK(stolen_ns() == 1300000000);
+    written(root, "/proc", "stat", "cpu  1 2 3\ncpu0 1 2 3\nfirst line of another system\n");
+    CHECK(stolen_ns() == 0);
+    written(root, "/proc", "stat", "");
+    CHECK(stolen_ns() == 0);
+    unsetenv("SEATRIAL_SYSROOT");
+    CHECK(sched_setaffinity(0, sizeof before, &before) == 0);
+    snprintf(path, sizeof path, "%s/proc/stat", root);
+    CHECK(remove(path) == 0);
+    snprintf(path, sizeof path, "%s/proc", root);
+    CHECK(remove(path) == 0 && remove(root) == 0);
+}
+
 void test_conditions(void)
 {
+    test_what_the_hypervisor_took();
     test_waits_only_grow();
     test_threads_are_matched();
     test_what_this_process_did_itself();

@@ -1,8 +1,8 @@
 """Whether runs are slow because a rank waited for a processor, and not because of the link or the node.
 
-The probe reads from the kernel how long both ranks of a pair were ready to run without a processor. A run that lacks no
-more than they waited says nothing of the link (`explained`). Where the rank of a node waited longer than the ranks of
-good pairs in the same minutes, a program on its core is the likely reason (`RankWaits`).
+The probe reads from the kernel how long both ranks of a pair had no processor, also where a hypervisor had it. A run
+that lacks no more than they waited says nothing of the link (`explained`). Where the rank of a node waited longer than
+the ranks of good pairs in the same minutes, a program on its core is the likely reason (`RankWaits`).
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -213,7 +213,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at_s: Seconds | None = None
     """When its round began, seconds since the run began; None in archives that do not record it."""
     waited_s: tuple[Seconds, ...] = ()
-    """How long the ranks of source and target were ready to run without a processor meanwhile; empty: not known."""
+    """How long the ranks of source and target were ready to run without a processor meanwhile, also where a
+    hypervisor had it; empty: not known."""
 
     @property
     def pair(self) -> tuple[str, str]:

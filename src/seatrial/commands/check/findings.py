@@ -107,7 +107,7 @@ def _program(waits: LongWaits, ranks: Ranks) -> str:
     where = f" (processors {numbers(cpus)})" if 0 < len(cpus) <= MOST_CPUS else ""
     return (
         f"Look for the program that runs on the core of {waits.node}'s rank{where}: ps -eLo psr,pcpu,pid,comm, top; "
-        "a job that was not ended, a daemon, a CPU quota of the cgroup."
+        "a job that was not ended, a daemon, a CPU quota of the cgroup, the host of a virtual machine (st in top)."
     )
 
 

@@ -29,7 +29,7 @@ REMEDIES = {
     "module, an empty channel, corrected errors (EDAC). Look for another process on the node.",
     FindingKind.HIGH_MEMORY_LATENCY: "Compare frequency, huge pages, NUMA settings and memory modules with a peer's.",
     FindingKind.SLOW_ARITHMETIC: "Look at governor, power limit, temperature and throttling on the node, and for "
-    "processes that use its cores (top, systemd-cgtop, a CPU quota of the cgroup).",
+    "processes that use its cores (top, systemd-cgtop), a CPU quota of the cgroup, or a virtual machine's host (st).",
     FindingKind.HIGH_NOISE: "Look for processes and interrupts on its cores (top, /proc/interrupts, perf sched): "
     "daemons, monitoring, a job that was not ended.",
     FindingKind.DELAYS_OTHERS: "Look at arithmetic and noise of its cores (the other figures of this report), at its "
