@@ -62,7 +62,7 @@ AS_TESTED = {
     "seatrial nodes --l": "seatrial nodes --repetitions 1 --trials noise --l",
     "'osu_bw -m 4194304:4194304'": rf'"{OSU_BW}"',
     "'gpu_burn 60'": rf'"{OSU_BW}"',
-    "link n1 n2 --budget 10s": "link n1 n2 --budget 11s --per-octave 1",
+    "link n1 n2 --budget 30s": "link n1 n2 --budget 15s --per-octave 1",
     "link n1 n2 --ranks-per-node auto --budget 10s": "link n1 n2 --ranks-per-node auto --budget 5s",
 }
 """Less of what takes an hour or a minute, and a curve whose points all have several round trips."""

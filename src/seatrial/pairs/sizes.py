@@ -34,9 +34,9 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     latency_s: float = 20e-6
     bytes_per_s: float = 117e6
 
-    def time_s(self, message_bytes: int) -> float:
-        """One way: of a message, or of all that a window has in flight."""
-        return self.latency_s + message_bytes / self.bytes_per_s
+    def time_s(self, sent_bytes: int, messages: int = 1) -> float:
+        """One way, of messages in flight together: the smallest cost up to a latency each, as through TCP they do."""
+        return self.latency_s + max(sent_bytes / self.bytes_per_s, (messages - 1) * self.latency_s)
 
 
 def geometric_sizes(most_bytes: int, per_octave: int = CURVE_PER_OCTAVE) -> tuple[int, ...]:
@@ -71,7 +71,7 @@ def stream_shape(message_bytes: int, pace: Pace) -> Shape:
     enough = LATENCIES_A_WINDOW * pace.latency_s * pace.bytes_per_s
     window_bytes = min(max(enough, LEAST_WINDOW_BYTES), MOST_WINDOW_BYTES)
     window = min(max(math.ceil(window_bytes / message_bytes), 1), MOST_IN_FLIGHT)
-    iterations = as_many_as_last(BANDWIDTH_ROUND_S, pace.time_s(window * message_bytes), 3, 200)
+    iterations = as_many_as_last(BANDWIDTH_ROUND_S, pace.time_s(window * message_bytes, window), 3, 200)
     return Shape(
         kernel=Kernel.ONEWAY,
         message_bytes=message_bytes,
@@ -83,7 +83,7 @@ def stream_shape(message_bytes: int, pace: Pace) -> Shape:
 
 def seconds_of(shape: Shape, pace: Pace, ranks: int = 1) -> float:
     """About how long one round of it takes; `ranks`: of each node, that share one rank's pace."""
-    each_s = pace.time_s(ranks * shape.window_bytes)
+    each_s = pace.time_s(ranks * shape.window_bytes, shape.window)
     if shape.kernel is Kernel.PINGPONG:
         each_s *= 2
     return ROUND_COST_S + (shape.warmup + shape.iterations) * each_s
