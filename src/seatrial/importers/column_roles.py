@@ -37,10 +37,9 @@ CONDITION_WORDS = frozenset({
     "kernel", "op", "operation", "function", "collective", "algorithm", "metric", "benchmark", "case", "mode", "rw",
     "direction", "precision", "dtype", "type", "pattern", "config", "variant", "count", "num", "level", "frequency",
 })  # fmt: skip
-PROPERTY_WORDS = frozenset({
-    "rack", "row", "chassis", "cabinet", "leaf", "switch", "bios", "firmware", "microcode", "driver", "version",
-    "release",
-})  # fmt: skip
+PLACE_WORDS = frozenset({"rack", "row", "chassis", "cabinet", "leaf", "switch"})
+SOFTWARE_WORDS = frozenset({"bios", "firmware", "microcode", "driver", "version", "release"})
+PROPERTY_WORDS = PLACE_WORDS | SOFTWARE_WORDS
 MODEL_WORDS = frozenset({"model", "type", "sku", "generation", "arch", "architecture", "processor", "cpu", "partition"})
 """Words of a property by which nodes differ on purpose: nodes of one model are compared with each other."""
 CAPACITY_WORDS = frozenset({"mem", "memory", "ram", "vram", "hbm", "swap", "disk", "cores", "sockets", "capacity"})
@@ -179,6 +178,12 @@ class _CellKinds:
         numbers = Counter(self.column.cells)
         written = sum(number for cell, number in numbers.items() if cell.strip().lower() not in MISSING)
         return max(numbers.values()) >= PLANNED * numbers.total() or written < numbers.total() / 2
+
+    @property
+    def mostly_zero(self) -> bool:
+        """Whether most of its cells are the number 0."""
+        zeros = sum(number == 0 for number in self.column.numbers()) if self.column.numeric else 0
+        return zeros >= PLANNED * len(self.column.cells)
 
     @property
     def run(self) -> bool:
@@ -344,6 +349,9 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
             f"The file has no column of values: {names}.",
             "Give columns `node` and `value`, and `run` if you like; or name the column of the values with --column.",
         )
+    varying = [name for name in candidates if not contents[name].mostly_zero]
+    if len(varying) == 1 and sense_of(varying[0]) is not None:
+        candidates = varying  # what is nearly always 0 beside a rate counts lost packets, or the like
     if len(candidates) > 1:
         raise UsageError(
             f"Several columns have numbers: {some(candidates, MOST_NAMES)}.", "Choose one: --column COLUMN."

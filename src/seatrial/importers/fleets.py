@@ -19,6 +19,7 @@ from seatrial.importers.column_roles import (
     words_of,
 )
 from seatrial.importers.columns import TableColumn, checked, json_value, read_columns, with_durations
+from seatrial.importers.lone_cells import LoneCell, lone_cells
 from seatrial.importers.node_names import refuse_sets, short_names
 from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
 from seatrial.importers.output_names import OUTPUT_NAME
@@ -85,6 +86,8 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
     """The node of each row that has no value."""
     failed: tuple[str, ...] = ()
     """The node of each run that failed: its row says so, or its output is cut off or does not pass its gates."""
+    lone: tuple[LoneCell, ...] = ()
+    """Numbers that were not judged and that few nodes have alone."""
     left_out: tuple[str, ...] = ()
     """Files whose output has no value, each with the reason; rows that summarise others."""
 
@@ -171,6 +174,8 @@ def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collec
         _refuse_unlike_rows(measured)
     _refuse_explained(columns, roles, keys, numbers)
     return FleetTable(strata=tuple(measured), roles=roles, parts=parts, without_value=tuple(without),
+                      lone=lone_cells(columns, roles, [key[0][0] for key in keys],
+                                      [subjects[node, part] for (node,), _, part, _ in keys]),
                       failed=tuple(keys[row][0][0] for row in sorted(failed)))  # fmt: skip
 
 

@@ -69,10 +69,10 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     facts_of = _facts(wanted)
     if strata.is_divided(tables):
         _refuse_unlike_columns(tables)
-        divided = _with_failed(strata.judge_strata(tables, sense, effect=effect), tables)
+        divided = _with_rows(strata.judge_strata(tables, sense, effect=effect), tables)
         divided = strata.facts_of_strata(divided, facts_of) if facts_of else divided
         return strata_report(divided, tables)
-    judged = _with_failed(judge.judge_tables(tables, sense, effect=effect), tables)
+    judged = _with_rows(judge.judge_tables(tables, sense, effect=effect), tables)
     _refuse_unlike_columns(tables)
     return fleet_report(judge.with_facts(judged, facts_of) if facts_of else judged, tables)
 
@@ -95,10 +95,15 @@ def _refuse_unlike_columns(tables: Mapping[str, FleetTable]) -> None:
         )
 
 
-def _with_failed(judged: Judged, tables: Mapping[str, FleetTable]) -> Judged:
-    """The judgement with the runs that failed. They withhold PASS: what is left of a node need not be what it does."""
+def _with_rows(judged: Judged, tables: Mapping[str, FleetTable]) -> Judged:
+    """The judgement with the runs that failed, and with what few nodes have alone beside their values.
+
+    Both withhold PASS: what is left of a node need not be what it does, and packets that only one loses are a fault.
+    """
     failed = tuple(node for table in tables.values() for node in table.failed)
-    verdict = Verdict.INCONCLUSIVE if failed and judged.verdict is Verdict.PASS else judged.verdict
+    verdict = judged.verdict
+    if verdict is Verdict.PASS and (failed or any(table.lone for table in tables.values())):
+        verdict = Verdict.INCONCLUSIVE if failed else Verdict.NOTE
     return msgspec.structs.replace(judged, failed=failed, verdict=verdict)
 
 

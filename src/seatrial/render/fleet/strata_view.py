@@ -13,17 +13,21 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
 from seatrial.render.distribution import over_each_other
 from seatrial.render.finding_text import fitting_sentence
-from seatrial.render.fleet.view import (
+from seatrial.render.fleet.remarks import (
     MOST_NAMES,
+    all_lone,
+    failed_text,
+    fewer_runs_notes,
+    fewer_runs_text,
+    led_by_lone,
+)
+from seatrial.render.fleet.view import (
     FleetCondition,
     FleetFields,
     FleetFigures,
     FleetStratum,
     ahead_note,
     column_fields,
-    failed_text,
-    fewer_runs_notes,
-    fewer_runs_text,
     fleet_pictures,
     node_fields,
     taken,
@@ -55,7 +59,7 @@ def strata_report(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> 
     fields, blocks = partial(strata_fields, judged, tables), partial(_blocks, judged, tables)
     return judged_report(
         judged.verdict,
-        _sentence(judged),
+        _sentence(judged, tables),
         fields,
         blocks,
         (*cases, *missing, *healthy),
@@ -104,6 +108,7 @@ def strata_fields(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> 
         strata=[_stratum_fields(stratum) for stratum in judged.strata],
         columns=column_fields(tables),
         without_value=[node for table in tables.values() for node in table.without_value],
+        lone=all_lone(tables),
     )
 
 
@@ -129,9 +134,10 @@ def _in_conditions(texts: Sequence[str]) -> str:
     return f" in {some(texts, 1)}" if any(texts) else ""
 
 
-def _sentence(judged: StrataJudgement) -> str:
+def _sentence(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> str:
     """The worst that is named, as far as a line has room; else what would have been found, and what is missing."""
     ways = [text for names in range(MOST_NAMES, 0, -1) for text in _ways(judged, names)]
+    ways = led_by_lone(judged.verdict, ways, tables)
     return fitting_sentence(judged.verdict, ways, _gaps(judged), needed=not judged.named)
 
 

@@ -1,13 +1,14 @@
 """One benchmark over many nodes: the report of `seatrial judge --as fleet`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Literal
 
 import msgspec
 
 from seatrial.importers.fleets import FleetTable
-from seatrial.judgement.fleet.judge import FewerRuns, FleetJudgement, node_verdict
+from seatrial.importers.lone_cells import LoneCell
+from seatrial.judgement.fleet.judge import FleetJudgement, node_verdict
 from seatrial.judgement.peer_suspects import PeerSuspect, brief_separation, suspects_text
 from seatrial.model import subject
 from seatrial.model.units import prefixed, share
@@ -15,6 +16,15 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
 from seatrial.render.distribution import Distribution, Reference, of_verdicts, small
 from seatrial.render.finding_text import fitting_sentence
+from seatrial.render.fleet.remarks import (
+    MOST_NAMES,
+    all_lone,
+    failed_text,
+    fewer_runs_notes,
+    fewer_runs_text,
+    led_by_lone,
+    lone_note,
+)
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Cells, Paragraph, Report, judged_report, record_table
 from seatrial.statistics.estimates import FEWEST_ALIKE
@@ -29,7 +39,7 @@ NODES: Cells[NodeRuns] = {
     "#bad runs": lambda node: str(len(node.bad_runs)),
     "#runs": lambda node: str(len(node.values)),
 }
-MOST_NAMES, MOST_LISTED = 5, 40
+MOST_LISTED = 40
 FEWEST_DRAWN = 2
 """Nodes that have a distribution."""
 
@@ -132,6 +142,7 @@ class FleetFields(FleetFigures, frozen=True, kw_only=True):
     columns: tuple[FleetColumns, ...]
     without_value: tuple[str, ...]
     failed: tuple[str, ...]
+    lone: tuple[LoneCell, ...]
 
 
 def fleet_report(judged: FleetJudgement, tables: Mapping[str, FleetTable] = {}) -> Report:
@@ -142,7 +153,7 @@ def fleet_report(judged: FleetJudgement, tables: Mapping[str, FleetTable] = {}) 
         *(Case(name=subject.node(name).text, verdict=Verdict.NOT_RUN, reason="no value") for name in judged.unmeasured),
     )
     left_out = [name for table in tables.values() for name in table.left_out]
-    sentence = _sentence(judged)
+    sentence = _sentence(judged, tables)
     if left_out and not judged.result:
         sentence = f"none of {count(len(left_out), 'output')} is valid: {left_out[0]}"
     fields, blocks = partial(fleet_fields, judged, tables), partial(_blocks, judged, tables)
@@ -194,7 +205,7 @@ def fleet_fields(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Fl
         named=[NamedSubject(subject=node.node, node=node.node, verdict=node_verdict(node), loss=node.loss, where=())
                for nodes in _unhealthy(judged) for node in nodes],
         strata=(), columns=column_fields(tables),
-        without_value=[node for table in tables.values() for node in table.without_value],
+        without_value=[node for table in tables.values() for node in table.without_value], lone=all_lone(tables),
     )  # fmt: skip
 
 
@@ -216,7 +227,7 @@ def node_fields(node: NodeRuns) -> FleetNode:
     return filled(FleetNode, node, verdict=node_verdict(node), interval=(node.low, node.high))
 
 
-def _sentence(judged: FleetJudgement) -> str:
+def _sentence(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> str:
     """What is wrong, the nodes without a value, and the fact that is proved to go with it, as far as a line has room.
 
     A sentence that names nobody says which nodes have fewer runs, too; one that does, if there is room. The sentences
@@ -231,37 +242,8 @@ def _sentence(judged: FleetJudgement) -> str:
         for fact, short, number in ways
     ]
     gaps = [fewer_runs_text(judged.fewer_runs(), number) for number in names]
+    sentences = led_by_lone(judged.verdict, sentences, tables)
     return fitting_sentence(judged.verdict, sentences, gaps, needed=not any(_unhealthy(judged)))
-
-
-def failed_text(failed: Sequence[str], names: int) -> str:
-    """`2 runs of n3 and n5 failed`. `failed`: the node of each failed run."""
-    return f"{count(len(failed), 'run')} of {some(tuple(dict.fromkeys(failed)), names)} failed"
-
-
-def fewer_runs_text(fewer: Sequence[FewerRuns], names: int, noun: str = "node") -> str:
-    """Who has fewer runs than were planned; empty if nobody has. `names`: how many are listed."""
-    if not fewer:
-        return ""
-    subjects = tuple(dict.fromkeys(each.subject for each in fewer))
-    who = ", ".join(subjects) if len(subjects) <= names else count(len(subjects), noun)
-    has = f"{who} {verb(len(subjects), 'has', 'have')}"
-    planned = {each.planned for each in fewer}
-    if len({(each.runs, each.planned) for each in fewer}) == 1:
-        what = f"{fewer[0].runs} of {count(fewer[0].planned, 'run')}"
-    else:
-        what = f"fewer than {max(planned)} runs" if len(planned) == 1 else "fewer runs"
-    places = tuple(dict.fromkeys(each.where for each in fewer if each.where))
-    where = f" in {places[0]}" if len(places) == 1 else f" under {count(len(places), 'condition')}" if places else ""
-    return f"{has} {what}{where}"
-
-
-def fewer_runs_notes(fewer: Sequence[FewerRuns]) -> Iterator[str]:
-    """What would have been found of each node with fewer runs."""
-    listed = [f"{each.subject} {each.runs} of {each.planned}{each.where and ' in '}{each.where} "
-              f"(a loss of {share(each.detectable)} is found)" for each in fewer]  # fmt: skip
-    if listed:
-        yield f"Fewer runs than planned: {some(listed, MOST_NAMES)}."
 
 
 def _missing(judged: FleetJudgement, names: int) -> str:
@@ -318,7 +300,7 @@ def _unnamed(judged: FleetJudgement, result: FleetResult, names: int, *, short: 
         hides = f"{'rounding' if result.rounded else 'the scatter'} hides a loss of less than {loss}{on}{first}"
         return failed_text(judged.failed, names) if judged.failed else hides
     would = f"a loss of {loss} would show" if short else f"a node that loses {loss} would have been named"
-    if judged.verdict is Verdict.NOTE:
+    if judged.verdict is Verdict.NOTE and judged.ahead:
         rest = len(result.nodes) - len(judged.ahead)
         nodes = f"{some(judged.ahead, names)} far {judged.better} than {count(rest, 'node')}"
     return f"{nodes} alike; {would}"
@@ -351,7 +333,7 @@ def taken(table: FleetTable) -> str:
     of = some(tuple(dict.fromkeys(table.without_value)), MOST_NAMES)
     left = f"{count(gaps, 'value')} {verb(gaps)} missing, of {of}." if gaps else ""
     files = f"Left out: {'; '.join(table.left_out[:MOST_NAMES])}." if table.left_out else ""
-    return " ".join(filter(None, (table.roles.text, left, files)))
+    return " ".join(filter(None, (table.roles.text, left, files, lone_note(table.lone))))
 
 
 def ahead_note(judged: FleetJudgement, text: str = "") -> str:

@@ -1,5 +1,6 @@
 """`seatrial judge` on tables with a column for each metric: every column is judged, and what is none is asked."""
 
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -76,10 +77,81 @@ def test_what_a_mean_stands_for_is_listed_as_not_used() -> None:
     assert (roles.conditions, roles.unused) == (("metric",), ("lat_min_us", "lat_max_us"))
 
 
-def test_a_count_of_losses_that_is_mostly_0_is_asked_about() -> None:
-    rows = [f"n{node},{run},{24 + run / 100},{node * run % 5}" for node in range(1, 9) for run in range(1, 4)]
+def losses(cells: Callable[[int, int], int], nodes: int = 8, runs: int = 3) -> str:
+    """A table of rates with a count of lost packets of each node and run."""
+    rows = [
+        f"n{node},{run},{24 + (node * 7 + run * 3) % 5 / 100},{cells(node, run)}"
+        for node in range(1, nodes + 1)
+        for run in range(1, runs + 1)
+    ]
+    return "\n".join(("node,run,bw_GBs,retransmits", *rows)) + "\n"
+
+
+def test_a_count_of_losses_that_is_often_0_is_asked_about() -> None:
     with pytest.raises(UsageError, match=r"bw_GBs, retransmits\. Choose one"):
-        read_fleet_table("\n".join(("node,run,bw_GBs,retransmits", *rows)) + "\n")
+        read_fleet_table(losses(lambda node, run: node * run % 5))
+
+
+@pytest.mark.parametrize(
+    ("cells", "text"),
+    [
+        (lambda node, _: 800 * (node == 4), "n4 has retransmits 800, others 0"),
+        (lambda node, run: (700 + run) * (node == 4), "n4 has retransmits 701, others 0"),
+        (lambda node, run: 12 * ((node, run) == (4, 2)), "n4 has retransmits 12, others 0"),
+        (lambda node, _: 800 if node == 4 else 3, "n4 has retransmits 800, others 3"),
+        (lambda node, _: 16 // (1 + (node == 4)), "n4 has retransmits 8, others 16"),
+    ],
+)
+def test_losses_of_one_node_withhold_the_pass(
+    cells: Callable[[int, int], int], text: str, seatrial: Seatrial, tmp_path: Path
+) -> None:
+    """However they lie over its runs; also in a table with one run of each node."""
+    verdict, data = judged(seatrial, tmp_path, losses(cells))
+    assert verdict == "NOTE"
+    assert [cell["subject"] for cell in data["lone"]] == ["n4"]
+    assert seatrial("judge", str(tmp_path / "table.csv"), code=0).out.startswith(f"NOTE  {text}; 8 nodes alike")
+    once = losses(lambda node, _: cells(node, 2), nodes=16, runs=1)
+    assert judged(seatrial, tmp_path, once, "--column", "bw_GBs")[0] == "NOTE"
+
+
+def test_the_slow_node_comes_before_what_another_one_has_alone(seatrial: Seatrial, tmp_path: Path) -> None:
+    rows = losses(lambda node, _: 800 * (node == 4)).replace("n6,1,24", "n6,1,19").replace("n6,2,24", "n6,2,19")
+    (tmp_path / "table.csv").write_text(rows.replace("n6,3,24", "n6,3,19"))
+    printed = seatrial("judge", str(tmp_path / "table.csv"), code=1).out
+    assert printed.startswith("SLOW  n6 21 % below its peers")
+    assert "n4 has retransmits 800, others 0" in printed
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        lambda _node, _run: 0,
+        lambda node, _: 2700 + (node == 4),
+        lambda node, _: node % 2,
+        lambda node, _: 800 * (node in (3, 4, 5)),
+    ],
+)
+def test_what_all_have_or_many_withholds_nothing(
+    cells: Callable[[int, int], int], seatrial: Seatrial, tmp_path: Path
+) -> None:
+    verdict, data = judged(seatrial, tmp_path, losses(cells))
+    assert (verdict, data["lone"]) == ("PASS", [])
+
+
+def test_a_part_is_named_with_what_it_alone_has_and_a_node_with_its_firmware(
+    seatrial: Seatrial, tmp_path: Path
+) -> None:
+    random = Random(5)
+    rows = [
+        f"n{node},{run},{gpu},{random.gauss(1500, 3):.1f},{3 * ((node, gpu) == (4, 2))},22.{int(node == 2)}"
+        for node in range(1, 9)
+        for run in range(1, 4)
+        for gpu in range(4)
+    ]
+    text = "\n".join(("node,run,gpu,gbs,ecc,firmware", *rows)) + "\n"
+    verdict, data = judged(seatrial, tmp_path, text)
+    assert verdict == "NOTE"
+    assert [(cell["subject"], cell["cell"]) for cell in data["lone"]] == [("n4 gpu 2", "3"), ("n2", "22.1")]
 
 
 @pytest.mark.parametrize("names", [("bw_GBs", "temp_c"), ("copy", "temp_c")])
