@@ -35,6 +35,8 @@ COMPLAINTS = re.compile(rf"{COMPLAINS.pattern}|\b(?:please|you can|try)\b", re.I
 LAUNCH = re.compile(r"launch (?:for \S{1,40} )?failed")
 STACK = "error stack:"
 CALL = re.compile(r"\w[\w ]{0,80}\(\d{1,6}\)[. ]{0,80}: {0,9}(?P<words>.{0,4000})")
+CANCELLATION = re.compile(r"\bCANCELLED AT\b")
+SLURM_LINE = re.compile(r"slurmstepd\S*: |srun: |\s*$")
 OF_SLURM = (Speaker.SLURM, Speaker.NODE)
 """Whoever ends a job for its time or memory says so, too."""
 TRACEBACK = "Traceback "
@@ -79,7 +81,8 @@ def explain_output(text: str) -> JobFailure | None:
     if loss.cause is LossCause.CANCELLED and (end or (best is not None and LAUNCH.search(best.quote))):
         ended = None  # the program itself, or srun, took the step back
     restated = ended is not None and loss.cause is not LossCause.CANCELLED and best and best.cause.speaker in OF_SLURM
-    if best is not None and not best.cause.unspecific and not restated:
+    last = loss.cause is LossCause.CANCELLED and best is not None and _ends_with(best, telling)
+    if best is not None and (last or not best.cause.unspecific) and not restated:
         failure = JobFailure(meaning=f"{best.meaning.rstrip('.')}.", remedy=best.cause.remedy, quote=best.quote)
         warned = end is None and ended is None and WARNING.match(telling.split("\n")[best.first]) is not None
         return _judged(failure, telling) if warned else failure
@@ -94,6 +97,13 @@ def explain_output(text: str) -> JobFailure | None:
     if of_library is None and (complaint := _complaint(own)) is not None:
         return complaint if end else _judged(complaint, telling)
     return of_library or (_crash(end, telling) if end else _boxed(own, seen))
+
+
+def _ends_with(stated: Statement, telling: str) -> bool:
+    """Whether nothing but Slurm wrote lines between the statement and the cancellation of the step."""
+    after = telling.split("\n")[stated.last + 1 :]
+    end = next((number for number, line in enumerate(after) if CANCELLATION.search(line)), None)
+    return end is not None and all(SLURM_LINE.match(line) for line in after[:end])
 
 
 def _judged(failure: JobFailure, text: str) -> JobFailure:

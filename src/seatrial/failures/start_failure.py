@@ -57,6 +57,7 @@ LINES_OF = (
             r"|^Assertion failed in file "
         ),
     ),
+    (Speaker.LAUNCHER, re.compile(r"(?:ORTE|PRTE|PRRTE)[ _]ERROR(?:_LOG)?: |^\[(?:mpiexec|proxy:)")),
     (Speaker.STEP, re.compile(r"^slurmstepd\S{0,255}: (?:error|fatal): (?!\*\*\* )")),
 )
 """How lines of a speaker look, if no cause is known for them; in the order of `Speaker`."""

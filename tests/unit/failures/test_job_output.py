@@ -9,6 +9,10 @@ from seatrial.failures.job_output import explain_output
 TRACE = 'Traceback (most recent call last):\n  File "x.py", line 1, in <module>\n    import foo\nImportError: no foo\n'
 ENDED = "srun: error: n1: task 0: Exited with exit code 1\n"
 ABORTED = "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n"
+PMIX = "slurmstepd: error:  mpi/pmix_v4: {}: cn014 [3]: pmixp_coll.c:{}: 0x14d2540072c0: {}\n"
+COLLECTIVE = PMIX.format("pmixp_coll_ring_reset_if_to", 738, "collective timeout seq=0") + PMIX.format(
+    "pmixp_coll_log", 286, "Dumping collective state"
+)
 CUT = "slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT 2026-11-26T00:00:00 DUE TO TIME LIMIT ***\n"
 
 
@@ -28,6 +32,36 @@ CUT = "slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT 2026-11-26T00:00:00 DUE 
         ),
         (CUT, "the job reached its time limit", "--time"),
         (CUT.replace(" DUE TO TIME LIMIT", ""), "the job was cancelled", "scancel"),
+        (COLLECTIVE + CUT.replace(" DUE TO TIME LIMIT", ""), "does not reach the PMIx of the other nodes", "firewall"),
+        (f"{COLLECTIVE}step 100\n{CUT}".replace(" DUE TO TIME LIMIT", ""), "the job was cancelled", "scancel"),
+        (COLLECTIVE + CUT, "the job reached its time limit", "--time"),
+        (
+            "libfabric:21:17::cxi:ep_ctrl:cxip_ep_enable():540<warn> cn5: Failed to allocate CXI service: -1: "
+            "Operation not permitted\nFatal error in PMPI_Init: Other MPI error, error stack:\n"
+            "MPIDI_OFI_mpi_init_hook: OFI domain open failed\n",
+            "the step has no VNI of Slingshot",
+            "job_vni",
+        ),
+        (
+            "PRTE ERROR: Not found in file ess_hnp_module.c at line 321\n" + "-" * 74 + "\nPRTE was unable to find any "
+            "usable network interfaces\n",
+            "mpirun's daemons find no network",
+            "prte_if_include",
+        ),
+        (
+            "[cn1:2] mca_base_component_repository_open: unable to open mca_pml_ucx: libucp.so.0: cannot open shared "
+            "object file: No such file or directory (ignored)\n[cn1:2] *** An error occurred in MPI_Init\n"
+            "No components were able to be opened in the pml framework.\n",
+            "since the library libucp.so.0 is missing there",
+            "ldd",
+        ),
+        (
+            "[1701.2] [gpu3:99:0] ucp_mm.c:157 UCX  ERROR failed to register address 0x7f2a mem_type bit 0x2 "
+            "length 1048576 on md[6]=mlx5_0: Bad address (md supports: host)\n",
+            "the adapter of gpu3 cannot reach memory",
+            "nvidia_peermem",
+        ),
+        ("PRTE ERROR: Bad parameter in file ras_base.c at line 9\n", "it says: PRTE ERROR: Bad parameter", "doctor"),
         ("srun: error: n2: task 1: Out Of Memory\n", "memory ran out on n2", "--mem"),
         ("srun: error: Node failure on n4\n", "n4 failed while the job ran", "seatrial check"),
         ("/var/spool/job4711/slurm_script: line 3: mpirun: command not found\n", "mpirun: command not found", "module"),
