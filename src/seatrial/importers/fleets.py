@@ -20,7 +20,7 @@ from seatrial.importers.column_roles import (
 )
 from seatrial.importers.columns import TableColumn, checked, json_value, read_columns, with_durations
 from seatrial.importers.lone_cells import LoneCell, lone_cells
-from seatrial.importers.node_names import refuse_sets, short_names
+from seatrial.importers.node_names import refuse_phrases, refuse_sets, short_names
 from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
 from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.row_keys import refuse_repeated, row_keys
@@ -123,6 +123,8 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
         raise UsageError("The columns of nodes and of values differ in length.", REMEDY)
     columns, nodes, summaries = without_summaries(columns, nodes)
     refuse_sets(nodes.cells)
+    if nodes.name.startswith("column "):
+        refuse_phrases(nodes.cells)
     if blank := next((row for row, cell in enumerate(nodes.cells, 1) if not cell.strip()), 0):
         raise UsageError(f"Row {blank} has no name in column {nodes.name!r}.", "Write the node's name in each row.")
     if not column and (long := melted(columns, nodes) or metrics_melted(columns, nodes, {*by, *part})):

@@ -140,12 +140,25 @@ def is_summary(name: str) -> bool:
     return name.strip().lower().strip(AROUND) in SUMMARIES
 
 
+MOST_WORDS = 3
+"""Of the name of a node with its part, as n04 gpu 3."""
+
+
 def refuse_sets(names: Iterable[str]) -> None:
     """Raise UsageError for a name that stands for several nodes: one value for all does not measure each."""
     if several := next((name for name in names if "[" in name and SET.search(name)), ""):
         raise UsageError(
             f"{several[:60]!r} is several nodes, and one value for all of them does not measure each.",
             "Write a row for each node; groups of nodes that are compared need names of their own: group1.",
+        )
+
+
+def refuse_phrases(names: Iterable[str]) -> None:
+    """Raise UsageError for texts such as `Elapsed time (sec):`, which stand before a number and are no names."""
+    if phrase := next((name for name in names if len(name.split()) > MOST_WORDS or {*"()="} & {*name}), ""):
+        raise UsageError(
+            f"{phrase[:60]!r} is not the name of a node.",
+            "Give columns `node` and `value`, and `run` if you like; or write the name of the node before each line.",
         )
 
 

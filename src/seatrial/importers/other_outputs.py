@@ -159,6 +159,17 @@ OUTPUTS = (
         f"It has one pair of nodes at most. {CHECK}",
     ),
     _output(
+        r"^IO500 version |^\[RESULT\] +(?:ior|mdtest)-\w{4}-\w{4,6} ",
+        "the result of IO500",
+        "seatrial judge reads the outputs of IOR and mdtest that it ran (its folder of results).",
+    ),
+    _output(
+        r'\A\s*\{\s*"Version"\s*:\s*"[^"]{0,40}",[\s\S]{0,4000}?"Tests"\s*:',
+        "the JSON of IOR (-O summaryFormat=JSON)",
+        "seatrial judge reads what IOR prints without that option.",
+        document=True,
+    ),
+    _output(
         r"^OPERATION +RESULT TYPE +FIRST DONE|^ISO Date,Label,Phase,RuntimeMS|^elbencho\b",
         "the output of elbencho",
         "A table of nodes and rates is judged: seatrial judge TABLE.csv.",

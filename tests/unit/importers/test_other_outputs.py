@@ -54,6 +54,8 @@ OTHERS = {
     "JSON of seatrial": '{"exit_code": 0, "verdict": "PASS", "faults": []}',
     "JSON": '{"jobs": [1, 2, 3]}',
     "nccl-tests": "# nThread 1 nGpus 1 minBytes 8\n#       out-of-place   in-place\n 8 2 float sum 1 2 3 4\n",
+    "IO500": "IO500 version io500-sc23\n[RESULT]       ior-easy-write        2.231105 GiB/s : time 300.123 seconds\n",
+    "JSON of IOR": '{"Version": "4.0.0","Tests": [{"TestID": 0,"Results": [{"access": "write","bwMiB": 2101.2}]}]}',
     "qperf": "tcp_bw:\n    bw  =  1.16 GB/sec\nrc_lat:\n    latency  =  1.63 us\n",
     "GUPS": "Total Main table size = 2^33 = 8589934592 words\nPE Main table size = 2^27 = 134217728 words/PE\n"
     "CPU time used = 71.343523 seconds\n0.4815 Billion(10^9) Updates    per second [GUP/s]\n"
