@@ -44,6 +44,8 @@ MODEL_WORDS = frozenset({"model", "type", "sku", "generation", "arch", "architec
 """Words of a property by which nodes differ on purpose: nodes of one model are compared with each other."""
 CAPACITY_WORDS = frozenset({"mem", "memory", "ram", "vram", "hbm", "swap", "disk", "cores", "sockets", "capacity"})
 """What nodes have, where all rows say the same, and not how fast it is."""
+DEVIATIONS = frozenset({"std", "stdev", "stddev", "sd", "sigma", "cv", "rsd", "var", "variance", "err", "sem", "mad"})
+"""Words of columns that say how far the values of others scatter."""
 INDEX_WORDS = frozenset({"index", "idx", "id", "nr", "no", "row"})
 MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}.*|[0-9]{1,2}:[0-9]{2}.*")
 """A cell that begins with a date or a time of the day."""
@@ -293,7 +295,7 @@ def _role(contents: _CellKinds, *, single: bool) -> str:
     tests = (
         (units or (contents.column.name.strip().lower() in UNIT_NAMES and not numeric), "units"),
         (contents.constant, "constants"),
-        (numeric and is_numbered(contents.column.name), "unused"),
+        (numeric and (is_numbered(contents.column.name) or bool(words & DEVIATIONS)), "unused"),
         (contents.index, "unused"),
         (contents.of_the_node and contents.size, "conditions"),
         (contents.of_the_node and measured, "numbers"),

@@ -30,8 +30,6 @@ from seatrial.model.words import name_form, natural_sorted, some
 BEST = frozenset({"best", "worst", "peak", "fastest", "slowest"})
 """Words of columns that summarise runs or parts, beside those of rows that summarise nodes."""
 MEANS = frozenset({"average", "avg", "mean", "median"})
-DEVIATIONS = frozenset({"std", "stdev", "stddev", "sd", "sigma", "cv", "rsd", "var", "variance", "err", "sem", "mad"})
-"""Words of columns that say how far the values of others scatter."""
 KERNELS = frozenset({"stream", "copy", "scale", "mul", "add", "triad", "dot", "nstream"})
 ROUNDED = 1e-3
 MOST_NAMED = 4
@@ -166,18 +164,17 @@ def metrics_melted(
     named = {one.name.strip().lower() for one in columns}
     alike: defaultdict[tuple[str, ...], list[TableColumn]] = defaultdict(list)
     for column in measured:
-        if not DEVIATIONS.intersection(words_of(column.name)):
-            words = re.findall(r"[a-zµ]+|[0-9]+", column.name.lower())
-            alike[tuple(word for word in words if word not in SUMMARIES | BEST)].append(column)
+        words = re.findall(r"[a-zµ]+|[0-9]+", column.name.lower())
+        alike[tuple(word for word in words if word not in SUMMARIES | BEST)].append(column)
     members = [one for group in alike.values() for one in _means(group) or group]
+    if len(members) == 1 < len(measured) and not is_capacity(members[0]):
+        return tuple(one for one in columns if one not in measured or one in members), node
     names = [one.name for one in members]
     kernels = all(words_of(name) and KERNELS.issuperset(words_of(name)) for name in names)
     comparable = kernels or all(map(_comparable, members))
     taken = named & {"metric", "unit", "value"} or len(named) < len(columns)
     if taken or len(measured) < 2 or not members or not comparable or any(map(is_capacity, members)):
         return None
-    if len(members) < 2:
-        return tuple(one for one in columns if one not in measured or one in members), node
     left = {*names, *map(status_of, names)}
     others = [one for one in columns if one.name not in left]
     units = {"unit": [one.unit for one in members]} if any(one.unit for one in members) else {}

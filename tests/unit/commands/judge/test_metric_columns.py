@@ -77,6 +77,22 @@ def test_what_a_mean_stands_for_is_listed_as_not_used() -> None:
     assert (roles.conditions, roles.unused) == (("metric",), ("lat_min_us", "lat_max_us"))
 
 
+def test_of_the_summary_of_each_test_the_mean_counts(seatrial: Seatrial, tmp_path: Path) -> None:
+    """The usual form of summaries: a row for each node and test, with mean, deviation, minimum, maximum and number."""
+    random = Random(9)
+    rows = [
+        f"n{node},{test},{mean:.0f},{usual / 250:.0f},{mean * 0.99:.0f},{mean * 1.01:.0f},10"
+        for node in range(1, 13)
+        for test, usual in (("copy", 100e3), ("triad", 110e3))
+        for mean in [usual * random.gauss(1, 0.003) * (0.8 if (node, test) == (6, "triad") else 1)]
+    ]
+    verdict, data = judged(seatrial, tmp_path, "\n".join(("node,metric,mean,stddev,min,max,n", *rows)) + "\n")
+    (columns,) = data["columns"]
+    assert (columns["values"], columns["conditions"], columns["unused"]) == ("mean", ["metric"], ["stddev"])
+    assert verdict == "INCONCLUSIVE", "one mean of each node"
+    assert [named["subject"] for named in data["named"]] == ["n6"]
+
+
 def losses(cells: Callable[[int, int], int], nodes: int = 8, runs: int = 3) -> str:
     """A table of rates with a count of lost packets of each node and run."""
     rows = [
@@ -119,7 +135,7 @@ def test_the_slow_node_comes_before_what_another_one_has_alone(seatrial: Seatria
     (tmp_path / "table.csv").write_text(rows.replace("n6,3,24", "n6,3,19"))
     printed = seatrial("judge", str(tmp_path / "table.csv"), code=1).out
     assert printed.startswith("SLOW  n6 21 % below its peers")
-    assert "n4 has retransmits 800, others 0" in printed
+    assert "n4 has retransmits 800, others 0" in " ".join(printed.split())
 
 
 @pytest.mark.parametrize(
