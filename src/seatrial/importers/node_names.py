@@ -141,7 +141,7 @@ def is_summary(name: str) -> bool:
 
 
 MOST_WORDS = 3
-"""Of the name of a node with its part, as n04 gpu 3."""
+"""Words of a name with the part of the node: n04 gpu 3."""
 
 
 def refuse_sets(names: Iterable[str]) -> None:
@@ -154,7 +154,7 @@ def refuse_sets(names: Iterable[str]) -> None:
 
 
 def refuse_phrases(names: Iterable[str]) -> None:
-    """Raise UsageError for texts such as `Elapsed time (sec):`, which stand before a number and are no names."""
+    """Raise UsageError for texts such as `Elapsed time (sec):` before numbers, which are not names."""
     if phrase := next((name for name in names if len(name.split()) > MOST_WORDS or {*"()="} & {*name}), ""):
         raise UsageError(
             f"{phrase[:60]!r} is not the name of a node.",
