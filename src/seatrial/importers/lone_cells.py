@@ -62,11 +62,13 @@ def _lone_in(column: TableColumn, nodes: Sequence[str], subjects: Sequence[str])
     usual = Counter(cell for _, _, cell in written).most_common(1)[0][0] if written else ""
     as_usual = {node for node, _, cell in written if cell == usual}
     apart: dict[str, Counter[str]] = {}
+    odd: set[str] = set()
     for node, subject, cell in written:
         if cell != usual and (_is_software(column) or _is_apart(float(cell), float(usual))):
             apart.setdefault(subject if node in as_usual else node, Counter())[cell] += 1
-    others = len({node for node, _, _ in written}) - len(apart)
-    if len(apart) <= max(1, FEW * (others + len(apart))) and others >= FEWEST_OTHERS:
+            odd.add(node)
+    nodes_written = len({node for node, _, _ in written})
+    if len(odd) <= max(1, FEW * nodes_written) and nodes_written - len(odd) >= FEWEST_OTHERS:
         for subject, cells in apart.items():
             yield LoneCell(subject=subject, column=column.name, cell=cells.most_common(1)[0][0], usual=usual)
 

@@ -159,7 +159,7 @@ def test_a_part_is_named_with_what_it_alone_has_and_a_node_with_its_firmware(
 ) -> None:
     random = Random(5)
     rows = [
-        f"n{node},{run},{gpu},{random.gauss(1500, 3):.1f},{3 * ((node, gpu) == (4, 2))},22.{int(node == 2)}"
+        f"n{node},{run},{gpu},{random.gauss(1500, 3):.1f},{3 * (node == 4 and gpu > 0)},22.{int(node == 2)}"
         for node in range(1, 9)
         for run in range(1, 4)
         for gpu in range(4)
@@ -167,7 +167,9 @@ def test_a_part_is_named_with_what_it_alone_has_and_a_node_with_its_firmware(
     text = "\n".join(("node,run,gpu,gbs,ecc,firmware", *rows)) + "\n"
     verdict, data = judged(seatrial, tmp_path, text)
     assert verdict == "NOTE"
-    assert [(cell["subject"], cell["cell"]) for cell in data["lone"]] == [("n4 gpu 2", "3"), ("n2", "22.1")]
+    assert [(cell["subject"], cell["cell"]) for cell in data["lone"]] == [
+        ("n4 gpu 1", "3"), ("n4 gpu 2", "3"), ("n4 gpu 3", "3"), ("n2", "22.1"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("names", [("bw_GBs", "temp_c"), ("copy", "temp_c")])
