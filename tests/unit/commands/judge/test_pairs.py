@@ -242,6 +242,19 @@ def test_an_uplink_has_the_name_of_its_switch(tmp_path: Path, seatrial: Seatrial
     assert ("in both directions" in " ".join(said.split())) is not once
 
 
+def test_nodes_that_the_topology_lacks_are_listed(tmp_path: Path, seatrial: Seatrial) -> None:
+    """As where it has their names in capitals; of these no uplink can be named."""
+    draw = np.random.default_rng(2)
+    rows = [
+        f"n{a},n{b},{12000 * (1 + 0.003 * draw.standard_normal()):.1f}" for a in range(12) for b in range(12) if a != b
+    ]
+    (tmp_path / "pairs").write_text("from,to,bw_mb_s\n" + "\n".join(rows))
+    for leaf3, listed in (("N[8-11]", True), ("n[8-11]", False)):
+        (tmp_path / "topology").write_text(SWITCHES.replace("n[8-11]", leaf3))
+        said = seatrial("judge", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), code=0).out
+        assert ("The topology does not know n8, n9, n10, n11" in said) is listed
+
+
 def test_a_topology_that_cannot_be_read_says_why(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "pairs").write_text("from,to,bw_mb_s\nn1,n2,1000\nn2,n1,1000\n")
     (tmp_path / "topology").write_text(YAML_TOPOLOGY.replace("n[0-3]", "n[0-"))

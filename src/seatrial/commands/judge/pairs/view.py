@@ -132,8 +132,8 @@ def located_report(
         sentence=_headline(table, located),
         exit_code=exit_code,
         payload=lambda: located_fields(table, located, groups, classes),
-        terminal=lambda _: _terminal(located, groups, classes),
-        page=lambda: (*pair_maps(table, located, groups), *_terminal(located, groups, classes)),
+        terminal=lambda _: _terminal(table, located, groups, classes),
+        page=lambda: (*pair_maps(table, located, groups), *_terminal(table, located, groups, classes)),
         findings=table_findings(located),
         wrapped=False,
     )
@@ -152,11 +152,15 @@ def located_fields(
     return filled(LocatedFields, located, classes=near, design=design)
 
 
-def _terminal(located: Located, groups: Sequence[Sequence[str]], classes: Classes | None) -> Iterator[Block]:
+def _terminal(
+    table: PairTable, located: Located, groups: Sequence[Sequence[str]], classes: Classes | None
+) -> Iterator[Block]:
     if located.faults:
         left_out = f"and {count(located.unlisted_pairs, 'more pair')} at fault" if located.unlisted_pairs else ""
         yield Findings(findings=table_findings(located), left_out=left_out)
-    yield Items(items=(*_open_lines(located), *_method_lines(located, groups, classes)))
+    known = {name for group in groups for name in group}
+    unknown = [name for name in table.nodes if name not in known] if groups else []
+    yield Items(items=(*_open_lines(located), *_method_lines(located, groups, classes), *_unknown_lines(unknown)))
 
 
 def _open_lines(located: Located) -> Iterator[str]:
@@ -193,6 +197,14 @@ def _method_lines(located: Located, groups: Sequence[Sequence[str]], classes: Cl
         )
     if len(groups) < 3:
         yield "Uplinks were not checked: this takes three or more groups of nodes (--topology)."
+
+
+def _unknown_lines(unknown: Sequence[str]) -> Iterator[str]:
+    if unknown:
+        yield (
+            f"The topology does not know {some(unknown, MOST)}: which uplink is theirs was not considered. Names must "
+            "be the same in both files."
+        )
 
 
 def _headline(table: PairTable, located: Located) -> str:
