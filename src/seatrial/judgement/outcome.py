@@ -1,25 +1,17 @@
-"""What every record of one pair's measuring ends in: verdict, reason, notes, and the exit code that follows."""
-
-import msgspec
+"""What the judgement of every record of one pair ends in, and what the ending of a run itself says."""
 
 from seatrial.locate.evidence import Pair
-from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Phase
 from seatrial.model.run import Ending, RecordedRun, RunInfo, run_kind
-from seatrial.model.verdict import AT_FAULT, Finding, Verdict, exit_code, worst
+from seatrial.model.verdict import RunVerdict, worst
 
 
-class RecordOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of such a record, with everything else that was found."""
+class RecordOutcome(RunVerdict, frozen=True, kw_only=True):
+    """The outcome of measuring one pair."""
 
     pair: Pair
     """The sending and the receiving node."""
-    verdict: Verdict
-    """MEASURED where there is no limit to compare the numbers with, and nothing else is wrong."""
     reason: str
-    notes: tuple[str, ...]
-    complete: bool
-    findings: tuple[Finding, ...] = ()
 
     @property
     def source(self) -> str:
@@ -30,16 +22,6 @@ class RecordOutcome(msgspec.Struct, frozen=True, kw_only=True):
     def target(self) -> str:
         """The rank or node that receives."""
         return self.pair[1]
-
-    @property
-    def named(self) -> bool:
-        """Whether something is at fault and named."""
-        return bool(self.findings) or self.verdict in AT_FAULT
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """The exit code, as of a check: findings before incompleteness."""
-        return exit_code(self.verdict, named=self.named, complete=self.complete)
 
     @property
     def word(self) -> str:

@@ -355,3 +355,23 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     def at_fault(self) -> bool:
         """Whether something is wrong, and not only worth knowing or not tried."""
         return self.verdict in AT_FAULT
+
+
+class RunVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict on a run and everything else that was found."""
+
+    verdict: Verdict
+    """MEASURED where there is nothing to compare the numbers with, and nothing else is wrong."""
+    complete: bool
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...]
+
+    @property
+    def named(self) -> bool:
+        """Whether something is at fault and named."""
+        return bool(self.findings) or self.verdict in AT_FAULT
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The exit code, as of a check: findings before incompleteness."""
+        return exit_code(self.verdict, named=self.named, complete=self.complete)

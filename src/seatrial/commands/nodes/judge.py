@@ -3,22 +3,19 @@
 from collections import Counter
 from collections.abc import Sequence
 
-import msgspec
-
 from seatrial.judgement.nodes.limits import memory_text
 from seatrial.judgement.nodes.storage import binding_limit
 from seatrial.judgement.nodes.trials import against_peers, judge_trials, trial_notes
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.past import judge_past, references_text
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
-from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Kernel, node_of
 from seatrial.model.node_trials import USEFUL, Measure, NodeTrials
 from seatrial.model.past import PastRatio
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import NodesSettings, Trial
 from seatrial.model.units import share
-from seatrial.model.verdict import Finding, FindingKind, Verdict, exit_code, worst
+from seatrial.model.verdict import Finding, FindingKind, RunVerdict, Verdict, worst
 from seatrial.model.words import count, natural_sorted, some
 from seatrial.pairs.node_rounds import MAY_LACK, ONCE_KERNELS, TRIAL_KERNELS
 from seatrial.rules.base import Readings
@@ -38,23 +35,13 @@ ENDINGS = {
 }
 
 
-class NodesResult(msgspec.Struct, frozen=True, kw_only=True):
+class NodesResult(RunVerdict, frozen=True, kw_only=True):
     """All that is derived from the samples of a run of nodes."""
 
-    verdict: Verdict
-    """MEASURED where nothing could be compared, and nothing is wrong."""
     reason: str
-    complete: bool
-    findings: tuple[Finding, ...]
     trials: NodeTrials
-    notes: tuple[str, ...]
     past: tuple[PastRatio, ...] = ()
     """Each node compared with the runs of a baseline."""
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """Findings before incompleteness."""
-        return exit_code(self.verdict, named=bool(self.findings), complete=self.complete)
 
     @property
     def word(self) -> str:

@@ -20,14 +20,13 @@ from seatrial.judgement.rank_deaths import run_notes
 from seatrial.launch.probe_text import rank_waits
 from seatrial.model import subject
 from seatrial.model.benchmark import Label, StepResult
-from seatrial.model.errors import ExitCode
 from seatrial.model.facts import Gpu, NodeFacts
 from seatrial.model.measurement import node_of
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import NodesSettings, SiteProgram
 from seatrial.model.system import LoadedGpu
 from seatrial.model.units import share
-from seatrial.model.verdict import Finding, FindingKind, Verdict, exit_code, worst
+from seatrial.model.verdict import Finding, FindingKind, RunVerdict, Verdict, worst
 from seatrial.model.words import by_text, count, natural_sorted, some
 from seatrial.node.gpu_samples import loaded_gpus
 from seatrial.node.gpus import facts_of_gpus
@@ -59,7 +58,7 @@ class NodeStart(msgspec.Struct, frozen=True, kw_only=True):
     """Share of its time for which the program waited for a processor; None: not known."""
 
 
-class ProgramResult(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramResult(RunVerdict, frozen=True, kw_only=True):
     """All that is derived from the starts of a program on the nodes of a run."""
 
     words: tuple[str, ...]
@@ -72,14 +71,10 @@ class ProgramResult(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of the outputs, by the command; empty where they have none that nodes can be compared by."""
     fleet: StrataJudgement | None
     """Nodes and their parts compared with each other; None: there are no numbers, or too few subjects."""
-    verdict: Verdict
     reason: str
     """What was not measured, and why; empty: nothing."""
-    complete: bool
-    findings: tuple[Finding, ...]
     gpus: tuple[LoadedGpu, ...]
     """What samples show of each GPU while the program ran; only with --for."""
-    notes: tuple[str, ...]
 
     @property
     def word(self) -> str:
@@ -87,10 +82,9 @@ class ProgramResult(msgspec.Struct, frozen=True, kw_only=True):
         return "INCOMPLETE" if not self.findings and not self.complete and self.benchmark else self.verdict.value
 
     @property
-    def exit_code(self) -> ExitCode:
-        """Findings before incompleteness."""
-        named = any(finding.at_fault for finding in self.findings)
-        return exit_code(self.verdict, named=named, complete=self.complete)
+    def named(self) -> bool:
+        """Whether something is at fault, and not only worth knowing."""
+        return any(finding.at_fault for finding in self.findings)
 
     @property
     def out_of_line(self) -> bool:

@@ -16,14 +16,14 @@ from seatrial.judgement.rank_deaths import run_notes
 from seatrial.judgement.rank_notes import crossing_notes, first_ranks, of_variant, wandering_notes
 from seatrial.launch.line_parser import Dialect, LaunchLine, parse_line
 from seatrial.locate.thresholds import GATE_TOLERANCE
-from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import ProbeStart, RankPlace
 from seatrial.model.run import AskedLine, Ending, RecordedRun, RunInfo, RunKind, run_kind
 from seatrial.model.settings import PlacementSettings
 from seatrial.model.units import BANDWIDTH, bandwidth
-from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict, exit_code, worst
+from seatrial.model.verdict import Experiment, Finding, FindingKind, RunVerdict, Verdict, worst
 from seatrial.node.processor_sets import Numbers, listed, numbers
 from seatrial.node.rank_places import cores_of, known_cores, rank_names
 from seatrial.rules.base import PLACEMENT_HINT, Readings, Rule, Violation, findings_of
@@ -112,30 +112,21 @@ DEFECTS = (FindingKind.RANKS_SHARE_CORE, FindingKind.SMT_SIBLINGS_USED)
 """Two ranks on one core: wrong whatever the times of messages say, since one rank waits while the other computes."""
 
 
-class Placement(msgspec.Struct, frozen=True, kw_only=True):
+class Placement(RunVerdict, frozen=True, kw_only=True):
     """What is known of where the ranks of a launch line are."""
 
     line: tuple[str, ...]
     dialect: Dialect
     rows: tuple[RankRow, ...]
     pictures: tuple[NodePicture, ...]
-    findings: tuple[Finding, ...]
     advice: Advice | None
     advised_line: tuple[str, ...]
     """Empty: nothing better is known, it was withdrawn, or it measured worse."""
     fix: Fix
     why: str
     gains: tuple[Gain, ...]
-    notes: tuple[str, ...]
-    verdict: Verdict
-    complete: bool
     failure: str = ""
     """Why the run ended before any rank said where it is; empty where one did."""
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """1 for findings, 2 where the masks could not be read or the run was cut off."""
-        return exit_code(self.verdict, named=bool(self.findings), complete=self.complete)
 
 
 def placement_findings(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]]) -> list[Finding]:

@@ -12,13 +12,12 @@ from seatrial.judgement.corrupt_data import corruption_findings
 from seatrial.judgement.nodes.trials import judge_trials, trial_notes
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
-from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import GroupMeasurement, Measurement, node_of
 from seatrial.model.node_trials import USEFUL, Measure, NodeFigures, NodeTrials
 from seatrial.model.run import Ending, NodeState, RecordedRun
 from seatrial.model.settings import SoakSettings, Trial
 from seatrial.model.units import share
-from seatrial.model.verdict import Finding, FindingKind, Verdict, exit_code, worst
+from seatrial.model.verdict import Finding, FindingKind, RunVerdict, Verdict, worst
 from seatrial.model.words import count, some
 from seatrial.rules.catalogue import findings_during
 
@@ -47,21 +46,12 @@ class NodeSoak(msgspec.Struct, frozen=True, kw_only=True):
     declines: tuple[Decline, ...]
 
 
-class SoakResult(msgspec.Struct, frozen=True, kw_only=True):
+class SoakResult(RunVerdict, frozen=True, kw_only=True):
     """All that is derived from the samples of a soak."""
 
-    verdict: Verdict
     reason: str
-    complete: bool
-    findings: tuple[Finding, ...]
     nodes: tuple[NodeSoak, ...]
     trials: NodeTrials
-    notes: tuple[str, ...]
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """Findings before incompleteness."""
-        return exit_code(self.verdict, named=bool(self.findings), complete=self.complete)
 
     @property
     def word(self) -> str:

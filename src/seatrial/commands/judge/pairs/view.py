@@ -158,8 +158,8 @@ def _terminal(
     if located.faults:
         left_out = f"and {count(located.unlisted_pairs, 'more pair')} at fault" if located.unlisted_pairs else ""
         yield Findings(findings=table_findings(located), left_out=left_out)
-    known = {name for group in groups for name in group}
-    unknown = [name for name in table.nodes if name not in known] if groups else []
+    grouped = {name for group in groups for name in group}
+    unknown = [name for name in table.nodes if name not in grouped] if groups else []
     yield Items(items=(*_open_lines(located), *_method_lines(located, groups, classes), *_unknown_lines(unknown)))
 
 
