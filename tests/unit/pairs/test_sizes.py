@@ -87,7 +87,7 @@ def test_a_window_of_large_messages_hides_its_acknowledgement() -> None:
 
 
 def test_small_messages_that_cost_a_latency_each_take_no_longer_than_large_ones() -> None:
-    """As through TCP: a stream of 64 of them, 240 times, took four times as long as one of large messages."""
+    """A stream of 64 of them through TCP, 240 times, took four times as long as one of large messages."""
     pace = Pace(latency_s=16e-6, bytes_per_s=117e6)
     small = stream_shape(1, pace)
     assert (small.warmup + small.iterations) * small.window * 14e-6 < 0.08

@@ -154,6 +154,13 @@ def test_what_all_have_or_many_withholds_nothing(
     assert (verdict, data["lone"]) == ("PASS", [])
 
 
+@pytest.mark.parametrize(("usual", "lone"), [("x16", "x8"), ("active", "degraded"), ("22.0", "22.0a")])
+def test_a_word_of_one_node_withholds_the_pass(usual: str, lone: str, seatrial: Seatrial, tmp_path: Path) -> None:
+    rows = losses(lambda node, _: node == 4).replace("retransmits", "link")
+    verdict, data = judged(seatrial, tmp_path, rows.replace("True", lone).replace("False", usual))
+    assert (verdict, [(cell["subject"], cell["cell"]) for cell in data["lone"]]) == ("NOTE", [("n4", lone)])
+
+
 def test_a_part_is_named_with_what_it_alone_has_and_a_node_with_its_firmware(
     seatrial: Seatrial, tmp_path: Path
 ) -> None:

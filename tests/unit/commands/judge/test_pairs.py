@@ -243,7 +243,7 @@ def test_an_uplink_has_the_name_of_its_switch(tmp_path: Path, seatrial: Seatrial
 
 
 def test_nodes_that_the_topology_lacks_are_listed(tmp_path: Path, seatrial: Seatrial) -> None:
-    """As where it has their names in capitals; of these no uplink can be named."""
+    """No uplink can be named of nodes whose names the file has in capitals."""
     draw = np.random.default_rng(2)
     rows = [
         f"n{a},n{b},{12000 * (1 + 0.003 * draw.standard_normal()):.1f}" for a in range(12) for b in range(12) if a != b
