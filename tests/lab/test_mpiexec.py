@@ -64,7 +64,7 @@ def test_no_rank_outlives_the_driver(
     """In an allocation of seatrial's own, and inside a user's job, which goes on."""
     require_compiler(mpicc)
     words = [*SEATRIAL, "check", "--no-nodes", *BY_MPIEXEC, "--mpicc", mpicc, "--archive", str(tmp_path / "runs")]
-    around = ["salloc", "-N3", "--exclusive", "sh", "-c", '"$@"; sleep 60', "sh"] if own_job else []
+    around = ["salloc", "-w", "n[1-3]", "--exclusive", "sh", "-c", '"$@"; sleep 60', "sh"] if own_job else []
     argv = as_user(lab4, [*around, *words, "--nodes", "n[1-3]", "--budget", "120s"])
     with (tmp_path / "said").open("wb") as said, subprocess.Popen(argv, stdout=said, stderr=said) as outer:
         try:
