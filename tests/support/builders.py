@@ -86,7 +86,7 @@ class Cluster:
         return [self._measurement(wanted, pair, draw) for pair in wanted.pairs]
 
     def _measurement(self, wanted: Round, pair: Pair, draw: random.Random) -> Measurement:
-        times = [self._time(wanted, pair, draw) for _ in range(wanted.shape.iterations)]
+        times = self._times(wanted, pair, draw)
         wrong = self._corruptions(wanted, pair, draw)
         return Measurement(
             phase=wanted.phase,
@@ -116,17 +116,21 @@ class Cluster:
             if draw.random() < max(crossed)
         )
 
-    def _time(self, wanted: Round, pair: Pair, draw: random.Random) -> float:
-        noise = max(draw.gauss(1.0, self.noise), 0.1) if self.noise else 1.0
+    def _times(self, wanted: Round, pair: Pair, draw: random.Random) -> list[float]:
+        iterations = range(wanted.shape.iterations)
         if wanted.shape.kernel is Kernel.PINGPONG:
             far = self.leaf_of.get(pair[0]) != self.leaf_of.get(pair[1])
-            factor = max(self.late.get(name, 1.0) for name in pair)
-            stalled = draw.random() < max(self.loss.get(name, 0.0) for name in pair)
-            return 2 * (self.far_s if far else self.near_s) * factor * noise + (0.204 if stalled else 0.0)
+            usual = 2 * (self.far_s if far else self.near_s) * max(self.late.get(name, 1.0) for name in pair)
+            loss = max(self.loss.get(name, 0.0) for name in pair)
+            return [usual * self._noise(draw) + (0.204 if draw.random() < loss else 0.0) for _ in iterations]
         crossed = (self.wiring or self.fabric).path(*pair)
-        share = min(self.parts.get(part, 1.0) for part in crossed) * self.everything
-        share *= self.pairs.get(pair, 1.0) * self.mood(wanted.phase, wanted.repetition, pair)
-        return wanted.shape.message_bytes * wanted.shape.window / (HEALTHY * share) * noise
+        share = min(self.parts.get(part, 1.0) for part in crossed) * self.everything * self.pairs.get(pair, 1.0)
+        usual = wanted.shape.message_bytes * wanted.shape.window / (HEALTHY * share)
+        mood = self.mood
+        return [usual / mood(wanted.phase, wanted.repetition, pair) * self._noise(draw) for _ in iterations]
+
+    def _noise(self, draw: random.Random) -> float:
+        return max(draw.gauss(1.0, self.noise), 0.1) if self.noise else 1.0
 
     def facts_text(self, node: str) -> str:
         """A node's raw facts, as the collector prints them."""

@@ -185,7 +185,7 @@ def deliver(
     for group in wanted.groups:
         machine = machines[group[0].partition(":")[0]]
         mood = draw.gauss(1, noise)
-        times = tuple(_time_s(wanted, group, machine, draw) * mood for _ in range(min(shape.iterations, ITERATIONS)))
+        times = tuple(time_s * mood for time_s in _times_s(wanted, group, machine, draw))
         wrong = machine.wrong is shape.kernel
         corruption = Corruption(source="", target=group[0], wrong_bytes=8, first_byte=0)
         yield GroupMeasurement(
@@ -219,7 +219,18 @@ def _meeting(
     return {"arrivals": arrivals, "conditions": Conditions(wall_s=STEP_S * steps, switches=0, faults=0)}
 
 
-def _time_s(wanted: GroupRound, group: tuple[str, ...], machine: Machine, draw: random.Random) -> float:
+def _times_s(wanted: GroupRound, group: tuple[str, ...], machine: Machine, draw: random.Random) -> list[float]:
+    """The times of a round: alike, but for noise."""
+    steps = range(min(wanted.shape.iterations, ITERATIONS))
+    if wanted.shape.kernel is Kernel.NOISE_WORK:
+        delay_s = machine.delay_s if group[0].endswith(":0") else 0.0
+        return [QUANTUM_S + (draw.random() < 0.1) * delay_s for _ in steps]
+    if wanted.shape.kernel is Kernel.NOISE_DETOUR:
+        return [10e-6 if draw.random() < 0.25 else 1e-7 for _ in steps]
+    return [_time_s(wanted, group, machine)] * len(steps)
+
+
+def _time_s(wanted: GroupRound, group: tuple[str, ...], machine: Machine) -> float:
     shape = wanted.shape
     kernel = shape.kernel
     if kernel in COUNTED:
@@ -235,11 +246,8 @@ def _time_s(wanted: GroupRound, group: tuple[str, ...], machine: Machine, draw: 
     if kernel is Kernel.DGEMM:
         rows = round((shape.message_bytes / 8) ** 0.5)
         return 2 * rows**3 / (DGEMM_SHARE * CORE_FLOPS_PER_S * machine.arithmetic) if machine.blas else 0.0
-    delayed = group[0].endswith(":0") and draw.random() < 0.1
     return {
         Kernel.CHASE: 4096 * LOAD_S * machine.load,
-        Kernel.NOISE_WORK: QUANTUM_S + delayed * machine.delay_s,
-        Kernel.NOISE_DETOUR: 10e-6 if draw.random() < 0.25 else 1e-7,
         Kernel.PIPE_SWITCH: SWITCH_S * machine.pipe,
         Kernel.PIPE_WAKE: WAKE_S * machine.pipe,
         Kernel.TIMER_WAKE: TIMER_S * machine.timer,

@@ -42,17 +42,17 @@ class Railed(Cluster):
         times = tuple(time * pace for time in one.times_s)
         return msgspec.structs.replace(one, variant=wanted.variant, times_s=times)
 
-    def _time(self, wanted: Round, pair: Pair, draw: random.Random) -> float:
+    def _times(self, wanted: Round, pair: Pair, draw: random.Random) -> list[float]:
         rails = wanted.variant.split("+") if wanted.variant and not self.deaf else list(self.shares)
         used = rails if self.striping else rails[:1]
         worst = min(self.shares[rail] * self.ends.get((node, rail), 1.0) for rail in used for node in pair)
         rate = HEALTHY * len(used) * worst
-        noise = draw.gauss(1.0, 0.003)
         shape = wanted.shape
+        usual = 20e-6 + shape.window * shape.message_bytes / rate
         if shape.kernel is Kernel.PINGPONG:
             late = max(self.slower.get(rail, 1.0) for rail in used)
-            return 2 * (20e-6 * late + shape.message_bytes / rate) * noise
-        return (20e-6 + shape.window * shape.message_bytes / rate) * noise
+            usual = 2 * (20e-6 * late + shape.message_bytes / rate)
+        return [usual * draw.gauss(1.0, 0.003) for _ in range(shape.iterations)]
 
     def facts_text(self, node: str) -> str:
         host = quote(node)

@@ -32,13 +32,14 @@ Pair = tuple[str, str]
 class Pairwise(Cluster):
     """Eager up to `SWITCH` bytes; above, a rendezvous that costs two latencies more."""
 
-    def _time(self, wanted: Round, pair: Pair, draw: random.Random) -> float:
+    def _times(self, wanted: Round, pair: Pair, draw: random.Random) -> list[float]:
         shape = wanted.shape
-        noise = draw.gauss(1.0, 0.01)
         one_way = 20e-6 * (3 if shape.message_bytes > SWITCH else 1) + shape.message_bytes / HEALTHY
         if shape.kernel is Kernel.PINGPONG:
-            return 2 * one_way * noise
-        return (20e-6 + shape.window * shape.message_bytes / (HEALTHY * self.everything)) * noise
+            usual = 2 * one_way
+        else:
+            usual = 20e-6 + shape.window * shape.message_bytes / (HEALTHY * self.everything)
+        return [usual * draw.gauss(1.0, 0.01) for _ in range(shape.iterations)]
 
 
 @pytest.fixture

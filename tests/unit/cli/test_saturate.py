@@ -36,13 +36,14 @@ class Shared(Cluster):
 
     one: float = 40e6
 
-    def _time(self, wanted: Round, pair: Pair, draw: random.Random) -> float:
-        noise = draw.gauss(1.0, 0.005)
+    def _times(self, wanted: Round, pair: Pair, draw: random.Random) -> list[float]:
         ranks = len(wanted.pairs)
         if wanted.shape.kernel is Kernel.PINGPONG:
-            return 40e-6 * noise
-        sent = wanted.shape.message_bytes * wanted.shape.window
-        return (20e-6 + ranks * sent / min(HEALTHY, ranks * self.one)) * noise
+            usual = 40e-6
+        else:
+            sent = wanted.shape.message_bytes * wanted.shape.window
+            usual = 20e-6 + ranks * sent / min(HEALTHY, ranks * self.one)
+        return [usual * draw.gauss(1.0, 0.005) for _ in range(wanted.shape.iterations)]
 
 
 def measured(

@@ -175,9 +175,9 @@ def test_waits_do_not_excuse_all_stalls_of_a_lossy_node() -> None:
 class LatePairs(Cluster):
     """n2 and n5 reach each other late, and all others in time."""
 
-    def _time(self, wanted: Round, pair: tuple[str, str], draw: random.Random) -> float:
+    def _times(self, wanted: Round, pair: tuple[str, str], draw: random.Random) -> list[float]:
         slower = 4 if set(pair) == {"n2", "n5"} and wanted.shape.kernel is Kernel.PINGPONG else 1
-        return slower * super()._time(wanted, pair, draw)
+        return [slower * time_s for time_s in super()._times(wanted, pair, draw)]
 
 
 @pytest.mark.parametrize("count", [6, 12])

@@ -38,11 +38,12 @@ from tests.support.scripted import ScriptedLauncher
 class SharedPorts(Cluster):
     """Ranks of a node share its port: with k ranks large messages take k times as long, small ones 10 µs more each."""
 
-    def _time(self, wanted: Round, pair: Pair, draw: random.Random) -> float:
+    def _times(self, wanted: Round, pair: Pair, draw: random.Random) -> list[float]:
         source, target = map(node_of, pair)
         ranks = sum(node_of(place) == source for place, _ in wanted.pairs)
-        alone_s = super()._time(wanted, (source, target), draw)
-        return alone_s + 20e-6 * (ranks - 1) if wanted.shape.kernel is Kernel.PINGPONG else alone_s * ranks
+        small = wanted.shape.kernel is Kernel.PINGPONG
+        alone = super()._times(wanted, (source, target), draw)
+        return [alone_s + 20e-6 * (ranks - 1) if small else alone_s * ranks for alone_s in alone]
 
 
 EIGHT = SharedPorts(nodes=names(8), leaf_of=leaves(8, 4), near_s=20e-6, far_s=30e-6)
@@ -91,11 +92,11 @@ class OneWorsePort(SharedPorts):
 
     several: float
 
-    def _time(self, wanted: Round, pair: Pair, draw: random.Random) -> float:
+    def _times(self, wanted: Round, pair: Pair, draw: random.Random) -> list[float]:
         source, target = map(node_of, pair)
         shared = sum(node_of(place) == source for place, _ in wanted.pairs) > 1
         worse = shared and "n3" in (source, target) and wanted.shape.kernel is Kernel.ONEWAY
-        return super()._time(wanted, pair, draw) / (self.several if worse else 1)
+        return [time_s / (self.several if worse else 1) for time_s in super()._times(wanted, pair, draw)]
 
 
 @pytest.mark.parametrize(("several", "named"), [(0.975, ()), (0.9, ("n3",)), (0.5, ("n3",))])
