@@ -1,5 +1,5 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test beside-labs lint unit core simulated properties lab-test lab-beside lab-alone campaign restorations series hidden proofs
+.PHONY: demo test beside-labs lint unit core unit-series properties lab-test lab-beside lab-alone campaign restorations series hidden proofs
 .PHONY: accounted monitored lab-series pair-programs qualified job-histories probe bench stories gallery
 .PHONY: simulate-series simulate-year ablation random-checks other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
@@ -42,8 +42,9 @@ CORE = $(addprefix tests/unit/,benchmarks drift importers judgement limits locat
 core: compiled
 	sh scripts/in_memory.sh $(PYTEST) $(CORE) -m "not series" -n $$(nproc) --dist worksteal
 
-# What every run leaves out: large simulated clusters, every option with every hostile value, long series of draws.
-simulated: compiled
+# What the usual run leaves out: cases of long tests (tests/support/usual_cases.py), large simulated clusters, every
+# option with every hostile value, long series of draws.
+unit-series: compiled
 	$(PYTEST) tests/unit -m series -n $$(nproc) --dist worksteal
 
 # Property tests with inputs that nobody has seen.
@@ -74,8 +75,8 @@ accounted: setup-test
 monitored: setup-test
 	.venv/bin/python -m tests.monitored
 
-# What takes a minute of a lab or more and is left out of `make test`: an archive on NFS, nodes that go down, 20 switches
-# of modes, 50 drains by a person beside those of the gate, slices of qualify, jobs of a slow node; half an hour, as root.
+# What takes half a minute of a lab or more and is left out of `make test`: an archive on NFS, nodes that go down, what one
+# can type, 20 switches of modes, 50 drains by a person beside those of the gate, slices of qualify; an hour, as root.
 lab-series: setup-test
 	$(PYTEST) tests/lab -m series --ignore=tests/lab/test_pair_program.py
 

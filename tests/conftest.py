@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.properties import DRAWN, PROFILE
 from tests.support.summary import REPETITIONS, Skip, plural, repetition_counter, repetition_table, skip_table
+from tests.support.usual_cases import case_seconds, leave_the_others
 
 # Runs without --archive: never in the home of whoever tests, and in a folder that no other worker or clone has.
 OWN = tempfile.mkdtemp(prefix="seatrial-tests-")
@@ -24,6 +25,12 @@ settings.load_profile(PROFILE)
 # Commands that tests interrupt inherit how signals are handled: nohup and background jobs of scripts ignore them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Cases that the usual run leaves out are marked before pytest selects by marks."""
+    leave_the_others(items, case_seconds())
 
 
 @pytest.hookimpl(wrapper=True)

@@ -28,15 +28,15 @@ the failures of nodes and examines them closer; test_check_cables has the two up
 named as mpi-transport is, and `make proofs` plants it."""
 MIXED = {"governor", "pcie-width", "mount-missing", "firmware", "scheduler-granularity", "sysctl"}
 """Planted here three at a time, by facts-mixed and facts-mixed-2."""
-HERE_TOO = {"link-falls-late", "memory-hog-8-nodes"}
-"""Scenarios that are in `make series` or `make hidden`, too; test_allocation.py checks a healthy lab of
-four nodes, one-way-out-60 has a slow link, and data-corrupt-out a corrupting one."""
 TRIALS = {
     "core-hog", "cpu-quota", "memory-hog", "cpu-hog", "core-hog-check", "cpu-quota-check", "memory-hog-check",
     "cpu-hog-check", "healthy-4-nodes", "healthy-4-trials", "slow-mount", "slow-mount-check", "healthy-4-storage",
+    "heat",
 }  # fmt: skip
 """Of nodes one after the other, some minutes on a busy machine: `lab trial` and `make series` can run them."""
-NOT_HERE = TRIALS | ELSEWHERE | MIXED | ((set(SERIES) | set(HIDDEN)) - HERE_TOO)
+NOT_HERE = TRIALS | ELSEWHERE | MIXED | set(SERIES) | set(HIDDEN)
+"""Those of `make series` and `make hidden` have relatives here: test_allocation.py checks a healthy lab of four nodes,
+one-way-out-60 has a slow link, and data-corrupt-out a corrupting one."""
 BESIDE = {"facts-mixed", "facts-mixed-2", "mtu", "node-hung"}
 """What they name is a fact or a failure, and no rate."""
 SCENARIOS = {

@@ -1,0 +1,87 @@
+"""Which cases of long tests `make test` runs; `make unit-series` and `make lab-series` run the others.
+
+`tests/data/test_seconds.json` has the mean time of a case of each such test on two quiet cores. `python -m
+tests.support.usual_cases FILE` writes it from what `pytest --junitxml=FILE` measured.
+"""
+
+import sys
+import xml.etree.ElementTree as ET
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.support.paths import ROOT
+
+TABLE = ROOT / "tests" / "data" / "test_seconds.json"
+LIMITS_S = {"unit": (1.0, 2.5), "lab": (15.0, 31.0)}
+"""By folder: what the cases of one test take together in the usual run; a case that takes longer is left out, too."""
+ALWAYS = {
+    "lab/test_check_cables.py::test_the_slow_trunks_are_named_as_cables",
+    "lab/test_scenarios.py::test_the_scenario_is_scored_right",
+    "unit/archive/test_other_users.py::test_what_others_planted_in_ones_own_runs_is_not_followed",
+    "unit/cli/test_nodes.py::test_this_machine_is_measured_kept_and_replayed",
+    "unit/commands/site/test_site_in_chromium.py::test_every_kind_of_page_opens_fits_and_asks_for_nothing",
+    "unit/files/test_one_mechanism.py::test_nobody_else_writes",
+    "unit/launch/environments/test_run.py::test_a_module_decides_which_mpi_is_built_with_and_measured",
+    "unit/launch/test_probe_build.py::test_the_real_mpicc_builds_the_real_probe",
+    "unit/test_package.py::test_an_installation_without_extras_measures_and_reports",
+    "unit/test_wording.py::test_a_phrase_to_avoid_does_not_spread",
+}
+"""Tests of which all cases run, however long they take: nothing else meets what they look for."""
+
+
+def usual_count(name: str, cases: int, case_s: float) -> int:
+    """How many cases of a test the usual run takes."""
+    part_s, longest_s = LIMITS_S[name.partition("/")[0]]
+    return cases if name in ALWAYS else min(cases, max(int(part_s / case_s), case_s <= longest_s))
+
+
+def leave_the_others(items: Iterable[pytest.Item], seconds: dict[str, float]) -> None:
+    """Mark all but evenly spread cases of long tests as parts of a series."""
+    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if not item.get_closest_marker("series"):
+            cases[name_of(item.nodeid)].append(item)
+    for name in cases.keys() & seconds.keys():
+        same = cases[name]
+        usual = usual_count(name, len(same), seconds[name])
+        kept = {number * len(same) // usual for number in range(usual)}
+        for place, item in enumerate(same):
+            if place not in kept:
+                item.add_marker(pytest.mark.series)
+
+
+def name_of(nodeid: str) -> str:
+    """The name of a test without that of its case, and without the folder of all tests."""
+    return nodeid.partition("[")[0].removeprefix("tests/")
+
+
+def case_seconds() -> dict[str, float]:
+    """Mean time of a case in seconds, by the name of its test."""
+    return msgspec.json.decode(TABLE.read_bytes(), type=dict[str, float])
+
+
+def measured_in(path: Path) -> dict[str, float]:
+    """The same of what pytest measured: tests of which not all cases would run, were each to keep to its part."""
+    times: dict[str, list[float]] = defaultdict(list)
+    for case in ET.parse(path).getroot().iter("testcase"):  # noqa: S314 - pytest's own file
+        *folders, module = case.get("classname", "").partition(".Test")[0].split(".")
+        classes = case.get("classname", "").split(".")[len(folders) + 1 :]
+        name = "::".join([f"{'/'.join([*folders, module])}.py", *classes, case.get("name", "")])
+        times[name_of(name)].append(float(case.get("time", 0)))
+    means = {
+        name: sum(cases) / len(cases) for name, cases in sorted(times.items()) if name.partition("/")[0] in LIMITS_S
+    }
+    return {
+        name: round(mean, 3)
+        for name, mean in means.items()
+        if mean * len(times[name]) > LIMITS_S[name.partition("/")[0]][0]
+    }
+
+
+if __name__ == "__main__":
+    (measured,) = map(Path, sys.argv[1:])
+    TABLE.write_bytes(msgspec.json.format(msgspec.json.encode(measured_in(measured)), indent=0))
