@@ -182,9 +182,21 @@ OUTPUTS = (
     ),
     _output(
         r"^Intel\(R\) Memory Latency Checker|^ALL Reads\s*:|^LIKWID MICRO BENCHMARK|^MByte/s:\s"
-        r"|^(?:=+ )?Timing linear equation system solver|^Performance Summary \(GFlops\)",
-        "the output of a benchmark of one node (Intel's MLC or Linpack, likwid-bench)",
+        r"|^(?:=+ )?Timing linear equation system solver|^Performance Summary \(GFlops\)"
+        r"|^sysbench \d|^stress-ng: \w{4,7}: ",
+        "the output of a benchmark of one node (Intel's MLC or Linpack, likwid-bench, sysbench, stress-ng)",
         "A table of its figures is judged, a row for each node and run: seatrial judge TABLE.csv.",
+    ),
+    _output(
+        r"^# TYPE \w{1,200} (?:counter|gauge|histogram|summary|untyped)$",
+        "what an exporter of Prometheus serves",
+        "It has the values of one moment: a table of them is judged, a row for each node: seatrial judge TABLE.csv.",
+    ),
+    _output(
+        r'\A\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:',
+        "the JSON of hyperfine",
+        "A table of its times is judged, a row for each node and run: seatrial judge TABLE.csv.",
+        document=True,
     ),
     _output(
         r'"RAMBLE_STATUS"|^Experiment \S{1,200} figures of merit:',

@@ -197,11 +197,8 @@ def _with_verdict(located: Located) -> Located:
     elif located.unjudged or not all(one.complete for one in located.resolutions):
         verdict = Verdict.NOT_RUN
     else:
-        undirected = {one.metric for one in located.resolutions if not one.directed}
-        noted = any(one.loss_ratio < 0 for one in located.observations) or undirected & {
-            one.metric for one in located.unstable
-        }
-        verdict = Verdict.NOTE if noted else Verdict.PASS
+        better = any(one.loss_ratio < 0 for one in located.observations)
+        verdict = Verdict.NOTE if better or located.low_once else Verdict.PASS
     return msgspec.structs.replace(located, verdict=verdict)
 
 

@@ -184,3 +184,9 @@ class Located(msgspec.Struct, frozen=True, kw_only=True):
     """Single pairs at fault beyond the worst ones, which are in `faults`."""
     unstable_pairs: int = 0
     """Ordered pairs that are bad once or vary, by metric and summed: those of `unstable`, and those not listed."""
+
+    @property
+    def low_once(self) -> bool:
+        """Whether a pair of a table without directions was bad in its only value."""
+        undirected = {one.metric for one in self.resolutions if not one.directed}
+        return not undirected.isdisjoint(one.metric for one in self.unstable)

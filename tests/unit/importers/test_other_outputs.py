@@ -63,6 +63,11 @@ OTHERS = {
     "opainfo": "hfi1_0:1                 PortGUID:0x001175010165afd8\n   PortState:     Active\n",
     "rocm-smi": "=====ROCm System Management Interface=====\nGPU[0]\t\t: Card series: \t\tAMD Instinct MI250X\n",
     "numactl": "available: 2 nodes (0-1)\nnode 0 cpus: 0 1 2 3\nnode distances:\n",
+    "stress-ng": "stress-ng: info:  [12] dispatching hogs: 2 cpu\nstress-ng: metrc: [12] cpu  25731  10.00  2573.07\n",
+    "sysbench": "sysbench 1.0.20 (using system LuaJIT 2.1.0)\n\nNumber of threads: 2\nPrime numbers limit: 10000\n\n"
+    "CPU speed:\n    events per second:  2345.67\n\nGeneral statistics:\n    total time:   10.0005s\n",
+    "Prometheus": "# HELP node_load1 1m load average.\n# TYPE node_load1 gauge\nnode_load1 0.21\n",
+    "hyperfine": '{"results": [{"command": "sleep 1", "mean": 1.0021, "times": [1.0017, 1.0020, 1.0029]}]}',
     "iperf": "[ ID] Interval           Transfer     Bitrate\n[  5]   0.00-1.00   sec  1.1 GBytes  9.4 Gbits/sec\n",
 }
 

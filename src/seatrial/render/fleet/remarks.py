@@ -9,7 +9,7 @@ from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some, verb
 
-MOST_NAMES, MOST_CELLS = 5, 10
+MOST_NAMES, MOST_CELLS, MOST_OTHERS = 5, 10, 2
 
 
 def all_lone(tables: Mapping[str, FleetTable]) -> tuple[LoneCell, ...]:
@@ -17,12 +17,15 @@ def all_lone(tables: Mapping[str, FleetTable]) -> tuple[LoneCell, ...]:
     return tuple(cell for table in tables.values() for cell in table.lone)
 
 
-def led_by_lone(verdict: Verdict, sentences: Sequence[str], tables: Mapping[str, FleetTable]) -> list[str]:
-    """The sentences behind the first of these cells, where nothing else is to be said."""
-    cells = all_lone(tables)
+def led_by_lone(verdict: Verdict, sentences: Sequence[str], cells: Sequence[LoneCell]) -> list[str]:
+    """The sentences behind the first of these cells and the names of who has the others, where no fault is to be told.
+
+    Of one that has several only the first cell is shown.
+    """
     if verdict is not Verdict.NOTE or not cells:
         return [*sentences]
-    others = f" (and {len(cells) - 1} more)" if len(cells) > 1 else ""
+    names = [*dict.fromkeys(cell.subject for cell in cells)]
+    others = f" ({some(names[1:], MOST_OTHERS)} too)" if len(names) > 1 else ""
     return [f"{cells[0].text}{others}; {sentence}" for sentence in sentences]
 
 

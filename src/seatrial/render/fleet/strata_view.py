@@ -137,7 +137,7 @@ def _in_conditions(texts: Sequence[str]) -> str:
 def _sentence(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> str:
     """The worst that is named, as far as a line has room; else what would have been found, and what is missing."""
     ways = [text for names in range(MOST_NAMES, 0, -1) for text in _ways(judged, names)]
-    ways = led_by_lone(judged.verdict, ways, tables)
+    ways = led_by_lone(judged.verdict, ways, all_lone(tables))
     return fitting_sentence(judged.verdict, ways, _gaps(judged), needed=not judged.named)
 
 

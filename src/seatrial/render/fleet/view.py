@@ -242,7 +242,7 @@ def _sentence(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> str:
         for fact, short, number in ways
     ]
     gaps = [fewer_runs_text(judged.fewer_runs(), number) for number in names]
-    sentences = led_by_lone(judged.verdict, sentences, tables)
+    sentences = led_by_lone(judged.verdict, sentences, all_lone(tables))
     return fitting_sentence(judged.verdict, sentences, gaps, needed=not any(_unhealthy(judged)))
 
 

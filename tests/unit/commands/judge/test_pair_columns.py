@@ -9,6 +9,7 @@ import pytest
 from seatrial.importers.formats import read_matrix
 from seatrial.importers.pair_evidence import UnclearPairs
 from tests.support.command_line import Seatrial
+from tests.support.json_objects import parsed
 
 NODES = tuple(f"n{number}" for number in range(1, 9))
 PAIRS = tuple(itertools.permutations(NODES, 2))
@@ -168,3 +169,58 @@ def test_a_value_that_cannot_be_is_said_beside_a_slow_node(tmp_path: Path, seatr
     said = seatrial("judge", str(tmp_path / "t.csv"), code=1).out
     assert said.startswith("SLOW  n4: 33 % less bandwidth")
     assert "Of bandwidth, check the unit: n2>n5 has 12.0 TB/s, median 12.0 GB/s" in said
+
+
+def lone_of(
+    tmp_path: Path, seatrial: Seatrial, cell: Callable[[str, str], object]
+) -> tuple[str, list[tuple[str, str]]]:
+    """The beginning of the first line, and who has which cells alone, where `cell` makes them of the ends of a pair."""
+    rows = [f"{a},{b},{12 + noise(a, b):.2f},{cell(a, b)}" for a, b in PAIRS]
+    (tmp_path / "t.csv").write_text("\n".join(["src,dst,bw_GBps,retransmits", *rows, ""]))
+    headline = seatrial("judge", str(tmp_path / "t.csv"), code=0).out.partition(";")[0]
+    data = parsed(seatrial("judge", str(tmp_path / "t.csv"), "--json", code=0).out)
+    return headline, [(one["subject"], one["cell"]) for one in data["lone"]]
+
+
+@pytest.mark.parametrize(
+    ("cell", "text", "lone"),
+    [
+        (lambda a, b: 900 * ("n4" in (a, b)), "n4 has retransmits 900, others 0", [("n4", "900")]),
+        (
+            lambda a, b: (500 + int((a + b).replace("n", ""))) * ("n4" in (a, b)),
+            "n4 has retransmits 5",
+            [("n4", "514")],
+        ),
+        (lambda a, _: 2 if a == "n3" else 4, "n3 has retransmits 2, others 4", [("n3", "2")]),
+        (lambda a, b: "" if "n4" in (a, b) else 0, "n4 has no retransmits, others 0", [("n4", "")]),
+        (lambda a, b: 7 * ((a, b) == ("n2", "n5")), "n2 > n5 has retransmits 7, others 0", [("n2 > n5", "7")]),
+    ],
+    ids=["both ways", "varied", "sender", "empty", "one pair"],
+)
+def test_what_a_node_has_with_its_partners_withholds_the_pass(
+    cell: Callable[[str, str], object],
+    text: str,
+    lone: list[tuple[str, str]],
+    tmp_path: Path,
+    seatrial: Seatrial,
+) -> None:
+    headline, cells = lone_of(tmp_path, seatrial, cell)
+    assert headline.startswith(f"NOTE  {text}")
+    assert cells == lone
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        lambda a, b: 3 if (a < "n5") == (b < "n5") else 5,
+        lambda a, b: round(100 * noise(a, b) + 5) % 3,
+        lambda a, b: f"{1 + noise(a, b):.2f}",
+    ],
+    ids=["hops", "counts that all have", "measurements"],
+)
+def test_what_many_pairs_have_withholds_nothing(
+    cell: Callable[[str, str], object], tmp_path: Path, seatrial: Seatrial
+) -> None:
+    headline, cells = lone_of(tmp_path, seatrial, cell)
+    assert headline.startswith("PASS  no fault on 8 nodes")
+    assert cells == []

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import msgspec
+
 from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.pairs.view import located_report
 from seatrial.commands.judge.sources import Sources
@@ -11,6 +13,7 @@ from seatrial.fabric import routed_fabric as routed
 from seatrial.fabric import routes as fabric_routes
 from seatrial.files.inputs import MAP_BYTES, ROUTES_BYTES, argument_text
 from seatrial.importers.formats import read_matrix, read_matrix_files
+from seatrial.importers.lone_cells import lone_ends
 from seatrial.locate.table import locate_in_table, topology_classes, with_switch_names
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.fabric import NO_FABRIC
@@ -18,6 +21,8 @@ from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.render.report import Report
 
+MOST_REREAD = 100_000
+"""Pairs of a table whose other columns are looked at: more take longer than all else."""
 MOST_ROUTED_PAIRS = 4_000_000
 """All ordered pairs of 2,000 nodes; the route of each takes about 1 kB."""
 EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.NOTE: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS}
@@ -45,8 +50,11 @@ def pairs_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     groups = leaf_groups(leaf_of, table.nodes) if topology else (classes.groups if classes else ())
     located = locate_in_table(table, groups, wiring, asked=asked)
     located = with_switch_names(located, groups, leaf_of)
+    lone = () if file.is_dir() or table.pairs > MOST_REREAD else lone_ends(sources.text(file))
+    if lone and located.verdict is Verdict.PASS:
+        located = msgspec.structs.replace(located, verdict=Verdict.NOTE)
     code = EXIT_CODES.get(located.verdict, ExitCode.INCOMPLETE)
-    return located_report(table, located, groups, classes, code)
+    return located_report(table, located, groups, classes, code, lone=lone)
 
 
 def leaves_of(topology: Path, nodes: tuple[str, ...], waiting: Callable[[str], None]) -> dict[str, str]:

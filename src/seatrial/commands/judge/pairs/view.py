@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 
 from seatrial.commands.judge.pairs.drawing import WORDS, pair_maps, table_findings
+from seatrial.importers.lone_cells import LoneCell
 from seatrial.judgement.wording import WAYS
 from seatrial.locate.table import Classes
 from seatrial.model.errors import ExitCode
@@ -26,6 +27,7 @@ from seatrial.model.units import LATENCY, duration, quantity, share
 from seatrial.model.verdict import GOOD, Verdict
 from seatrial.model.words import count, some, verb
 from seatrial.render.finding_text import sentence_of, word_of
+from seatrial.render.fleet.remarks import led_by_lone, lone_note
 from seatrial.render.json import SubjectText, filled
 from seatrial.render.report import Block, Findings, Items, Report
 
@@ -120,27 +122,44 @@ class LocatedFields(msgspec.Struct, frozen=True, kw_only=True):
     populations: tuple[Population, ...]
     too_good: tuple[TooGood, ...]
     classes: tuple[LatencyClass, ...]
+    lone: tuple[LoneCell, ...]
     design: TableDesign
 
 
 def located_report(
-    table: PairTable, located: Located, groups: Sequence[Sequence[str]], classes: Classes | None, exit_code: ExitCode
+    table: PairTable,
+    located: Located,
+    groups: Sequence[Sequence[str]],
+    classes: Classes | None,
+    exit_code: ExitCode,
+    *,
+    lone: tuple[LoneCell, ...] = (),
 ) -> Report:
     """The whole report: faults, what is undecided or unstable, and how the table was judged."""
+
+    def terminal() -> Iterator[Block]:
+        yield from _terminal(table, located, groups, classes)
+        if note := lone_note(lone):
+            yield Items(items=(note,))
+
     return Report(
         word=word_of(table_findings(located), located.verdict.value),
-        sentence=_headline(table, located),
+        sentence=_headline(table, located, lone),
         exit_code=exit_code,
-        payload=lambda: located_fields(table, located, groups, classes),
-        terminal=lambda _: _terminal(table, located, groups, classes),
-        page=lambda: (*pair_maps(table, located, groups), *_terminal(table, located, groups, classes)),
+        payload=lambda: located_fields(table, located, groups, classes, lone),
+        terminal=lambda _: terminal(),
+        page=lambda: (*pair_maps(table, located, groups), *terminal()),
         findings=table_findings(located),
         wrapped=False,
     )
 
 
 def located_fields(
-    table: PairTable, located: Located, groups: Sequence[Sequence[str]], classes: Classes | None
+    table: PairTable,
+    located: Located,
+    groups: Sequence[Sequence[str]],
+    classes: Classes | None,
+    lone: tuple[LoneCell, ...] = (),
 ) -> LocatedFields:
     """What programs read of a table."""
     near = (
@@ -149,7 +168,7 @@ def located_fields(
         else []
     )
     design = filled(TableDesign, located, nodes=len(table.nodes), groups=groups, metrics=located.resolutions)
-    return filled(LocatedFields, located, classes=near, design=design)
+    return filled(LocatedFields, located, classes=near, design=design, lone=lone)
 
 
 def _terminal(
@@ -207,7 +226,7 @@ def _unknown_lines(unknown: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _headline(table: PairTable, located: Located) -> str:
+def _headline(table: PairTable, located: Located, lone: Sequence[LoneCell]) -> str:
     """What was found, or how much the absence of findings means, in one line."""
     nodes = count(len(table.nodes), "node")
     if dead := [fault for fault in located.faults if fault.dead and fault.subject == FABRIC]:
@@ -218,7 +237,7 @@ def _headline(table: PairTable, located: Located) -> str:
         blind = all(one.detectable_ratio is None for one in located.resolutions)
         return f"{faults}, among {nodes}" + (f"; {_power(located)}" if blind else "")
     faster = [one for one in located.observations if one.loss_ratio < 0]
-    if located.verdict is Verdict.UNSTABLE or (located.verdict is Verdict.NOTE and not faster):
+    if located.verdict is Verdict.UNSTABLE or (located.verdict is Verdict.NOTE and not faster and located.low_once):
         return _measure_again(located)
     if located.verdict is Verdict.NOT_RUN:
         silent = _silent(table)
@@ -227,7 +246,7 @@ def _headline(table: PairTable, located: Located) -> str:
     if located.verdict in GOOD:
         names = some([one.subject.name for one in faster], MOST_SILENT)
         far = f"{names} {verb(len(faster), 'has', 'have')} {_faster(faster[0])} than the others; " if faster else ""
-        return f"{far}no fault on {nodes}; {_power(located)}"
+        return led_by_lone(located.verdict, [f"{far}no fault on {nodes}; {_power(located)}"], lone)[0]
     return f"{_undecided(located)}, on {nodes}"
 
 
