@@ -4,6 +4,7 @@
 tests.support.usual_cases FILE` writes it from what `pytest --junitxml=FILE` measured.
 """
 
+import random
 import sys
 import xml.etree.ElementTree as ET
 from collections import defaultdict
@@ -40,18 +41,19 @@ def usual_count(name: str, cases: int, case_s: float) -> int:
 
 
 def leave_the_others(items: Iterable[pytest.Item], seconds: dict[str, float]) -> None:
-    """Mark all but evenly spread cases of long tests as parts of a series."""
+    """Mark cases of long tests as parts of a series; which, is drawn by the name of the test, so that it never changes.
+
+    Every second case, say, might be all those of one MPI.
+    """
     cases: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if not item.get_closest_marker("series"):
             cases[name_of(item.nodeid)].append(item)
     for name in cases.keys() & seconds.keys():
         same = cases[name]
-        usual = usual_count(name, len(same), seconds[name])
-        kept = {number * len(same) // usual for number in range(usual)}
-        for place, item in enumerate(same):
-            if place not in kept:
-                item.add_marker(pytest.mark.series)
+        rest = len(same) - usual_count(name, len(same), seconds[name])
+        for item in random.Random(name).sample(same, rest):
+            item.add_marker(pytest.mark.series)
 
 
 def name_of(nodeid: str) -> str:
