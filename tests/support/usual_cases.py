@@ -17,10 +17,13 @@ import pytest
 from tests.support.paths import ROOT
 
 TABLE = ROOT / "tests" / "data" / "test_seconds.json"
-LIMITS_S = {"unit": (1.0, 2.5), "lab": (15.0, 31.0)}
+LIMITS_S = {"unit": (0.5, 1.5), "lab": (10.0, 20.0)}
 """By folder: what the cases of one test take together in the usual run; a case that takes longer is left out, too."""
 ALWAYS = {
     "lab/test_check_cables.py::test_the_slow_trunks_are_named_as_cables",
+    "lab/test_compare.py::test_a_proof_that_is_ended_restores_the_node",
+    "lab/test_hosts.py::test_a_slow_link_is_named",
+    "lab/test_rails.py::test_the_slow_rail_is_named_and_what_it_costs_both",
     "lab/test_scenarios.py::test_the_scenario_is_scored_right",
     "unit/archive/test_other_users.py::test_what_others_planted_in_ones_own_runs_is_not_followed",
     "unit/cli/test_nodes.py::test_this_machine_is_measured_kept_and_replayed",
