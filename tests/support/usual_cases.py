@@ -32,7 +32,7 @@ ALWAYS = {
     "unit/launch/environments/test_run.py::test_a_module_decides_which_mpi_is_built_with_and_measured",
     "unit/launch/test_probe_build.py::test_the_real_mpicc_builds_the_real_probe",
     "unit/test_package.py::test_an_installation_without_extras_measures_and_reports",
-    "unit/test_wording.py::test_a_phrase_to_avoid_does_not_spread",
+    "unit/test_wording.py::test_phrases_to_avoid_do_not_spread",
 }
 """Tests of which all cases run, however long they take: nothing else meets what they look for."""
 

@@ -154,7 +154,7 @@ def _others(column: TableColumn, usual: str) -> set[str]:
 
 
 def _are_few(some: int, of: int) -> bool:
-    """Whether so few of all nodes are apart that the others are the rule."""
+    """Whether few enough of all nodes are apart for the others to be the rule."""
     return 0 < some <= max(1, FEW * of) and of - some >= FEWEST_OTHERS
 
 

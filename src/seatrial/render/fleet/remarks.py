@@ -18,7 +18,7 @@ def all_lone(tables: Mapping[str, FleetTable]) -> tuple[LoneCell, ...]:
 
 
 def led_by_lone(verdict: Verdict, sentences: Sequence[str], cells: Sequence[LoneCell]) -> list[str]:
-    """The sentences behind the first of these cells and the names of who has the others, where no fault is to be told.
+    """The sentences behind the first of these cells and the names of who has the others, where no fault was found.
 
     Of one that has several only the first cell is shown.
     """
