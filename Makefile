@@ -65,7 +65,7 @@ lab-beside: setup-test
 
 # Tests that judge what they measured: nothing else may take the cores. One of them needs no lab.
 lab-alone: setup-test
-	$(PYTEST) tests/unit/commands/link/curve/test_pingpong.py tests/lab -m alone
+	$(PYTEST) tests/unit/commands/link/curve/test_pingpong.py tests/lab -m "alone and not series"
 
 # 150 short jobs of three users on six nodes with slurmdbd, one of them slow: does `seatrial jobs` agree with sacct?
 accounted: setup-test
