@@ -105,7 +105,7 @@ def _of_ends(column: TableColumn, pairs: Sequence[tuple[str, str]]) -> Iterator[
 
 
 def _cells_of(rows: Sequence[tuple[tuple[str, str], str]], ends: slice) -> dict[str, Counter[str]]:
-    """By node how often it has each cell, at these ends of its pairs."""
+    """Node -> how often its pairs have each cell; only pairs of which it is one of these ends count."""
     cells: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for pair, cell in rows:
         for end in pair[ends]:
