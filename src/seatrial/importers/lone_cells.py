@@ -22,6 +22,8 @@ MOSTLY = 0.8
 """Share of the pairs of a node that have other cells, where they are those of the node."""
 MOST_ALIKE = 0.5
 """Share of the nodes, or of the other rows, that have the usual cell itself: two measurements are equal by chance."""
+MOST_PAIRS = 20
+"""More pairs than these are no exception, however many others there are."""
 LEAST = 0.02
 """Share of the usual number: less apart is not worth a word."""
 PLACES = PLACE_WORDS | MODEL_WORDS | {
@@ -86,6 +88,9 @@ def lone_ends(text: str) -> tuple[LoneCell, ...]:
 def _of_ends(column: TableColumn, pairs: Sequence[tuple[str, str]]) -> Iterator[LoneCell]:
     """Nodes with other cells in most of their rows, at both ends or at one of them; then pairs of the others."""
     rows = [*zip(pairs, _written(column), strict=True)]
+    often = Counter(cell for _, cell in rows).most_common(1)
+    if not often or not FEW * len(rows) <= often[0][1] < len(rows):
+        return  # a constant, or measurements, among which two are equal by chance
     both = _cells_of(rows, slice(0, 2))
     usual = _most_common(_most_common(cells.elements()) for cells in both.values())
     other = _others(column, usual)
@@ -100,8 +105,12 @@ def _of_ends(column: TableColumn, pairs: Sequence[tuple[str, str]]) -> Iterator[
         if _are_few(len(apart), len(both)) and alike:
             yield from (_lone(end, column, cells, usual) for end, cells in apart.items())
             rows = rest
-    names = [" > ".join(pair) for pair, _ in rows]
-    yield from _lone_in(TableColumn(name=column.name, cells=tuple(cell for _, cell in rows)), names, names)
+    single: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for pair, cell in rows:
+        if cell in other:
+            single[" > ".join(pair)][cell] += 1
+    if len(single) <= MOST_PAIRS and _are_few(len(single), len({pair for pair, _ in rows})):
+        yield from (_lone(pair, column, cells, usual) for pair, cells in single.items())
 
 
 def _cells_of(rows: Sequence[tuple[tuple[str, str], str]], ends: slice) -> dict[str, Counter[str]]:

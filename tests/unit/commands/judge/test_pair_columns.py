@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.importers.formats import read_matrix
+from seatrial.importers.lone_cells import lone_ends
 from seatrial.importers.pair_evidence import UnclearPairs
 from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
@@ -224,3 +225,10 @@ def test_what_many_pairs_have_withholds_nothing(
     headline, cells = lone_of(tmp_path, seatrial, cell)
     assert headline.startswith("PASS  no fault on 8 nodes")
     assert cells == []
+
+
+@pytest.mark.parametrize(("odd", "named"), [(20, 20), (21, 0)])
+def test_more_than_twenty_pairs_are_no_exception(odd: int, named: int) -> None:
+    pairs = [*itertools.permutations([f"n{number}" for number in range(20)], 2)]
+    rows = [f"{a},{b},12,{3 * (place % 17 == 0 and place < 17 * odd)}" for place, (a, b) in enumerate(pairs)]
+    assert len(lone_ends("\n".join(["src,dst,bw_GBps,drops", *rows]))) == named
