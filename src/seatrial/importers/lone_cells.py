@@ -3,6 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from statistics import median_low
 
 import msgspec
 
@@ -10,7 +11,7 @@ from seatrial.importers.column_roles import MODEL_WORDS, PLACE_WORDS, SOFTWARE_W
 from seatrial.importers.columns import MISSING, TableColumn, read_columns
 from seatrial.importers.pair_evidence import names_an_end
 from seatrial.importers.pair_metrics import scale_of
-from seatrial.importers.row_outcomes import is_numbered
+from seatrial.importers.row_outcomes import is_numbered, is_remark
 from seatrial.model.errors import UsageError
 
 FEWEST_OTHERS = 2
@@ -18,6 +19,8 @@ LONGEST = 24
 """Characters of a cell in a sentence."""
 FEW = 0.25
 """Share of the nodes that may have other cells than all others."""
+FAR = 10.0
+"""Times as much as all others: numbers that were measured alike never differ by that."""
 MOSTLY = 0.8
 """Share of the pairs of a node that have other cells, where they are those of the node."""
 MOST_ALIKE = 0.5
@@ -42,9 +45,9 @@ class LoneCell(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """`n4 has retransmits 800, others 0`, `n4 has no firmware, others 20.39`."""
+        """`n4 has retransmits 800, others 0`, `n4 has no firmware, others 20.39`, `n4 has alert HOT, others none`."""
         what = f"{self.column} {self.cell[:LONGEST]}" if self.cell else f"no {self.column}"
-        return f"{self.subject} has {what}, others {self.usual[:LONGEST]}"
+        return f"{self.subject} has {what}, others {self.usual[:LONGEST] or 'none'}"
 
 
 def lone_cells(
@@ -88,19 +91,22 @@ def lone_ends(text: str) -> tuple[LoneCell, ...]:
 def _of_ends(column: TableColumn, pairs: Sequence[tuple[str, str]]) -> Iterator[LoneCell]:
     """Nodes with other cells in most of their rows, at both ends or at one of them; then pairs of the others."""
     rows = [*zip(pairs, _written(column), strict=True)]
-    often = Counter(cell for _, cell in rows).most_common(1)
-    if not often or not FEW * len(rows) <= often[0][1] < len(rows):
-        return  # a constant, or measurements, among which two are equal by chance
-    both = _cells_of(rows, slice(0, 2))
+    if len({cell for _, cell in rows}) < 2:
+        return
+    both = _cells_of(rows)
     usual = _most_common(_most_common(cells.elements()) for cells in both.values())
     other = _others(column, usual)
-    for ends in (slice(0, 2), slice(0, 1), slice(1, 2)):
+    for ends in ((0, 1), (0,), (1,)):
+        of_ends = [(tuple(pair[end] for end in ends), cell) for pair, cell in rows]
+        if far := _far(column, of_ends):
+            yield from far
+            return
         apart = {
             end: Counter({cell: number for cell, number in cells.items() if cell in other})
-            for end, cells in _cells_of(rows, ends).items()
+            for end, cells in _cells_of(of_ends).items()
             if sum(cells[cell] for cell in other) >= MOSTLY * cells.total()
         }
-        rest = [row for row in rows if apart.keys().isdisjoint(row[0][ends])]
+        rest = [row for row, (own, _) in zip(rows, of_ends, strict=True) if apart.keys().isdisjoint(own)]
         alike = sum(cell == usual for _, cell in rest) >= MOST_ALIKE * len(rest)
         if _are_few(len(apart), len(both)) and alike:
             yield from (_lone(end, column, cells, usual) for end, cells in apart.items())
@@ -109,15 +115,16 @@ def _of_ends(column: TableColumn, pairs: Sequence[tuple[str, str]]) -> Iterator[
     for pair, cell in rows:
         if cell in other:
             single[" > ".join(pair)][cell] += 1
-    if len(single) <= MOST_PAIRS and _are_few(len(single), len({pair for pair, _ in rows})):
+    alike = sum(cell == usual for _, cell in rows) >= MOST_ALIKE * len(rows)
+    if alike and len(single) <= MOST_PAIRS and _are_few(len(single), len({pair for pair, _ in rows})):
         yield from (_lone(pair, column, cells, usual) for pair, cells in single.items())
 
 
-def _cells_of(rows: Sequence[tuple[tuple[str, str], str]], ends: slice) -> dict[str, Counter[str]]:
-    """Node -> how often its pairs have each cell; only pairs of which it is one of these ends count."""
+def _cells_of(rows: Sequence[tuple[tuple[str, ...], str]]) -> dict[str, Counter[str]]:
+    """Node -> how often its pairs have each cell. `rows`: the ends of a pair that count, and the cell."""
     cells: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for pair, cell in rows:
-        for end in pair[ends]:
+    for ends, cell in rows:
+        for end in ends:
             cells[end][cell] += 1
     return cells
 
@@ -131,6 +138,9 @@ def _lone_in(column: TableColumn, nodes: Sequence[str], subjects: Sequence[str])
     rows = [*zip(nodes, subjects, _written(column), strict=True)]
     usual = _most_common(cell for _, _, cell in rows)
     other = _others(column, usual)
+    if far := _far(column, [((subject,), cell) for _, subject, cell in rows]):
+        yield from far
+        return
     as_usual = {node for node, _, cell in rows if cell == usual}
     odd = {node for node, _, cell in rows if cell in other}
     if not _are_few(len(odd), len({*nodes})) or len(as_usual) < MOST_ALIKE * len({*nodes}):
@@ -156,10 +166,39 @@ def _most_common(cells: Iterable[str]) -> str:
 
 
 def _others(column: TableColumn, usual: str) -> set[str]:
-    """The cells that differ from the usual one; none where most are empty, as in a column of remarks."""
-    exact = not column.numeric or not SOFTWARE_WORDS.isdisjoint(words_of(column.name))
-    cells = {*_written(column)} if usual else set()
+    """The cells that differ from the usual one; nothing of remarks, which most rows lack."""
+    exact = not column.numeric or not usual or not SOFTWARE_WORDS.isdisjoint(words_of(column.name))
+    cells = {*_written(column)} if usual or not is_remark(column.name) else set()
     return {cell for cell in cells if cell != usual and (exact or not cell or _apart(cell, usual) > LEAST)}
+
+
+def _far(column: TableColumn, rows: Sequence[tuple[tuple[str, ...], str]]) -> list[LoneCell]:
+    """The few subjects whose usual number is `FAR` times as large as any of all others, or as small as a part of these.
+
+    Counters of good nodes vary a little, and those of a bad one are of another order, as measurements never are.
+    """
+    if not column.numeric or not SOFTWARE_WORDS.isdisjoint(words_of(column.name)):
+        return []
+    numbers = [(ends, float(cell)) for ends, cell in rows if cell]
+    of_subject: defaultdict[str, list[float]] = defaultdict(list)
+    for ends, number in numbers:
+        for end in ends:
+            of_subject[end].append(number)
+    usual = {subject: median_low(many) for subject, many in of_subject.items()}
+    for ordered in (sorted(usual, key=usual.__getitem__, reverse=True), sorted(usual, key=usual.__getitem__)):
+        for few in range(1, len(ordered)):
+            if not _are_few(few, len(ordered)):
+                break
+            rest = [number for ends, number in numbers if {*ordered[:few]}.isdisjoint(ends)]
+            low, high = min(rest, default=0.0), max(rest, default=math.inf)
+            last = usual[ordered[few - 1]]
+            if last > FAR * max(high, 1.0) or low > FAR * max(last, 1.0):
+                others = f"{low:g} to {high:g}" if low < high else f"{low:g}"
+                return [
+                    LoneCell(subject=subject, column=column.name, cell=f"{usual[subject]:g}", usual=others)
+                    for subject in ordered[:few]
+                ]
+    return []
 
 
 def _are_few(some: int, of: int) -> bool:

@@ -105,7 +105,7 @@ def judge_strata(
         [_judged(each, sense, effect, comparisons, parts) for each in merged], uneven.lacking, node_of
     )
     together = _together(strata, effect, kinds) if len(strata) > 1 else None
-    named = [*_in_strata(strata, parts), *_in_all(together, parts)]
+    named = _unique([*_in_strata(strata, parts), *_in_all(together, parts)])
     if parts:
         named = _nodes_or_parts(named, _slow_nodes(merged, strata, parts, effect, comparisons), parts)
     named = _unique(named)

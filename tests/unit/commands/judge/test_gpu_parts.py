@@ -9,6 +9,7 @@ from seatrial.judgement.fleet.strata import judge_strata
 from seatrial.model.verdict import Verdict
 from tests.support.command_line import Seatrial
 from tests.support.gpu_outputs import diagnostic, gpu_burn, nvbandwidth
+from tests.support.json_objects import parsed
 
 NODES = tuple(f"n{number:02}" for number in range(1, 13))
 
@@ -75,3 +76,21 @@ def test_a_node_whose_gpus_printed_nothing_has_no_value(text: str, tmp_path: Pat
     report = seatrial("judge", str(tmp_path), code=2)
     assert report.out.startswith("NOT_RUN")
     assert "n07" in report.out
+
+
+@pytest.mark.parametrize(("parts", "slow"), [(2, {1}), (4, {2, 3}), (4, {0}), (2, {0, 1})])
+def test_half_the_parts_of_a_node_are_not_the_node(
+    parts: int, slow: set[int], tmp_path: Path, seatrial: Seatrial
+) -> None:
+    """Under each condition and in all together a part is low twice, and is one part."""
+    rows = [
+        f"n{node:02},{run},{kernel},{part},{level * (0.75 if node == 4 and part in slow else 1) + node % 5 / 10:.1f}"
+        for node in range(1, 13)
+        for run in range(3)
+        for kernel, level in (("copy", 190), ("triad", 180))
+        for part in range(parts)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["node,run,kernel,socket,GBs", *rows, ""]))
+    named = parsed(seatrial("judge", str(tmp_path / "t.csv"), "--json", code=1).out)["named"]
+    wanted = {"n04"} if len(slow) == parts else {f"n04 socket {part}" for part in slow}
+    assert {one["subject"] for one in named} == wanted

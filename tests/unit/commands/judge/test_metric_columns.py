@@ -112,7 +112,7 @@ def test_a_count_of_losses_that_is_often_0_is_asked_about() -> None:
     ("cells", "text"),
     [
         (lambda node, _: 800 * (node == 4), "n4 has retransmits 800, others 0"),
-        (lambda node, run: (700 + run) * (node == 4), "n4 has retransmits 701, others 0"),
+        (lambda node, run: (700 + run) * (node == 4), "n4 has retransmits 702, others 0"),
         (lambda node, run: 12 * ((node, run) == (4, 2)), "n4 has retransmits 12, others 0"),
         (lambda node, _: 800 if node == 4 else 3, "n4 has retransmits 800, others 3"),
         (lambda node, _: 16 // (1 + (node == 4)), "n4 has retransmits 8, others 16"),
@@ -159,6 +159,60 @@ def test_a_word_of_one_node_withholds_the_pass(usual: str, lone: str, seatrial: 
     rows = losses(lambda node, _: node == 4).replace("retransmits", "link")
     verdict, data = judged(seatrial, tmp_path, rows.replace("True", lone).replace("False", usual))
     assert (verdict, [(cell["subject"], cell["cell"]) for cell in data["lone"]]) == ("NOTE", [("n4", lone)])
+
+
+@pytest.mark.parametrize(
+    ("cells", "text"),
+    [
+        (
+            lambda node, run: 4000 + run if node == 4 else (5 * node + run) % 15,
+            "n4 has retransmits 4002, others 1 to 13",
+        ),
+        (lambda node, run: 97 if node == 4 else 2 + (node + run) % 4, "n4 has retransmits 97, others 2 to 5"),
+        (lambda node, run: 210 if node == 4 else 2200 + 7 * node + run, "n4 has retransmits 210, others 2208 to 2259"),
+    ],
+)
+def test_a_number_far_from_all_others_withholds_the_pass(
+    cells: Callable[[int, int], int], text: str, seatrial: Seatrial, tmp_path: Path
+) -> None:
+    """Counters of good nodes are not alike; that of a bad one is of another order."""
+    assert judged(seatrial, tmp_path, losses(cells), "--column", "bw_GBs")[0] == "NOTE"
+    printed = seatrial("judge", str(tmp_path / "table.csv"), "--column", "bw_GBs", code=0).out
+    assert printed.startswith(f"NOTE  {text}; 8 nodes alike")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        lambda node, run: 90 if node == 4 else (5 * node + run) % 15,
+        lambda node, run: 4000 if (node, run) == (4, 2) else (5 * node + run) % 15,
+    ],
+    ids=["less than ten times", "once"],
+)
+def test_a_number_among_others_withholds_nothing(
+    cells: Callable[[int, int], int], seatrial: Seatrial, tmp_path: Path
+) -> None:
+    assert judged(seatrial, tmp_path, losses(cells), "--column", "bw_GBs")[0] == "PASS"
+
+
+@pytest.mark.parametrize("missing", ["", "-", "N/A", "none"])
+@pytest.mark.parametrize(("cell", "shown"), [("HW_SLOWDOWN", "HW_SLOWDOWN"), ("12", "12")])
+def test_what_all_others_lack_is_a_cell_of_its_own(
+    missing: str, cell: str, shown: str, seatrial: Seatrial, tmp_path: Path
+) -> None:
+    rows = losses(lambda node, _: node == 4).replace("retransmits", "alert")
+    verdict, data = judged(seatrial, tmp_path, rows.replace("True", cell).replace("False", missing))
+    assert (verdict, [(one["subject"], one["cell"], one["usual"]) for one in data["lone"]]) == (
+        "NOTE",
+        [("n4", shown, "")],
+    )
+    printed = seatrial("judge", str(tmp_path / "table.csv"), code=0).out
+    assert printed.startswith(f"NOTE  n4 has alert {shown}, others none; 8 nodes alike")
+
+
+def test_a_remark_withholds_nothing(seatrial: Seatrial, tmp_path: Path) -> None:
+    rows = losses(lambda node, _: node == 4).replace("retransmits", "comment")
+    assert judged(seatrial, tmp_path, rows.replace("True", "DIMM reseated").replace("False", ""))[0] == "PASS"
 
 
 def test_a_part_is_named_with_what_it_alone_has_and_a_node_with_its_firmware(

@@ -190,13 +190,19 @@ def lone_of(
         (
             lambda a, b: (500 + int((a + b).replace("n", ""))) * ("n4" in (a, b)),
             "n4 has retransmits 5",
-            [("n4", "514")],
+            [("n4", "545")],
         ),
         (lambda a, _: 2 if a == "n3" else 4, "n3 has retransmits 2, others 4", [("n3", "2")]),
+        (
+            lambda a, b: 40 * int(a[1:]) * (b == "n4") + int(b[1:]) % 3,
+            "n4 has retransmits 201, others 0 to 2",
+            [("n4", "201")],
+        ),
+        (lambda a, b: "flap" if "n4" in (a, b) else "-", "n4 has retransmits flap, others none", [("n4", "flap")]),
         (lambda a, b: "" if "n4" in (a, b) else 0, "n4 has no retransmits, others 0", [("n4", "")]),
         (lambda a, b: 7 * ((a, b) == ("n2", "n5")), "n2 > n5 has retransmits 7, others 0", [("n2 > n5", "7")]),
     ],
-    ids=["both ways", "varied", "sender", "empty", "one pair"],
+    ids=["both ways", "varied", "sender", "receiver", "word", "empty", "one pair"],
 )
 def test_what_a_node_has_with_its_partners_withholds_the_pass(
     cell: Callable[[str, str], object],
