@@ -173,6 +173,7 @@ def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collec
         labels = (*zip(roles.conditions, condition, strict=True), *named)
         measured.append(_stratum(aligned(cells), labels, usual[kind], roles.value))
     if not roles.runs or len({key[3] for key in keys}) == len(keys):  # none, or an identifier of each row
+        _refuse_copies(measured)
         _refuse_unlike_rows(measured)
     _refuse_explained(columns, roles, keys, numbers)
     return FleetTable(strata=tuple(measured), roles=roles, parts=parts, without_value=tuple(without),
@@ -204,6 +205,22 @@ def aligned(runs: Mapping[str, Sequence[tuple[Hashable, float]]]) -> Fleet:
         rows = sorted((*subject, *lacking), key=lambda row: order[row[0]]) if lacking else subject
         fleet[name] = [value for _, value in rows]
     return fleet
+
+
+def _refuse_copies(strata: Sequence[Stratum]) -> None:
+    """Raise UsageError where all rows of each node have one value, and nodes differ: rows that were written twice.
+
+    Taken for runs, they would scatter by nothing, so that any node that differs from the others would be slow.
+    """
+    of_subject = [values for stratum in strata for values in stratum.values.values()]
+    levels = {values[0] for values in of_subject if values}
+    same = all(len(values) > 1 and len(set(values)) == 1 for values in of_subject)
+    if same and len(levels) >= max(FEWEST_ALIKE, len(of_subject) / 2):
+        raise UsageError(
+            f"Each node has one value in all of its rows, such as {of_subject[0][0]:g} "
+            f"{len(of_subject[0])} times: copies of a run do not count as runs.",
+            "Leave the copies out; or number the rows in a column `run`, if each is a measurement.",
+        )
 
 
 def _refuse_unlike_rows(strata: Sequence[Stratum]) -> None:

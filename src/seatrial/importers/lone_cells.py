@@ -26,7 +26,7 @@ MOSTLY = 0.8
 MOST_ALIKE = 0.5
 """Share of the nodes, or of the other rows, that have the usual cell itself: two measurements are equal by chance."""
 MOST_PAIRS = 20
-"""More pairs than these are no exception, however many others there are."""
+"""More pairs than these are a habit of the network, however many others there are."""
 LEAST = 0.02
 """Share of the usual number: less apart is not worth a word."""
 PLACES = PLACE_WORDS | MODEL_WORDS | {

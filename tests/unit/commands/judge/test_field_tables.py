@@ -34,12 +34,20 @@ TABLES = {
     "names and values": rows("node={n} run={r} triad={v}"),
     "exponents with a comma": "node;run;triad\n" + rows("{n};{r};{v:.6E}").replace(".", ","),
     "shares behind values": "node,run,triad\n" + rows("{n},{r},{v} (81.5 %)"),
-    "pdsh": rows("{n}: {v}"),
-    "clush": "".join(f"---------------\n{node}\n---------------\n" + 3 * f"{rate}\n" for node, rate in RATES.items()),
     "a column for each node": f"run,{','.join(NODES)}\n"
     + 3 * f"1,{','.join(map(str, RATES.values()))}\n".replace("1,", "{},", 1),
 }
 TABLES["a column for each node"] = TABLES["a column for each node"].format(1, 2, 3)
+
+
+@pytest.mark.parametrize("head", ["{node}: {rate}\n", "---------------\n{node}\n---------------\n{rate}\n"])
+def test_lines_with_the_name_of_their_node_are_runs(head: str) -> None:
+    again = "{rate}\n" if head.startswith("-") else head
+    text = "".join(
+        "".join((head if not run else again).format(node=node, rate=rate + run / 2) for run in range(3))
+        for node, rate in RATES.items()
+    )
+    assert read_fleet_table(text).values == {node: [rate, rate + 0.5, rate + 1] for node, rate in RATES.items()}
 
 
 @pytest.mark.parametrize("form", TABLES)

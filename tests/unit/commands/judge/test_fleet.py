@@ -275,7 +275,7 @@ def test_several_files_are_one_fleet(tmp_path: Path, seatrial: Seatrial) -> None
 
 
 def test_large_medians_have_a_prefix_and_no_exponent(tmp_path: Path, seatrial: Seatrial) -> None:
-    rows = [f"n{place},{117_748 * (0.8 if place == 3 else 1) + place}" for place in range(12) for _ in range(3)]
+    rows = [f"n{place},{117_748 * (0.8 if place == 3 else 1) + place + run}" for place in range(12) for run in range(3)]
     (tmp_path / "fleet.csv").write_text("\n".join(["node,value", *rows]))
     out = seatrial("judge", str(tmp_path / "fleet.csv"), "--better", "higher", code=None).out
     assert "94.2 k" in out
