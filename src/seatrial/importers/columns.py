@@ -12,7 +12,8 @@ from functools import lru_cache
 
 import msgspec
 
-from seatrial.importers.printed_text import with_failures, with_prefixes
+from seatrial.importers.headed_text import with_prefixes
+from seatrial.importers.printed_text import with_failures
 from seatrial.importers.written_numbers import in_seconds, with_point, without_unit
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import NUMBER, unit_of

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from seatrial.importers.column_roles import PART_WORDS, unit_in, words_of
 from seatrial.importers.columns import TableColumn
 from seatrial.importers.row_outcomes import is_outcome
+from seatrial.model.unit_text import is_number
 
 ANONYMOUS = "column "
 """What the names of columns begin with in a file without a line of names."""
@@ -57,7 +58,7 @@ def _bare(column: TableColumn) -> tuple[str, ...]:
 def _behind(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
     """The columns behind the labels, with the names that their cells show."""
     words = columns[0] if columns else None
-    if words is None or words.numeric or is_outcome(words) or any(map(unit_in, words.cells)):
+    if words is None or is_outcome(words) or any(is_number(cell) or unit_in(cell) for cell in words.cells):
         return tuple(columns)
     first = replace(words, cells=_bare(words), name="part" if _are_parts(words) else "metric")
     kernels = {cell.lower() for cell in first.cells} <= STREAM_KERNELS
