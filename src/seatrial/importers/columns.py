@@ -180,7 +180,7 @@ def csv_columns(text: str) -> tuple[TableColumn, ...]:
 
 
 def _is_beside(line: str) -> bool:
-    """Whether a line is no row: a comment, or a rule."""
+    """Whether a line is a comment or a rule, and not a row."""
     return line.startswith("#") or RULE.fullmatch(line) is not None
 
 

@@ -54,21 +54,21 @@ class _Prefixes:
         """The lines below a heading."""
         if (heading["nodes"] or "").startswith("pdsh@"):  # dshbak takes what pdsh says about nodes for one more node
             return block.strip("\n") + "\n"
-        said, code = block, heading["rc"]
+        printed, code = block, heading["rc"]
         if heading["object"]:
-            said, code = _members("{" + block)
+            printed, code = _members("{" + block)
         if heading["word"] in LOST or (code or "0") != "0":
-            said = f"{heading['word']}, exit code {code or 'unknown'}"
-        return self.lines(_nodes(heading), said)
+            printed = f"{heading['word']}, exit code {code or 'unknown'}"
+        return self.lines(_nodes(heading), printed)
 
     def relayed(self, match: "re.Match[str]") -> str:
         """What a launcher says about nodes."""
         return self.lines(_nodes(match), match["said"]) if _is_set(match) else match[0]
 
-    def lines(self, nodes: tuple[str, ...], said: str) -> str:
+    def lines(self, nodes: tuple[str, ...], printed: str) -> str:
         """Raises UsageError where it becomes too much."""
-        lines = said.strip("\n").split("\n")
-        self.written += (len(nodes) - 1) * (len(said) + len(lines))
+        lines = printed.strip("\n").split("\n")
+        self.written += (len(nodes) - 1) * (len(printed) + len(lines))
         if self.written > MOST_CHARACTERS:
             raise UsageError(
                 f"The lines of sets of nodes, repeated for each node, have more than {MOST_CHARACTERS >> 20} MiB.",
@@ -83,9 +83,9 @@ def _members(text: str) -> tuple[str, str]:
         value, end = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
         return text.removeprefix("{"), ""
-    printed, code = value.get("stdout"), value.get("rc")
-    said = "\n".join((printed, text[end:].strip("\n"))) if isinstance(printed, str) else text.removeprefix("{")
-    return said, str(code) if isinstance(code, int) else ""
+    stdout, code = value.get("stdout"), value.get("rc")
+    printed = "\n".join((stdout, text[end:].strip("\n"))) if isinstance(stdout, str) else text.removeprefix("{")
+    return printed, str(code) if isinstance(code, int) else ""
 
 
 def _is_set(match: "re.Match[str]") -> bool:

@@ -17,7 +17,7 @@ RANK = re.compile(r"\d{1,7}:")
 NUMBERED_NODE = re.compile(r"(?=[^\d]*\d)[A-Za-z][\w.-]{0,99}:?")
 STREAM_KERNELS = frozenset({"copy", "scale", "add", "triad"})
 STREAM_TIMES = ("avg time", "min time", "max time")
-"""Of a kernel STREAM prints the rate in MB/s and these three."""
+"""STREAM prints them behind the rate of a kernel in MB/s."""
 
 
 def with_labels(columns: Sequence[TableColumn], given: Collection[str]) -> tuple[TableColumn, ...]:
