@@ -12,7 +12,9 @@ from functools import lru_cache
 
 import msgspec
 
-from seatrial.importers.printed_text import with_failures, with_prefixes
+from seatrial.importers.aligned_lines import divided
+from seatrial.importers.headed_text import with_prefixes
+from seatrial.importers.printed_text import with_failures
 from seatrial.importers.written_numbers import in_seconds, with_point, without_unit
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import NUMBER, unit_of
@@ -144,13 +146,16 @@ def csv_columns(text: str) -> tuple[TableColumn, ...]:
     """
     text = LABEL.sub(r"\1: ", text) if LABELLED.match(text.lstrip()) else text
     text = with_failures(with_prefixes(text.lstrip("\ufeff").translate(BOXES)))
-    written = [line.strip(" ") for line in SEPARATOR.sub("", text).splitlines() if line.strip()]
-    lines = [_without_bars(line) for line in written if not line.startswith("#") and not RULE.fullmatch(line)]
-    lines = lines[titles(lines) :]
+    printed = [line for line in SEPARATOR.sub("", text).splitlines() if line.strip()]
+    written = [line.strip(" ") for line in printed]
+    printed = [line for line, bare in zip(printed, written, strict=True) if not _is_beside(bare)]
+    lines = [_without_bars(line) for line in written if not _is_beside(line)]
+    first = titles(lines)
+    lines = lines[first:]
     if not lines:
         return ()
     delimiter = _delimiter(lines[0])
-    rows = _joined_heads(_aligned(lines) if delimiter == " " else _rows(lines, delimiter))
+    rows = _joined_heads(_aligned(lines, printed[first:]) if delimiter == " " else _rows(lines, delimiter))
     width = len(rows[0])
     uneven = next((number for number, row in enumerate(rows, 1) if len(row) != width), None)
     if uneven is not None:
@@ -174,15 +179,26 @@ def csv_columns(text: str) -> tuple[TableColumn, ...]:
     )
 
 
-def _aligned(lines: Sequence[str]) -> list[list[str]]:
-    """The rows of lines that blanks divide, two or more of them where names contain single ones, or of `name=value`."""
+def _is_beside(line: str) -> bool:
+    """Whether a line is a comment or a rule, and not a row."""
+    return line.startswith("#") or RULE.fullmatch(line) is not None
+
+
+def _aligned(lines: Sequence[str], printed: Sequence[str]) -> list[list[str]]:
+    """The rows of lines that blanks divide, two or more of them where names contain single ones, or of `name=value`.
+
+    `printed`: the same lines with the blanks before them, by which cells are below names where some are empty.
+    """
     fields = [ASSIGNED.findall(line) for line in lines]
     names = [name for name, _ in fields[0]]
     if names and all([name for name, _ in row] == names for row in fields):
         return [names, *([cell for _, cell in row] for row in fields)]
     wide = [re.split(r" {2,}", line) for line in lines]
     rows = _rows(lines, " ")
-    return wide if len({*map(len, wide)}) == 1 < min(len(wide[0]), len({*map(len, rows)})) else rows
+    uneven = len({*map(len, rows)})
+    if len({*map(len, wide)}) == 1 < min(len(wide[0]), uneven):
+        return wide
+    return (divided(printed) if uneven > 1 and not any(map(_begins_number, rows[0])) else []) or rows
 
 
 def _joined_heads(rows: list[list[str]]) -> list[list[str]]:

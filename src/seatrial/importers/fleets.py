@@ -19,6 +19,7 @@ from seatrial.importers.column_roles import (
     words_of,
 )
 from seatrial.importers.columns import TableColumn, checked, json_value, read_columns, with_durations
+from seatrial.importers.labelled_columns import with_labels
 from seatrial.importers.lone_cells import LoneCell, lone_cells
 from seatrial.importers.node_names import refuse_phrases, refuse_sets, short_names
 from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
@@ -113,7 +114,7 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
         if not names & set(NODE_NAMES):
             return one_stratum({name: [_json_number(run, str(name)) for run in runs] for name, runs in value.items()})
     refuse_listing(text)
-    columns = split_outcomes(read_columns(text))
+    columns = with_labels(split_outcomes(read_columns(text)), {column, *by, *part})
     columns = tuple(with_durations(one, chosen=True) if one.name == column else one for one in columns)
     columns = transposed(columns) or columns
     named = _node_column(columns, {column, *by, *part})

@@ -1,9 +1,11 @@
 """What a program printed, without what launchers, clocks and terminals add: prefixes of ranks, times, colours."""
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from seatrial.importers.headed_text import with_prefixes
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import is_number
 from seatrial.model.words import MOMENT
@@ -14,22 +16,14 @@ PREFIXES = tuple(
     for pattern in (
         # mpirun --tag-output, with the job's name since Open MPI 5
         r"\[(?:[.@\w-]{1,200}+,){1,3}+\d{1,18}\]<std\w{1,9}>:[ ]?",
-        r"\d{1,7}:(?: |$)",  # srun --label
+        r" {0,6}\d{1,7}:(?: |$)",  # srun --label
         r"\[\d{1,7}\](?: |$)",  # mpiexec -prepend-rank of MPICH and Intel MPI
         rf"\[{MOMENT}\]:?(?: |\t|$)",
         rf"{MOMENT}(?:<std\w+>)?:?(?: |\t|$)",  # ts, journals, mpirun --timestamp-output
     )
 )
-HEADED = re.compile(
-    r"^(?:-{8,80}\n([\w.-]{1,100})(?: \(1\))?\n-{8,80}"
-    r"|([A-Za-z][\w.-]{0,99}) \| [A-Z]{4,20}!? (?:\| rc=\d{1,9} >>|=> \{))\r?\n",
-    re.MULTILINE,
-)
-"""The heading of a node's lines in the output of clush -b, dshbak and ansible."""
 ONE_NODE = re.compile(r"[A-Za-z][\w.-]{0,99}\d[\w.-]{0,99}: ")
 """What pdsh and clush put before each line where they run a program on one node."""
-RELAYED = re.compile(r"^(?:pdsh@[\w.-]{1,100}|clush): (?=[A-Za-z][\w.-]{0,99}: )", re.MULTILINE)
-"""What pdsh and clush put before their own word about a node: pdsh@admin: n7: ssh exited with exit code 127."""
 NODE_PREFIX = re.compile(r"(?P<node>[A-Za-z][\w.-]{0,99}): ?(?P<line>.*)")
 ENDED = re.compile(
     r"(?i)\b(?:exited with|exit (?:code|status)|command not found|no such file|connection (?:refused|timed out|closed)"
@@ -38,7 +32,7 @@ ENDED = re.compile(
 """Words of a launcher or a shell about a program that did not run; a number behind them measures nothing."""
 FAILURE = re.compile(
     r"(?i)\b(?:err(?:or)?|fail(?:ed|ure)?|fatal|cannot|can't|unable|denied|refused|timed out|not found|no such|no route"
-    r"|unreachable|aborted|killed|exited with)\b"
+    r"|unreachable|aborted|killed|exited with|timeout|segmentation fault|core dumped|out of memory)\b"
 )
 """Words that a node without an output prints where the program did not run, or failed; a value may be beside some
 of them, as in `max error 1e-9`.
@@ -56,18 +50,6 @@ class NothingRanError(UsageError):
     """The text is of nodes on which the program did not run."""
 
 
-def with_prefixes(text: str) -> str:
-    """The text with the name of a node before each of its lines, in place of a heading of its lines."""
-    text = RELAYED.sub("", text)
-    if HEADED.search(text) is None:
-        return text
-    before, *parts = HEADED.split(text)
-    blocks = zip(parts[0::3], parts[1::3], parts[2::3], strict=True)
-    return before + "".join(
-        f"{node or other}: {line}\n" for node, other, block in blocks for line in block.strip("\n").split("\n")
-    )
-
-
 def by_node(text: str) -> dict[str, str]:
     """Node -> what it printed, of an output of pdsh or clush that has the name of a node before each line."""
     lines = [NODE_PREFIX.match(line) for line in with_prefixes(text).split("\n") if line.strip()]
@@ -80,29 +62,69 @@ def by_node(text: str) -> dict[str, str]:
 
 
 def with_failures(text: str) -> str:
-    """The text with `failed` in place of the first number of a node that printed none.
+    """The text with `failed` in place of the numbers of each run whose node printed none, or a failure in their place.
 
-    Most nodes must print lines of the same words with numbers in the same places. Other text is returned as it is.
-    Raises NothingRanError where these words say that a program did not run.
+    Most nodes must print lines of the same words with numbers in the same places; there may be several such lines.
+    Other text is returned as it is. Raises NothingRanError where these words say that a program did not run.
     """
-    parts = {node: [line.split() for line in lines.splitlines()] for node, lines in by_node(text).items()}
-    forms = {node: forms.pop() for node, rows in parts.items() if len(forms := {*map(_form, rows)}) == 1}
-    usual = Counter(forms.values()).most_common(1)[0][0] if forms else ()
-    others = [node for node in parts if forms.get(node) != usual]
-    if ENDED.search(" ".join(word or "" for word in usual)):
-        words = " ".join(next(rows for node, rows in parts.items() if node not in others)[0])
+    printed = by_node(text)
+    parts = {
+        node: [(_form(row), row) for line in lines.splitlines() if (row := line.split())]
+        for node, lines in printed.items()
+    }
+    nodes_with = Counter(form for rows in parts.values() for form in {form for form, _ in rows})
+    usual = [form for form, nodes in nodes_with.items() if 2 * nodes > len(parts)]
+    of_form = {form: [row for rows in parts.values() for own, row in rows if own == form] for form in usual}
+    measures = [form for form in usual if None in form and not _ended(form)]
+    if (ended := next(filter(_ended, usual), None)) and not measures:
         raise NothingRanError(
-            f"Most nodes printed no value but {words[:80]!r}.", "See to it that the program runs there."
+            f"Most nodes printed no value but {' '.join(of_form[ended][0])[:80]!r}.",
+            "See to it that the program runs there.",
         )
-    first = usual.index(None) if None in usual else 0
-    measured = any(is_number(cell) for node in others for row in parts[node] for cell in row[first : first + 1])
-    if None not in usual or measured or not 0 < FAILED_SHARE * len(others) < len(parts):
+    unlike = {node for node, rows in parts.items() if not rows or any(form not in measures for form, _ in rows)}
+    unsaid = {node for node in unlike if not all(form in measures or _ended(row) for form, row in parts[node])}
+    if not measures or not unlike or len(parts) <= FAILED_SHARE * len(unsaid):
         return text
-    columns = zip(*(row for node in parts if node not in others for row in parts[node]), strict=True)
-    failed = [cells[0] if len({*cells}) == 1 else "nan" for cells in columns]
-    failed[first] = "failed"
-    rows = ((node, row) for node in parts for row in ([failed] if node in others else parts[node]))
-    return "".join(f"{node}: {' '.join(row)}\n" for node, row in rows)
+    filled = [_filled(form, of_form[form]) for form in measures]
+    places = {form.index(None) for form in measures}
+    lines: list[str] = []
+    for node, rows in parts.items():
+        measured = any(form in measures for form, _ in rows)
+        for value, group in itertools.groupby(rows or [((), [])], key=lambda row: row[0] in measures):
+            run = [row for _, row in group]
+            if not value:
+                word = _instead(run, places, measured=measured)
+                if not word:
+                    return text
+                run = [[cell or word for cell in row] for row in filled]
+            lines += (f"{node}: {' '.join(row)}\n" for row in run)
+    return "".join(lines)
+
+
+def _filled(form: Sequence[str | None], rows: Sequence[Sequence[str]]) -> list[str | None]:
+    """The cells that all rows share, `nan` in place of others, and None in place of the first number."""
+    return [
+        None if place == form.index(None) else cells[0] if len({*cells}) == 1 else "nan"
+        for place, cells in enumerate(zip(*rows, strict=True))
+    ]
+
+
+def _instead(rows: Sequence[Sequence[str]], places: Collection[int], *, measured: bool) -> str:
+    """What is written in place of a value where a node printed other lines; empty where they can be a value.
+
+    `places`: where values are in other lines. `measured`: the node has other values, so that not any word is a failure.
+    """
+    if any(map(_ended, rows)):
+        return "failed"
+    if any(is_number(cell) for row in rows for place, cell in enumerate(row) if place in places):
+        return ""
+    if not measured or any(FAILURE.search(" ".join(row)) for row in rows):
+        return "failed"
+    return rows[0][0] if len(rows) == len(rows[0]) == 1 else ""
+
+
+def _ended(words: Sequence[str | None]) -> bool:
+    return ENDED.search(" ".join(word or "" for word in words)) is not None
 
 
 def _form(cells: Sequence[str]) -> tuple[str | None, ...]:

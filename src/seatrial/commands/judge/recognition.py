@@ -13,7 +13,7 @@ from seatrial.commands.judge.kinds import WORDS, Kind
 from seatrial.commands.judge.sources import MOST_FILES, Sources
 from seatrial.files.inputs import entries_in
 from seatrial.importers.column_roles import NODE_NAMES, RUN_NAMES, are_moments
-from seatrial.importers.columns import TableColumn, is_json, json_value, read_columns, refuse_almost_numbers
+from seatrial.importers.columns import MISSING, TableColumn, is_json, json_value, read_columns, refuse_almost_numbers
 from seatrial.importers.fields import pieces
 from seatrial.importers.formats import FORMATS
 from seatrial.importers.linktest import LIST
@@ -244,7 +244,7 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
         refuse_almost_numbers(columns)
         raise UsageError("no column of it has numbers.", MEASURES)
     names = [column.name for column in columns]
-    words = [one for one in columns if not (one.numeric or are_moments(one) or is_outcome(one))]
+    words = [one for one in columns if not (one.numeric or are_moments(one) or is_outcome(one) or _is_remark(one))]
     sized = any(column.name in TABLE_SIZES and column.numeric and len(set(column.cells)) > 1 for column in columns)
     clock = any(_is_clock(column) and not (sized and _is_condition(column)) for column in columns)
     if sized and not clock and not _named([name for name in names if name != "nodes"], NODE_NAMES):
@@ -257,6 +257,12 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
     labelled = any(cell.endswith(":") for column in words[:1] for cell in column.cells)  # by pdsh or clush
     repeated = labelled or _named(names, NODE_NAMES) or any(_repeated(column) for column in words)
     return (Kind.FLEET,) if runs or (repeated and not clock) else (Kind.FLEET, Kind.SERIES)
+
+
+def _is_remark(column: TableColumn) -> bool:
+    """Whether it has few cells, or none, and not one in the first row, where names of groups of rows begin."""
+    written = sum(cell.strip().lower() not in MISSING for cell in column.cells)
+    return 2 * written < len(column.cells) and column.cells[0].strip().lower() in MISSING
 
 
 def _is_clock(column: TableColumn) -> bool:

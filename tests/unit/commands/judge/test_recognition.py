@@ -203,3 +203,31 @@ def test_a_table_is_parsed_once_to_recognise_and_to_judge_it(
     taken(tmp_path / "table")
     read(text)
     assert len(calls) == 1
+
+
+REMARKS = {
+    "no cell": ("",) * 8,
+    "single remarks": ("", "", "new BIOS", "", "", "", "", "reboot"),
+    "missing": ("-", "n/a", "", "-", "-", "", "-", "-"),
+}
+
+
+@pytest.mark.parametrize("remarks", REMARKS)
+@pytest.mark.parametrize(
+    ("rows", "kind"),
+    [
+        ([f"{day:02}.03.2026;{100 + day % 3}" for day in range(1, 9)], Kind.SERIES),
+        ([f"{node};{100 + number % 3}" for number, node in enumerate(NODES[:4] * 2)], Kind.FLEET),
+    ],
+)
+def test_a_column_of_few_remarks_does_not_hold_names(rows: list[str], kind: Kind, remarks: str, tmp_path: Path) -> None:
+    lines = (f"{row};{remark}\n" for row, remark in zip(rows, REMARKS[remarks], strict=True))
+    (tmp_path / "table").write_text(f"Was;Triad;Kommentar\n{''.join(lines)}")
+    assert taken(tmp_path / "table") is kind
+
+
+def test_names_of_groups_of_rows_are_names(tmp_path: Path) -> None:
+    rows = (f"{node if run == 1 else ''};{run}.03.2026;{100 + run}\n" for node in NODES[:3] for run in (1, 2, 3))
+    (tmp_path / "table").write_text(f"Rechnername;Tag;Triad\n{''.join(rows)}")
+    with pytest.raises(UsageError, match="values of many nodes or values over time"):
+        taken(tmp_path / "table")

@@ -1,0 +1,122 @@
+"""Outputs of many nodes in one file, of which some failed, and headings of several nodes that printed the same."""
+
+import json
+
+import pytest
+
+from seatrial.importers.fleets import FleetTable, read_fleet_table
+from seatrial.importers.headed_text import MOST_CHARACTERS, with_prefixes
+from seatrial.importers.printed_text import by_node
+from seatrial.model.errors import UsageError
+
+NODES = [f"n{number:02}" for number in range(1, 11)]
+RULE = "---------------\n"
+
+
+def headed(*blocks: tuple[str, str]) -> str:
+    return "".join(f"{RULE}{name}\n{RULE}{said}\n" for name, said in blocks)
+
+
+def failures(table: FleetTable) -> dict[str, int]:
+    """Node that failed -> how many values it has left."""
+    return {node: len(table.values[node]) for node in table.failed}
+
+
+@pytest.mark.parametrize(
+    ("names", "others"),
+    [
+        (("n[01-04,06-10] (9)", "n05"), ()),
+        (("n[01-04,06-08] (7)", "n05", "n[09-10] (2)"), ()),
+        (("n[01-04,06-10]", "n05"), ()),
+        (("n01,n02,n[03-04,06-10]", "n05 (1)"), ()),
+        (("n[01-04,06-10],m1 (10)", "n05"), ("m1",)),
+    ],
+)
+@pytest.mark.parametrize("said", ["24.5", "Triad 24.5 GB/s", "24.5\n24.6"])
+def test_each_node_of_a_set_has_the_lines_below_its_heading(
+    names: tuple[str, ...], others: tuple[str, ...], said: str
+) -> None:
+    table = read_fleet_table(
+        headed(*((name, said.replace("24", "12") if name[:3] == "n05" else said) for name in names))
+    )
+    usual = [24.5, 24.6][: said.count("\n") + 1]
+    expected = {node: [round(value - 12 * (node == "n05"), 3) for value in usual] for node in (*NODES, *others)}
+    assert table.values == expected
+
+
+@pytest.mark.parametrize("name", ["n[01-04] (9)", "n[01-04,07] (4)", "n[1-99999999] (99999999)"])
+def test_a_set_of_another_number_of_nodes_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="The heading"):
+        read_fleet_table(headed((name, "24.5"), ("n05", "24.5")))
+
+
+def test_lines_are_not_repeated_without_end() -> None:
+    with pytest.raises(UsageError, match="64 MiB"):
+        with_prefixes(headed(("n[1-60000]", "24.5 " * (MOST_CHARACTERS // 200_000))))
+
+
+@pytest.mark.parametrize("title", ["[options]", "Results (3)", "[1-3"])
+def test_titles_between_rules_are_no_sets_of_nodes(title: str) -> None:
+    text = headed((title, "Triad 24.5"))
+    assert with_prefixes(text) == text or title in with_prefixes(text)
+    assert by_node(text) == {}
+
+
+@pytest.mark.parametrize("unit", ["", " GB/s", " GB/s in 3 loops"])
+@pytest.mark.parametrize("words", ["FAILED", "TIMEOUT", "bash: line 1: 4711 Segmentation fault", "error: no memory"])
+def test_a_failure_among_the_runs_of_a_node_is_one_of_its_runs(unit: str, words: str) -> None:
+    lines = [f"{node}: 24.{run}{node[1:]}{unit}" for run in range(1, 4) for node in NODES]
+    lines[17] = f"n08: {words}"
+    table = read_fleet_table("\n".join(lines))
+    assert failures(table) == {"n08": 2}
+    assert all(len(values) == 3 for node, values in table.values.items() if node != "n08")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "clush: n03: exited with exit code 1",
+        "clush: n[03,05] (2): exited with exit code 1",
+        "pdsh@admin: n03: ssh exited with exit code 1\npdsh@admin: n05: ssh exited with exit code 1",
+    ],
+)
+@pytest.mark.parametrize("above", [True, False])
+def test_what_a_launcher_says_about_a_node_is_of_that_node(said: str, above: bool) -> None:
+    values = "24.5\n24.6"
+    text = headed(*((node, values) for node in NODES))
+    table = read_fleet_table(f"{said}\n{text}" if above else f"{text}{said}\n")
+    assert failures(table) == dict.fromkeys(("n03", "n05") if "05" in said else ("n03",), 2)
+
+
+@pytest.mark.parametrize("heading", ["FAILED | rc=139 >>", "FAILED! =>", "UNREACHABLE! =>", "CHANGED | rc=2 >>"])
+def test_what_ansible_calls_failed_has_no_value(heading: str) -> None:
+    failing = (
+        json.dumps({"rc": 1, "stdout": "24.5", "stderr": "residual"}) if "=>" in heading else "24.5non-zero return"
+    )
+    usual = json.dumps({"changed": True, "rc": 0, "stdout": "24.5"}, indent=4)
+    text = "".join(
+        (f"{node} | {heading} {failing}\n" if "=>" in heading else f"{node} | {heading}\n{failing}\n")
+        if node == "n09"
+        else (f"{node} | CHANGED => {usual}\n" if "=>" in heading else f"{node} | CHANGED | rc=0 >>\n24.5\n")
+        for node in NODES
+    ).replace('=> {"', '=> {\n"')
+    table = read_fleet_table(text)
+    assert failures(table) == {"n09": 0}
+    assert all(values == [24.5] for node, values in table.values.items() if node != "n09")
+
+
+@pytest.mark.parametrize("failure", ["n04: bash: ./stream: No such file or directory", "n04: FAILED", "n04: killed"])
+def test_a_failure_of_a_node_is_one_of_each_of_its_measurements(failure: str) -> None:
+    lines = [f"{node}: {kernel} 24.{run}" for run in range(2) for node in NODES for kernel in ("Copy", "Triad")]
+    table = read_fleet_table("\n".join([*lines[:30], failure, *lines[30:]]))
+    assert failures(table) == {"n04": 4}
+    assert len(table.failed) == 2
+    assert [len(stratum.values) for stratum in table.strata] == [len(NODES)] * 2
+
+
+@pytest.mark.parametrize("line", ["n08: 24.5", "n08: 24.5 of 3", "n08: warming up"])
+def test_other_lines_of_a_measured_node_are_no_failures(line: str) -> None:
+    lines = [f"{node}: 24.{run} GB/s" for run in range(1, 4) for node in NODES]
+    lines[17] = line
+    with pytest.raises(UsageError, match=r"[Rr]ow 18"):
+        read_fleet_table("\n".join(lines))
