@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.fabric.link_problem import LinkFault, link_text, name_of, problem
+from seatrial.fabric.link_problem import ACTIVATE, LinkFault, link_text, name_of, problem
 from seatrial.model.fabric import DeviceKind, DoubleKind, End, FabricLink, FabricMap
 from seatrial.model.pair_table import Flags
 from seatrial.model.subject import device
@@ -19,8 +19,14 @@ REREAD = "Read the whole map again: run ibnetdiscover to its end, and check whet
 
 
 def integrity_problems(fabric: FabricMap) -> tuple[Finding, ...]:
-    """An incomplete map, double GUIDs and LIDs, ports without a LID, and devices without any cable."""
-    return (*_incomplete(fabric), *_doubles(fabric), *_without_lid(fabric), *_without_cables(fabric))
+    """An incomplete map, double GUIDs and LIDs, ports without a LID or an answer, and devices without any cable."""
+    return (
+        *_incomplete(fabric),
+        *_doubles(fabric),
+        *_without_lid(fabric),
+        *_unanswered(fabric),
+        *_without_cables(fabric),
+    )
 
 
 def switches_complete(fabric: FabricMap) -> bool:
@@ -124,6 +130,21 @@ def _without_lid(fabric: FabricMap) -> Iterator[Finding]:
         remedy="Check whether a subnet manager is active (sminfo) and what its log says about these ports; no packet "
         "reaches a port without a LID. If the map is old, read it again.",
     )
+
+
+def _unanswered(fabric: FabricMap) -> Iterator[Finding]:
+    """Ports with a link whose other end no device answers for; those of cables are judged with the cables."""
+    devices = fabric.by_key
+    joined = {end for link in fabric.links for end in (link.one, link.other)}
+    for port in fabric.inactive:
+        if port.end not in joined:
+            name = f"{name_of(devices, port.end.device)}[{port.end.port}]"
+            yield problem(
+                kind=FindingKind.LINK_NOT_ACTIVE,
+                subject=device(name),
+                statement=f"{name} is {port.state}, not Active, and nothing answers at the other end of its cable.",
+                remedy=f"Check the device at the other end. {ACTIVATE}",
+            )
 
 
 def _without_cables(fabric: FabricMap) -> Iterator[Finding]:
