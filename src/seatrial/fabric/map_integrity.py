@@ -166,7 +166,7 @@ def _without_cables(fabric: FabricMap) -> Iterator[Finding]:
 ALIKE = 0.5
 """Switches of one tier are peers if they share at least this part of their neighbours in the other tier."""
 MOST = 2 / 3
-"""Share of a switch's peers that must have equally many cables before one can lack some."""
+"""Share of a switch's peers that must have as many cables before one can lack some."""
 FEWEST_PEERS = 3
 """Peers at one of the two ends; the other needs one."""
 Counts = NDArray[np.int32]
@@ -208,8 +208,8 @@ class _Cables:
 def missing_cables(fabric: FabricMap, tier: Mapping[str, int]) -> list[MissingCables]:
     """Pairs of switches of neighbouring tiers that lack cables. Empty where the map lacks lines of switches.
 
-    Empty, too, for more switches than can be compared. A pair lacks cables if most peers of either switch have more,
-    and the same number, to the other one.
+    Empty, too, for more switches than can be compared. A pair lacks cables if most peers of either switch have more
+    to the other one, and most peers of one of them the same number.
     """
     if not switches_complete(fabric) or too_many(tier):
         return []
@@ -269,14 +269,19 @@ def _peers(joined: Flags) -> Flags:
 
 
 def _expected(counts: Counts, below: Flags, above: Flags) -> Counts:
-    """Cables that each pair should have: the number that most peers at either end have; 0 where there is none."""
+    """Cables that each pair should have: the number that most peers at one end have, if most at the other have as many.
+
+    0 where there is none. Those at the other end may have more: of two switches one has the cable that the other lacks.
+    """
     expected = np.zeros_like(counts)
     peers_below, peers_above = below.sum(axis=1)[:, None], above.sum(axis=1)[None, :]
     enough = (np.minimum(peers_below, peers_above) >= 1) & (np.maximum(peers_below, peers_above) >= FEWEST_PEERS)
     for value in np.unique(counts[counts > 0]).tolist():
-        same = (counts == value).astype(np.float32)
-        by_lower = below.astype(np.float32) @ same
-        by_upper = same @ above.astype(np.float32).T
-        usual = enough & (by_lower >= MOST * peers_below) & (by_upper >= MOST * peers_above)
-        expected[usual] = value
+        same, least = (chosen.astype(np.float32) for chosen in (counts == value, counts >= value))
+        by_lower, by_upper = (
+            (below.astype(np.float32) @ first >= MOST * peers_below)
+            & (second @ above.astype(np.float32).T >= MOST * peers_above)
+            for first, second in ((same, least), (least, same))
+        )
+        expected[enough & (by_lower | by_upper)] = value
     return expected
