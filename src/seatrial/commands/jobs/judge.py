@@ -266,18 +266,22 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
 def _most_failing(
     failed: NDArray[np.bool_], members: Members, shares: Shares, tests: int
 ) -> tuple[Failures, int, float] | None:
-    """The counts, the node with the largest excess of those that are named, and its p-value; None: none is."""
+    """The counts, the node with the largest excess of those that are named, and its p-value; None: none is.
+
+    How far apart other nodes lie is taken from jobs on no suspect: failures on suspects alone move all others alike
+    below what is expected, which is no scatter.
+    """
     counted = failures_of(failed, members, shares, max(_critical(tests) - SKEWNESS, LEAST_SUSPICIOUS))
-    inflation = _inflation(counted.deviations)
-    p_value = {
-        int(place): _tail(NormalDist().inv_cdf(1 - counted.p_value[place]) / inflation) * tests
-        for place in np.flatnonzero(counted.p_value < 1)
-    }
-    named = [place for place, p in p_value.items() if p <= ERROR_RATE]
-    if not named:
+    suspects = np.flatnonzero(counted.p_value * tests <= ERROR_RATE)
+    if not len(suspects):
         return None
-    place = max(named, key=lambda node: float(counted.deviations[node]))
-    return counted, place, p_value[place]
+    left = np.zeros(len(failed), bool)
+    left[members.job[np.isin(members.member, suspects)]] = True
+    inflation = _inflation(failures_of(failed, members.without(left), suspicious=math.inf).deviations)
+    excess = {int(place): -NormalDist().inv_cdf(counted.p_value[place]) / inflation for place in suspects}
+    p_value = {place: p for place, deviations in excess.items() if (p := _tail(deviations) * tests) <= ERROR_RATE}
+    place = max(p_value, key=lambda node: float(counted.deviations[node]), default=None)
+    return None if place is None else (counted, place, p_value[place])
 
 
 def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> PeriodChange | None:
