@@ -15,7 +15,7 @@ from seatrial.model.fabric import (
     FabricDevice,
     FabricLink,
     FabricMap,
-    PortState,
+    InactivePort,
 )
 from seatrial.model.verdict import Finding
 
@@ -119,11 +119,11 @@ class MapLines:
             without_lid=tuple(sorted({self._holder_text(one) for one in self._without_lid if self._is_end(one)})),
         )
 
-    def _inactive(self) -> Iterable[PortState]:
+    def _inactive(self) -> Iterable[InactivePort]:
         joined = {end for ends in self._cables for end in ends}
         for end, state in sorted(self.states.items()):
             if state != ACTIVE and (state != DOWN or end in joined):
-                yield PortState(end=end, state=state)
+                yield InactivePort(end=end, state=state)
 
     def _links(self) -> Iterable[FabricLink]:
         both = sorted({(min(pair), max(pair)) for pair in self._cables})

@@ -89,7 +89,7 @@ ACTIVE, DOWN = "Active", "Down"
 """States of a port: in no other than the first it sends data (InfiniBand specification 14.2.5.6, PortState)."""
 
 
-class PortState(msgspec.Struct, frozen=True, kw_only=True, order=True):
+class InactivePort(msgspec.Struct, frozen=True, kw_only=True, order=True):
     """A port and the state of its link, as iblinkinfo prints it: Initialize, Armed, Down."""
 
     end: End
@@ -131,7 +131,7 @@ class FabricMap(msgspec.Struct, frozen=True, kw_only=True):
     doubles: tuple[Double, ...] = ()
     without_lid: tuple[str, ...] = ()
     """Switches, and ports of adapters that have a cable, that have no LID; by their descriptions."""
-    inactive: tuple[PortState, ...] = ()
+    inactive: tuple[InactivePort, ...] = ()
     """Ports that have a link, or a device at the other end, and are not Active."""
     reported: tuple[Finding, ...] = ()
     """Problems that the tool itself found."""
