@@ -1,8 +1,8 @@
 """Parses what `ibdiagnet` writes: the map in its `ibdiagnet2.db_csv`, and the problems in its log.
 
 The tables of a db_csv are between START_NODES and END_NODES, and so on; their first line names the columns. A line of
-the log that begins with `-E-` is an error. Lines that begin with `-W-` count if they are about a link's width or speed,
-or about a counter of errors: the others are warnings about firmware, cables and names.
+the log that begins with `-E-` is an error. Lines that begin with `-W-` count if they are about a link's width, speed or
+state, or about a counter of errors: the others are warnings about firmware, cables and names.
 """
 
 import csv
@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from seatrial.fabric.counters import IBDIAGNET_NAMES
-from seatrial.fabric.link_problem import RESEAT, problem, rate_text
+from seatrial.fabric.link_problem import ACTIVATE, RESEAT, problem, rate_text
 from seatrial.fabric.map_lines import MapLines, Rate, kind_of
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric import End, FabricDevice, FabricMap
+from seatrial.model.fabric import ACTIVE, DOWN, End, FabricDevice, FabricMap
 from seatrial.model.subject import FABRIC, Subject, device, link
 from seatrial.model.unit_text import count_of
 from seatrial.model.verdict import Finding, FindingKind
@@ -46,8 +46,18 @@ WIDTHS = {1: 1, 2: 4, 4: 8, 8: 12, 16: 2}
 """Bits of LinkWidthActv and LinkWidthSup -> lanes."""
 NODE_TYPES = {"2": "S", "3": "S"}
 """Switches and routers; the others are adapters."""
+STATE = re.compile(
+    r"\blogical (?:link )?state\b|^link with LOG=|\b(?:link|port)\b.{0,60}\b(?:INIT|ARM(?:ED)?)\b", re.IGNORECASE
+)
+PORT_STATES = {"1": DOWN, "2": "Initialize", "3": "Armed"}
+"""Values of PortState, by the names that iblinkinfo prints; all others count as Active."""
+OWN = {FindingKind.LINK_BELOW_SUPPORT: "linkspeedactv", FindingKind.LINK_NOT_ACTIVE: "portstate"}
+"""The column of PORTS by which cables are judged here, so that what ibdiagnet says of the same is left out."""
 MOST_MESSAGES = 4
-REMEDIES = {FindingKind.FABRIC_ERROR: "Follow the log of ibdiagnet at this place, then run ibdiagnet again."}
+REMEDIES = {
+    FindingKind.LINK_NOT_ACTIVE: ACTIVATE,
+    FindingKind.FABRIC_ERROR: "Follow the log of ibdiagnet at this place, then run ibdiagnet again.",
+}
 Row = Mapping[str, str]
 Entry = tuple[bool, Subject, str]
 """Whether it is an error and not a warning; whose; and its words."""
@@ -116,6 +126,11 @@ def _map_of(tables: Mapping[str, Sequence[Row]]) -> FabricMap:
         name = row.get("nodedesc", "")
         read.section(FabricDevice(key=keys[guid], kind=kind_of(keys[guid], name), name=name))
     ports = {(_guid(row.get("nodeguid", "")), row.get("portnum", "")): row for row in tables.get("PORTS", ())}
+    for (guid, port), row in ports.items():
+        if port.isdecimal() and int(port):
+            read.states[End(device=keys.get(guid, f"H-{guid}"), port=int(port))] = PORT_STATES.get(
+                row.get("portstate", ""), ACTIVE
+            )
     for row in tables.get("LINKS", ()):
         ends = [(_guid(row.get(f"nodeguid{end}", "")), row.get(f"portnum{end}", "")) for end in (1, 2)]
         try:
@@ -135,9 +150,8 @@ def _map_of(tables: Mapping[str, Sequence[Row]]) -> FabricMap:
         if EVENTS.search(name)
         for row in rows
     )
-    reported = (
-        finding for finding in _findings(listed) if finding.kind is not FindingKind.LINK_BELOW_SUPPORT or not ports
-    )
+    columns = next(iter(ports.values()), {})
+    reported = (finding for finding in _findings(listed) if OWN.get(finding.kind) not in columns)
     return read.fabric(SOURCE, cut_off=False, reported=tuple(reported))
 
 
@@ -180,7 +194,9 @@ def _findings(entries: Iterable[Entry]) -> Iterator[Finding]:
     """One finding for all errors of a link or port, or of the fabric, that are of one kind."""
     messages: dict[tuple[FindingKind, Subject], list[str]] = {}
     for is_error, subject, text in entries:
-        if RATE.search(text):
+        if STATE.search(text):
+            kind = FindingKind.LINK_NOT_ACTIVE
+        elif RATE.search(text):
             kind = FindingKind.LINK_BELOW_SUPPORT
         elif COUNTER.search(text):
             kind = FindingKind.LINK_ERRORS_RISING

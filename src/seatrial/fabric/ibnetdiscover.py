@@ -10,7 +10,7 @@ from seatrial.fabric.link_problem import rate_text
 from seatrial.fabric.map_lines import MapLines, Rate, kind_of, without_last
 from seatrial.fabric.opareport import is_opareport, parse_opareport
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric import DeviceKind, End, FabricDevice, FabricMap
+from seatrial.model.fabric import DOWN, NO_LID, DeviceKind, End, FabricDevice, FabricMap
 from seatrial.model.words import NaturalKey, natural_key
 
 HEAD = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d{1,18})\s+"([^"]+)"\s*(?:#\s*"(.*)"(.*))?')
@@ -38,6 +38,8 @@ SPEEDS = {
 """Gb/s of a lane as the tool prints it -> name of the speed."""
 SOURCE = "iblinkinfo"
 ADAPTER_PORTS = 2
+Holder = tuple[int, str]
+"""A LID, by which a line identifies the device at its other end; with the name where it is none."""
 
 
 def parse_fabric(text: str) -> FabricMap:
@@ -202,7 +204,7 @@ def parse_iblinkinfo(text: str) -> FabricMap:
     read = MapLines()
     lines, last = without_last(text)
     ports: list[tuple[End, re.Match[str]]] = []
-    by_lid: dict[int, str] = {}
+    by_lid: dict[Holder, str] = {}
     head: re.Match[str] | None = None
     device = ""
     matches = [PORT.match(line) for line in lines]
@@ -215,16 +217,25 @@ def parse_iblinkinfo(text: str) -> FabricMap:
                 device = _own_line(read, port, is_switch=int(port["lid"]) in switches)
             elif head and not device:
                 device = _section(read, head, port)
-            by_lid.setdefault(int(port["lid"]), device)
+            by_lid.setdefault(_holder(port["lid"], read.devices[device].name), device)
             ports.append((End(device=device, port=int(port["port"])), port))
         elif line.strip():
             read.unknown.append(line)
     switches_only = not last and all(read.devices[end.device].kind is DeviceKind.SWITCH for end, _ in ports)
     for end, port in ports:
         _take(read, end, port, by_lid)
-        if switches_only and port["far_lid"] is not None and int(port["far_lid"]) not in {*by_lid, *switches}:
+        if switches_only and port["far_lid"] and not _is_listed(port, by_lid, switches):
             read.cable(_far_end(port, by_lid), end, _rate_of(port), supported=_supported_by(port))
     return read.fabric(SOURCE, cut_off=bool(last))
+
+
+def _holder(lid: str, name: str) -> Holder:
+    return int(lid), name if int(lid) in NO_LID else ""
+
+
+def _is_listed(port: "re.Match[str]", by_lid: Mapping[Holder, str], switches: Collection[int]) -> bool:
+    """Whether the device at the other end has lines of its own, or is a switch, which should have."""
+    return _holder(port["far_lid"], port["far_name"].strip()) in by_lid or int(port["far_lid"]) in switches
 
 
 def _switch_lids(ports: "Iterable[re.Match[str]]") -> set[int]:
@@ -257,9 +268,10 @@ def _section(read: MapLines, head: "re.Match[str]", port: "re.Match[str]") -> st
     return key
 
 
-def _take(read: MapLines, end: End, port: "re.Match[str]", by_lid: dict[int, str]) -> None:
+def _take(read: MapLines, end: End, port: "re.Match[str]", by_lid: Mapping[Holder, str]) -> None:
+    read.states[end] = port["state"]
     if port["far_lid"] is None:
-        if port["state"] == "Down":
+        if port["state"] == DOWN:
             read.down.append(end)
         return
     if read.devices[end.device].kind is not DeviceKind.SWITCH:
@@ -268,9 +280,10 @@ def _take(read: MapLines, end: End, port: "re.Match[str]", by_lid: dict[int, str
     read.cable(end, _far_end(port, by_lid), _rate_of(port), port["far_name"], _supported_by(port))
 
 
-def _far_end(port: "re.Match[str]", by_lid: dict[int, str]) -> End:
+def _far_end(port: "re.Match[str]", by_lid: Mapping[Holder, str]) -> End:
     far_lid = int(port["far_lid"])
-    return End(device=by_lid.get(far_lid, f"H-lid{far_lid:013d}"), port=int(port["far_port"]))
+    key = by_lid.get(_holder(port["far_lid"], port["far_name"].strip()), f"H-lid{far_lid:013d}")
+    return End(device=key, port=int(port["far_port"]))
 
 
 def _rate_of(port: "re.Match[str]") -> Rate:

@@ -11,7 +11,7 @@ from seatrial.model.verdict import Finding, FindingKind
 
 
 class LinkFault(msgspec.Struct, frozen=True, kw_only=True):
-    """A problem of one cable, before cables of one switch are reported together. `rate`: what the fault is, in words.
+    """A problem of one cable, before cables of one switch are reported together. `rate`: the rate or state, in words.
 
     `expected`: the rate that its peers have, "" where the fault needs none.
     """
@@ -23,6 +23,10 @@ class LinkFault(msgspec.Struct, frozen=True, kw_only=True):
     says: str
 
 
+ACTIVATE = (
+    "Only a subnet manager makes a port Active: check that one runs (sminfo) and what its log (opensm.log) says about "
+    "this port, then read the map again."
+)
 RESEAT = "Check the cable and both ports (iblinkinfo), reseat or replace the cable, then run the check again."
 
 

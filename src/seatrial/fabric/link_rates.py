@@ -1,4 +1,4 @@
-"""Cables that trained too narrow or too slow, and rates that the two ends or the tool leave open."""
+"""Cables that are not active, or trained too narrow or too slow, and rates that the ends or the tool leave open."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,11 +21,16 @@ def rate_faults(fabric: FabricMap, tier: Mapping[str, int]) -> Iterator[LinkFaul
     """At most one fault for each cable, in the order of the links."""
     devices = fabric.by_key
     judged = _PeerRates(fabric, tier)
+    state_of = {port.end: port.state for port in fabric.inactive}
     any_rate = any(link.width is not None or link.other_width is not None for link in fabric.links)
     for link in fabric.links:
         text = link_text(link, devices)
         width, speed = slower_end(link)
-        if _narrow(width, speed):
+        if states := sorted({state_of[end] for end in (link.one, link.other) if end in state_of}):
+            inactive = " and ".join(states)
+            statement = f"{text} is {inactive}, not Active: it carries no data."
+            yield LinkFault(kind=FindingKind.LINK_NOT_ACTIVE, link=link, rate=inactive, expected="", says=statement)
+        elif _narrow(width, speed):
             yield _fault(link, FindingKind.LINK_NARROW, f"{text} is active at {rate_text(width, speed)} only.")
         elif any_rate and (unknown := _unknown(link)):
             yield _fault(link, FindingKind.LINK_RATE_UNKNOWN, f"The rate of {text} is not known: {unknown}.")

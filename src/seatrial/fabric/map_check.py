@@ -9,7 +9,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from seatrial.fabric.link_problem import RESEAT, LinkFault, link_text, name_of, ports_text, problem
+from seatrial.fabric.link_problem import ACTIVATE, RESEAT, LinkFault, link_text, name_of, ports_text, problem
 from seatrial.fabric.link_rates import rate_faults
 from seatrial.fabric.map_integrity import (
     MOST_SWITCHES,
@@ -35,11 +35,13 @@ CLASSES = (TO_ALL, TO_SWITCHES, TO_ADAPTERS)
 Place = tuple[str, str]
 """Key of a switch, and one of CLASSES."""
 REMEDIES = {
+    FindingKind.LINK_NOT_ACTIVE: ACTIVATE,
     FindingKind.LINK_ENDS_DISAGREE: "Both ends of a cable have one rate, so one report is wrong. Read the map again.",
     FindingKind.LINK_RATE_UNKNOWN: "Read the rate with a newer ibnetdiscover, or with iblinkinfo at this port.",
 }
 SWITCH_REMEDY = "Check the switch first: its firmware, its port settings, its power; then its cables."
 SAYS = {
+    FindingKind.LINK_NOT_ACTIVE: "are {rates}, not Active, and carry no data",
     FindingKind.LINK_NARROW: "are active at {rates} only",
     FindingKind.LINK_RATE_UNKNOWN: "have an unknown rate",
     FindingKind.LINK_BELOW_SUPPORT: "run at {rates}, and both ends of each support {expected}",
@@ -174,7 +176,7 @@ def _of_switch(
         kind=kind,
         subject=device(name),
         statement=f"{cables} {_says(group)}: {ports_text(ports)}.",
-        remedy=SWITCH_REMEDY,
+        remedy=REMEDIES.get(kind, SWITCH_REMEDY),
         cables=tuple(link_text(fault.link, devices) for fault in group),
     )
 

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.fabric.link_problem import LinkFault, link_text, name_of, problem
+from seatrial.fabric.link_problem import ACTIVATE, LinkFault, link_text, name_of, problem
 from seatrial.model.fabric import DeviceKind, DoubleKind, End, FabricLink, FabricMap
 from seatrial.model.pair_table import Flags
 from seatrial.model.subject import device
@@ -19,8 +19,14 @@ REREAD = "Read the whole map again: run ibnetdiscover to its end, and check whet
 
 
 def integrity_problems(fabric: FabricMap) -> tuple[Finding, ...]:
-    """An incomplete map, double GUIDs and LIDs, ports without a LID, and devices without any cable."""
-    return (*_incomplete(fabric), *_doubles(fabric), *_without_lid(fabric), *_without_cables(fabric))
+    """An incomplete map, double GUIDs and LIDs, ports without a LID or an answer, and devices without any cable."""
+    return (
+        *_incomplete(fabric),
+        *_doubles(fabric),
+        *_without_lid(fabric),
+        *_unanswered(fabric),
+        *_without_cables(fabric),
+    )
 
 
 def switches_complete(fabric: FabricMap) -> bool:
@@ -126,6 +132,21 @@ def _without_lid(fabric: FabricMap) -> Iterator[Finding]:
     )
 
 
+def _unanswered(fabric: FabricMap) -> Iterator[Finding]:
+    """Ports with a link whose other end no device answers for; those of cables are judged with the cables."""
+    devices = fabric.by_key
+    joined = {end for link in fabric.links for end in (link.one, link.other)}
+    for port in fabric.inactive:
+        if port.end not in joined:
+            name = f"{name_of(devices, port.end.device)}[{port.end.port}]"
+            yield problem(
+                kind=FindingKind.LINK_NOT_ACTIVE,
+                subject=device(name),
+                statement=f"{name} is {port.state}, not Active, and nothing answers at the other end of its cable.",
+                remedy=f"Check the device at the other end. {ACTIVATE}",
+            )
+
+
 def _without_cables(fabric: FabricMap) -> Iterator[Finding]:
     """Adapters that the text lists without a cable."""
     joined = {end.device for link in fabric.links for end in (link.one, link.other)}
@@ -145,7 +166,7 @@ def _without_cables(fabric: FabricMap) -> Iterator[Finding]:
 ALIKE = 0.5
 """Switches of one tier are peers if they share at least this part of their neighbours in the other tier."""
 MOST = 2 / 3
-"""Share of a switch's peers that must have equally many cables before one can lack some."""
+"""Share of a switch's peers that must have as many cables before one can lack some."""
 FEWEST_PEERS = 3
 """Peers at one of the two ends; the other needs one."""
 Counts = NDArray[np.int32]
@@ -187,8 +208,8 @@ class _Cables:
 def missing_cables(fabric: FabricMap, tier: Mapping[str, int]) -> list[MissingCables]:
     """Pairs of switches of neighbouring tiers that lack cables. Empty where the map lacks lines of switches.
 
-    Empty, too, for more switches than can be compared. A pair lacks cables if most peers of either switch have more,
-    and the same number, to the other one.
+    Empty, too, for more switches than can be compared. A pair lacks cables if most peers of either switch have more
+    to the other one, and most peers of one of them the same number.
     """
     if not switches_complete(fabric) or too_many(tier):
         return []
@@ -248,14 +269,19 @@ def _peers(joined: Flags) -> Flags:
 
 
 def _expected(counts: Counts, below: Flags, above: Flags) -> Counts:
-    """Cables that each pair should have: the number that most peers at either end have; 0 where there is none."""
+    """Cables that each pair should have: the number that most peers at one end have, if most at the other have as many.
+
+    0 where there is none. Those at the other end may have more: of two switches one has the cable that the other lacks.
+    """
     expected = np.zeros_like(counts)
     peers_below, peers_above = below.sum(axis=1)[:, None], above.sum(axis=1)[None, :]
     enough = (np.minimum(peers_below, peers_above) >= 1) & (np.maximum(peers_below, peers_above) >= FEWEST_PEERS)
     for value in np.unique(counts[counts > 0]).tolist():
-        same = (counts == value).astype(np.float32)
-        by_lower = below.astype(np.float32) @ same
-        by_upper = same @ above.astype(np.float32).T
-        usual = enough & (by_lower >= MOST * peers_below) & (by_upper >= MOST * peers_above)
-        expected[usual] = value
+        same, least = (chosen.astype(np.float32) for chosen in (counts == value, counts >= value))
+        by_lower, by_upper = (
+            (below.astype(np.float32) @ first >= MOST * peers_below)
+            & (second @ above.astype(np.float32).T >= MOST * peers_above)
+            for first, second in ((same, least), (least, same))
+        )
+        expected[enough & (by_lower | by_upper)] = value
     return expected

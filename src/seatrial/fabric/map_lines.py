@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from seatrial.model.fabric import (
+    ACTIVE,
+    DOWN,
     NO_LID,
     Address,
     DeviceKind,
@@ -13,6 +15,7 @@ from seatrial.model.fabric import (
     FabricDevice,
     FabricLink,
     FabricMap,
+    InactivePort,
 )
 from seatrial.model.verdict import Finding
 
@@ -34,6 +37,7 @@ class MapLines:
     def __init__(self) -> None:
         self.devices: dict[str, FabricDevice] = {}
         self.down: list[End] = []
+        self.states: dict[End, str] = {}
         self.unknown: list[str] = []
         self.addresses: dict[End, Address] = {}
         self._cables: dict[tuple[End, End], Rate] = {}
@@ -109,10 +113,17 @@ class MapLines:
             ),
             sections=tuple(self._sections),
             cut_off=cut_off,
+            inactive=tuple(self._inactive()),
             reported=reported,
             doubles=tuple(sorted({*self._double_guids(), *self._double_lids()})),
             without_lid=tuple(sorted({self._holder_text(one) for one in self._without_lid if self._is_end(one)})),
         )
+
+    def _inactive(self) -> Iterable[InactivePort]:
+        joined = {end for ends in self._cables for end in ends}
+        for end, state in sorted(self.states.items()):
+            if state != ACTIVE and (state != DOWN or end in joined):
+                yield InactivePort(end=end, state=state)
 
     def _links(self) -> Iterable[FabricLink]:
         both = sorted({(min(pair), max(pair)) for pair in self._cables})

@@ -85,6 +85,17 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     guid: str = ""
 
 
+ACTIVE, DOWN = "Active", "Down"
+"""States of a port: in no other than the first it sends data (InfiniBand specification 14.2.5.6, PortState)."""
+
+
+class InactivePort(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """A port and the state of its link, as iblinkinfo prints it: Initialize, Armed, Down."""
+
+    end: End
+    state: str
+
+
 class DoubleKind(enum.StrEnum):
     """What must be unique in a fabric."""
 
@@ -120,6 +131,8 @@ class FabricMap(msgspec.Struct, frozen=True, kw_only=True):
     doubles: tuple[Double, ...] = ()
     without_lid: tuple[str, ...] = ()
     """Switches, and ports of adapters that have a cable, that have no LID; by their descriptions."""
+    inactive: tuple[InactivePort, ...] = ()
+    """Ports that have a link, or a device at the other end, and are not Active."""
     reported: tuple[Finding, ...] = ()
     """Problems that the tool itself found."""
 

@@ -30,8 +30,8 @@ APART = 1000.0
 """Distance of strata on one axis, on which all of them are searched at once."""
 LARGEST_SHIFT = 12.0
 HALVINGS = 40
-PRECISE = 1e-12
-"""Smallest probability that the sums in floating point can show."""
+PRECISE = 1e-300
+"""Smallest probability of a tail: its terms are positive, and their sum has as many digits as they do."""
 
 
 class Members(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,10 @@ LEAF, FIRST, SECOND = "0x0c42a1030a0b2c40", "0x0c42a103006c0001", "0x0c42a103006
 HDR, EDR, UP_TO_HDR, UP_TO_4X = 1024, 512, 1799, 19
 
 
-def _db_csv(*, speed: int = HDR, width: int = 2, errors: str = "") -> str:
+def _db_csv(*, speed: int = HDR, width: int = 2, states: tuple[str, str] | None = None, errors: str = "") -> str:
+    """`states`: of the second adapter's port and that of the switch; None: the table has no such column."""
+    column, active = (",PortState", ",4") if states else ("", "")
+    near, far = (f",{state}" for state in states) if states else ("", "")
     return f"""START_NODES
 NodeDesc,NumPorts,NodeType,SystemImageGUID,NodeGUID
 "MF0;leaf, row 1:MQM8700/U1",41,2,{LEAF},{LEAF}
@@ -23,11 +26,11 @@ NodeDesc,NumPorts,NodeType,SystemImageGUID,NodeGUID
 END_NODES
 
 START_PORTS
-NodeGuid,PortGuid,PortNum,LID,LinkWidthActv,LinkWidthSup,LinkSpeedActv,LinkSpeedSup
-{LEAF},{LEAF},3,1,2,{UP_TO_4X},{HDR},{UP_TO_HDR}
-{LEAF},{LEAF},4,1,{width},{UP_TO_4X},{speed},{UP_TO_HDR}
-{FIRST},{FIRST},1,8,2,{UP_TO_4X},{HDR},{UP_TO_HDR}
-{SECOND},{SECOND},1,9,{width},{UP_TO_4X},{speed},{UP_TO_HDR}
+NodeGuid,PortGuid,PortNum,LID,LinkWidthActv,LinkWidthSup,LinkSpeedActv,LinkSpeedSup{column}
+{LEAF},{LEAF},3,1,2,{UP_TO_4X},{HDR},{UP_TO_HDR}{active}
+{LEAF},{LEAF},4,1,{width},{UP_TO_4X},{speed},{UP_TO_HDR}{far}
+{FIRST},{FIRST},1,8,2,{UP_TO_4X},{HDR},{UP_TO_HDR}{active}
+{SECOND},{SECOND},1,9,{width},{UP_TO_4X},{speed},{UP_TO_HDR}{near}
 END_PORTS
 
 START_LINKS
@@ -69,6 +72,51 @@ def test_cables_without_any_rate_do_not_pass() -> None:
 def test_a_link_of_a_db_csv_below_what_both_ends_support(speed: int, width: int, kind: FindingKind) -> None:
     (problem,) = check_map(parse_fabric(_db_csv(speed=speed, width=width)))
     assert (problem.kind, "a2 mlx5_0[1]" in problem.subject.name) == (kind, True)
+
+
+@pytest.mark.parametrize(
+    ("states", "says"),
+    [
+        (("4", "4"), ""),
+        (("N/A", "N/A"), ""),
+        (("2", "2"), "Initialize"),
+        (("3", "3"), "Armed"),
+        (("2", "3"), "Armed and Initialize"),
+        (("4", "3"), "Armed"),
+        (("1", "1"), "Down"),
+    ],
+)
+def test_the_states_of_ports_of_a_db_csv(states: tuple[str, str], says: str) -> None:
+    named = [(each.kind, each.statement) for each in check_map(parse_fabric(_db_csv(states=states)))]
+    says = f"a2 mlx5_0[1] - MF0;leaf, row 1:MQM8700/U1[4] is {says}, not Active: it carries no data." if says else ""
+    assert named == ([(FindingKind.LINK_NOT_ACTIVE, says)] if says else [])
+
+
+def test_the_warning_of_a_db_csv_of_a_state_counts_where_no_port_has_one() -> None:
+    warning = f"""
+START_WARNINGS_LINKS
+Scope,NodeGUID,PortGUID,PortNumber,EventName,Summary
+PORT,{SECOND},{SECOND},1,LINK_LOGICAL_STATE_NOT_ACTIVE,"Logical state of the link is INIT"
+END_WARNINGS_LINKS
+"""
+    for states, subject in ((None, "a2 mlx5_0[1]"), (("2", "2"), "a2 mlx5_0[1] - MF0;leaf, row 1:MQM8700/U1[4]")):
+        (problem,) = check_map(parse_fabric(_db_csv(states=states, errors=warning)))
+        assert (problem.kind, problem.subject.name) == (FindingKind.LINK_NOT_ACTIVE, subject)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_fault"),
+    [
+        ('link with LOG=INI found at direct path "0,1"', True),
+        ("Link: a4/U1/P1<-->leaf2/P28 - Logical state of the link is not ACTIVE", True),
+        ("The local link is in INIT state, no PM counter reading could take place", True),
+        ("Links INIT Check finished with errors", False),
+        ("a2/mlx5_0 - Node with Devid:4129(0x1021) has FW version 28.1", False),
+    ],
+)
+def test_a_log_warns_of_links_that_are_not_active(text: str, *, is_fault: bool) -> None:
+    log = f"-I- Discovering ... 12 nodes (4 Switches & 8 CA-s) discovered.\n-W- {text}\n"
+    assert [each.kind for each in check_map(parse_fabric(log))] == [FindingKind.LINK_NOT_ACTIVE] * is_fault
 
 
 def test_a_db_csv_that_ends_in_its_links_is_refused() -> None:

@@ -106,3 +106,82 @@ def test_a_switch_without_lines_is_missing_although_adapters_are_not() -> None:
     (missing,) = check_map(parse_fabric(switch_lines("leaf1", 1, 20, 2)))
     assert (missing.kind, "leaf2" in missing.statement) == (FindingKind.MAP_INCOMPLETE, True)
     assert "n21" not in missing.statement
+
+
+LEAVES = ((1, "leaf1"), (2, "leaf2"))
+
+
+def pair_of_leaves(states: dict[tuple[str, int], str]) -> str:
+    """`iblinkinfo` of two leaf switches with four adapters each and two cables between them.
+
+    `states`: port of a leaf switch -> state of both ends of its cable; the others are Active.
+    """
+    cables = [((leaf, port), (f"n{4 * lid - 4 + port} mlx5_0", 1)) for lid, leaf in LEAVES for port in range(1, 5)]
+    cables += [(("leaf1", port), ("leaf2", port)) for port in (9, 10)]
+    lines: dict[str, list[str]] = {}
+    lids = {name: lid for lid, name in LEAVES} | {f"n{number} mlx5_0": 20 + number for number in range(1, 9)}
+    for ends in cables:
+        state = states.get(ends[0], "Active")
+        for (name, port), (far, far_port) in (ends, ends[::-1]):
+            guid = "" if name.startswith("leaf") else f"0x0c42a103006c2f{lids[name]:02x}"
+            lines.setdefault(name, []).append(
+                f"  {guid:>18} {lids[name]:>6} {port:>4}[  ] ==( 4X       53.125 Gbps {state}/  LinkUp)==> "
+                f'{lids[far]:>6} {far_port:>4}[  ] "{far}" ( )\n'
+            )
+    heads = {name: f"Switch: 0x0c42a10300a0b2{lids[name]:02x} {name}:\n" for _, name in LEAVES}
+    return "".join(heads.get(name, f"CA: {name}:\n") + "".join(own) for name, own in lines.items())
+
+
+def test_active_ports_are_no_fault() -> None:
+    assert check_map(parse_fabric(pair_of_leaves({}))) == ()
+
+
+@pytest.mark.parametrize("state", ["Initialize", "Armed", "Down", "ActDefer"])
+@pytest.mark.parametrize(
+    ("port", "subject"),
+    [
+        (("leaf1", 3), "n3 mlx5_0[1] - leaf1[3]"),
+        (("leaf2", 4), "n8 mlx5_0[1] - leaf2[4]"),
+        (("leaf1", 9), "leaf1[9] - leaf2[9]"),
+    ],
+)
+def test_a_cable_of_ports_that_are_not_active_is_not_usable(port: tuple[str, int], subject: str, state: str) -> None:
+    fabric = parse_fabric(pair_of_leaves({port: state}))
+    (problem,) = check_map(fabric)
+    assert (problem.kind, problem.subject.name) == (FindingKind.LINK_NOT_ACTIVE, subject)
+    assert f"is {state}, not Active" in problem.statement
+    assert problems_report(fabric, check_map(fabric)).exit_code == 1
+
+
+@pytest.mark.parametrize("far", ["n3 mlx5_0", "n8 mlx5_0", "leaf1"])
+def test_the_state_of_one_end_suffices(far: str) -> None:
+    lines = pair_of_leaves({}).splitlines(keepends=True)
+    place = next(place for place, line in enumerate(lines) if f'"{far}"' in line)
+    lines[place] = lines[place].replace("Active", "Armed")
+    (problem,) = check_map(parse_fabric("".join(lines)))
+    assert problem.kind is FindingKind.LINK_NOT_ACTIVE
+
+
+def test_a_switch_is_named_once_if_none_of_its_adapters_is_active() -> None:
+    (problem,) = check_map(parse_fabric(pair_of_leaves({("leaf2", port): "Initialize" for port in range(1, 5)})))
+    assert (problem.kind, problem.subject.name) == (FindingKind.LINK_NOT_ACTIVE, "leaf2")
+    assert "subnet manager" in problem.remedy
+
+
+@pytest.mark.parametrize(("state", "is_fault"), [("Initialize", True), ("Armed", True), ("Down", False)])
+def test_a_port_with_a_link_to_which_nothing_answers(state: str, *, is_fault: bool) -> None:
+    line = f'                          1    7[  ] ==(                {state}/  LinkUp)==>             [  ] "" ( )\n'
+    ahead, head, rest = pair_of_leaves({}).partition("Switch: 0x0c42a10300a0b201 leaf1:\n")
+    problems = check_map(parse_fabric(ahead + head + line + rest))
+    assert [(each.kind, each.subject.name) for each in problems] == [
+        (FindingKind.LINK_NOT_ACTIVE, "leaf1[7]")
+    ] * is_fault
+
+
+def test_adapters_without_a_lid_are_joined_by_their_names() -> None:
+    """A port that no subnet manager has configured has LID 0, and so have others."""
+    text = pair_of_leaves({("leaf1", 3): "Initialize", ("leaf2", 4): "Initialize"})
+    for lid in (23, 28):
+        text = text.replace(f" {lid:>6}    1[", "      0    1[")
+    problems = [problem.subject.name for problem in check_map(parse_fabric(text))]
+    assert problems == ["2 ports", "n3 mlx5_0[1] - leaf1[3]", "n8 mlx5_0[1] - leaf2[4]"]

@@ -94,6 +94,12 @@ def test_the_tail_of_a_sum_is_exact() -> None:
     assert tail_of_sum(3, draws) == pytest.approx(exact)
 
 
+@pytest.mark.parametrize("strata", [1, 4, 20])
+def test_a_small_tail_keeps_its_digits(strata: int) -> None:
+    """All of the two marked of twenty are the two that are drawn, in each stratum."""
+    assert tail_of_sum(2 * strata, [(2, 2, 20)] * strata) == pytest.approx(math.comb(20, 2) ** -strata, rel=1e-9)
+
+
 def test_failures_of_the_planted_member_only() -> None:
     random = np.random.default_rng(4)
     _, members = made(4)

@@ -203,14 +203,15 @@ def _joint(table: JobTable, since: int, slow: Sequence[SlowNode]) -> JointNodes 
     return joint_nodes(table.times()[jobs], members, sizes)
 
 
-def _inflation(deviations: Reals) -> float:
+def _inflation(deviations: Reals, centre: float | None = None) -> float:
     """How many times as far the nodes lie apart as independent jobs would let them, at least once.
 
     Jobs of one campaign depend on each other and share nodes. What most nodes show of that is taken off all of them
-    (genomic control: Devlin and Roeder, Biometrics 55, 1999), if there are enough nodes to know.
+    (genomic control: Devlin and Roeder, Biometrics 55, 1999), if there are enough nodes to know. `centre`: the median,
+    below which several slow nodes move all others alike; 0 for counts of rare failures, of which the median is low.
     """
     compared = deviations[~np.isnan(deviations)]
-    return max(1.0, robust_scale(compared, 0.0)) if len(compared) >= FEWEST_TO_INFLATE else 1.0
+    return max(1.0, robust_scale(compared, centre)) if len(compared) >= FEWEST_TO_INFLATE else 1.0
 
 
 def _alone(members: Members, deviations: Reals) -> Places:
@@ -266,18 +267,22 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
 def _most_failing(
     failed: NDArray[np.bool_], members: Members, shares: Shares, tests: int
 ) -> tuple[Failures, int, float] | None:
-    """The counts, the node with the largest excess of those that are named, and its p-value; None: none is."""
+    """The counts, the node with the largest excess of those that are named, and its p-value; None: none is.
+
+    How far apart other nodes lie is taken from jobs on no suspect: failures on suspects alone move all others alike
+    below what is expected, and that does not scatter them.
+    """
     counted = failures_of(failed, members, shares, max(_critical(tests) - SKEWNESS, LEAST_SUSPICIOUS))
-    inflation = _inflation(counted.deviations)
-    p_value = {
-        int(place): _tail(NormalDist().inv_cdf(1 - counted.p_value[place]) / inflation) * tests
-        for place in np.flatnonzero(counted.p_value < 1)
-    }
-    named = [place for place, p in p_value.items() if p <= ERROR_RATE]
-    if not named:
+    suspects = np.flatnonzero(counted.p_value * tests <= ERROR_RATE)
+    if not len(suspects):
         return None
-    place = max(named, key=lambda node: float(counted.deviations[node]))
-    return counted, place, p_value[place]
+    left = np.zeros(len(failed), bool)
+    left[members.job[np.isin(members.member, suspects)]] = True
+    inflation = _inflation(failures_of(failed, members.without(left), suspicious=math.inf).deviations, 0.0)
+    excess = {int(place): -NormalDist().inv_cdf(counted.p_value[place]) / inflation for place in suspects}
+    p_value = {place: p for place, deviations in excess.items() if (p := _tail(deviations) * tests) <= ERROR_RATE}
+    place = max(p_value, key=lambda node: float(counted.deviations[node]), default=None)
+    return None if place is None else (counted, place, p_value[place])
 
 
 def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> PeriodChange | None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import date
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -76,6 +77,44 @@ def test_crashes_on_a_node_are_told_from_others() -> None:
     assert (node.node, node.ending.value) == ("n9", "crashed")
     assert node.failed > 2 * node.expected
     assert result.verdict is Verdict.UNSTABLE
+
+
+def failing_on(places: Sequence[int], state: str, *, nodes: int, elsewhere: float = 0.0) -> JobsResult:
+    """Jobs of one node each; those of some nodes end in a state in two of three cases, others in a small share."""
+    random = np.random.default_rng(5)
+    text = [HEADER]
+    for number in range(40 * nodes):
+        day, place = 2 + number % 20, int(random.integers(1, nodes + 1))
+        fails = random.random() < (0.67 if place in places else elsewhere)
+        times = f"2026-03-{day:02}T10:00:00|" * 3
+        seconds = 600 + int(random.integers(60))
+        ended = f"{state if fails else 'COMPLETED'}|0:0"
+        text.append(f"{number}|u|main|1|2|{times}{seconds}|00:00:00|1:00:00|{ended}|n{place}|a|sbatch a")
+    return judge_jobs(job_table(read_accounting([f"{line}\n".encode() for line in text]), Names()), changed=None)
+
+
+@pytest.mark.parametrize("state", ["OUT_OF_MEMORY", "FAILED", "NODE_FAIL"])
+@pytest.mark.parametrize(
+    ("places", "nodes"), [((17,), 20), ((17,), 40), ((3, 17), 24), ((2, 3, 4, 17), 20), ((2, 3, 4, 5, 6, 17), 40)]
+)
+def test_nodes_that_alone_have_failures_are_named_among_many(places: Sequence[int], nodes: int, state: str) -> None:
+    """All others have fewer failures than expected, alike."""
+    result = failing_on(places, state, nodes=nodes)
+    assert {node.node for node in result.failing} == {f"n{place}" for place in places}
+    assert result.verdict is Verdict.UNSTABLE
+
+
+@pytest.mark.parametrize("elsewhere", [0.0, 0.01, 0.1, 0.5])
+def test_failures_anywhere_name_no_node(elsewhere: float) -> None:
+    assert failing_on((), "OUT_OF_MEMORY", nodes=24, elsewhere=elsewhere).failing == ()
+
+
+@pytest.mark.parametrize("size", [(20, 4), (24, 6), (40, 8)])
+def test_many_slow_nodes_do_not_hide_each_other(size: tuple[int, int]) -> None:
+    nodes, slow = size
+    named = {f"n{place}": 1.5 for place in range(3, 3 + slow)}
+    result = judged(History(nodes=nodes, families=8, jobs=120 * nodes, slow_nodes=named))
+    assert {node.node for node in result.slow} == named.keys()
 
 
 def test_the_partners_of_a_failing_node_are_not_blamed() -> None:
