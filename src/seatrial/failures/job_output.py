@@ -9,7 +9,7 @@ import msgspec
 
 from seatrial.failures.cause import Speaker, Statement, shortened, statements, strongest
 from seatrial.failures.last_words import RankEnd, first_end, last_words, without_consequences
-from seatrial.failures.printed_text import boxes, plain, without_citations, without_warnings
+from seatrial.failures.printed_text import boxes, origins, plain, without_citations, without_warnings
 from seatrial.failures.rank_deaths import Ranks, read_loss
 from seatrial.failures.start_failure import COMPLAINS, causes_of_job, spoken, stronger_line
 from seatrial.model.loss import Loss, LossCause
@@ -75,7 +75,8 @@ def explain_output(text: str) -> JobFailure | None:
     end = first_end(loss, seen)
     crashed = end is not None and not end.chosen
     table = [cause for cause in causes_of_job(telling) if not (crashed and cause.speaker is Speaker.ENVIRONMENT)]
-    stated = statements(table, telling)
+    printed = origins(text)
+    stated = statements(table, telling, printed)
     best = strongest(stated)
     ended = _ended(loss)
     if loss.cause is LossCause.CANCELLED and (end or (best is not None and LAUNCH.search(best.quote))):

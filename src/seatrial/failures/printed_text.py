@@ -1,7 +1,10 @@
 """What launchers, MPI and programs print, without what hides their lines: colours, labels, times, harmless warnings."""
 
 import re
+from collections.abc import Iterator
 from textwrap import dedent
+
+import msgspec
 
 from seatrial.model.words import MOMENT
 
@@ -12,6 +15,9 @@ WORKER = re.compile(
     r"^(?:\[(rank\d{1,9}|[a-z]{1,40}\d{1,9})\]:(?!\[)[ \t]?|\((\w{1,80}) pid=\d{1,9}(?:, ip=[\d.]{7,15})?\) )(.*)$"
 )
 """What PyTorch ("[rank3]: "), torchrun --tee ("[default3]:") and Ray put before a line of a worker."""
+RANK = re.compile(r"(?:rank|.{0,255},)?(\d{1,9})")
+ELASTIC = re.compile(r"torchrun|torch\.distributed\.(?:elastic|run|launch)|\blocal_rank: ")
+"""How torchrun, which starts several ranks in one task, appears in an output."""
 STAMPED = re.compile(rf"^(?!\[\d{{10}}\.\d{{1,9}}\] \[)(?:\[{MOMENT}\]|{MOMENT}):?[ \t]")
 LONGEST_LINE = 6000
 """More than a path may have, with a message about it."""
@@ -69,22 +75,57 @@ def plain(text: str) -> str:
 
     Of several empty lines one is left, and of a line the first LONGEST_LINE characters.
     """
+    groups: dict[str | int, list[str]] = {}
+    for number, labels, line in _lines(text):
+        groups.setdefault(labels[-1] if labels else number, []).append(line)
+    return "\n".join(line for lines in groups.values() for line in lines)
+
+
+def _lines(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
+    """Number, labels and words of each line, in the order in which they were printed."""
     if len(text) > MOST_CHARACTERS:
         text = f"{text[: MOST_CHARACTERS // 2]}\n{text[-MOST_CHARACTERS // 2 :]}"
-    groups: dict[str | int, list[str]] = {}
     before = "\n"
     for number, line in enumerate(dedent(without_colours(text)).split("\n")):
         seen = STAMPED.sub("", line.rpartition("\r")[2] or line.rstrip("\r"))
         if not seen.strip() and not before.strip():
             continue
         before = seen
-        of: str | int = number
+        labels: tuple[str, ...] = ()
         line_of = seen[:LONGEST_LINE]
         for label in (LABEL, WORKER):
             if (match := label.match(line_of)) is not None:
-                of, line_of = match[1] or match[2], match[3]
-        groups.setdefault(of, []).append(line_of)
-    return "\n".join(line for lines in groups.values() for line in lines)
+                labels, line_of = (*labels, match[1] or match[2]), match[3]
+        yield number, labels, line_of
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """When a line was printed, and by whom."""
+
+    first: int
+    """The number of the line of the output, from 0; labels do not change this order."""
+    last: int
+    """The number of its last repetition."""
+    ranks: frozenset[int] = frozenset()
+    """The ranks that printed it, as far as labels name them."""
+
+
+def origins(text: str) -> dict[str, Origin]:
+    """The origin of each line of `plain(text)`, by its words without spaces around them."""
+    by_torchrun = ELASTIC.search(text) is not None
+    found: dict[str, Origin] = {}
+    for number, labels, line in _lines(text):
+        ranks = {rank for label in labels if (rank := _rank(label, by_torchrun=by_torchrun)) is not None}
+        words = line.strip()
+        before = found.get(words, Origin(first=number, last=number))
+        found[words] = Origin(first=before.first, last=number, ranks=before.ranks | ranks)
+    return found
+
+
+def _rank(label: str, *, by_torchrun: bool) -> int | None:
+    """The number that srun or mpirun gives to who prints a label. torchrun is one task and starts several ranks."""
+    match = RANK.fullmatch(label)
+    return None if match is None or (by_torchrun and label.startswith("rank")) else int(match[1])
 
 
 def without_warnings(text: str) -> str:
