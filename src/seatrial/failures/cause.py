@@ -107,9 +107,8 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         """The meaning in words, with the details that `text` tells. `own`: its lines that state this cause."""
         shown = shortened(COMMAND.sub(" ", next((group for group in match.groups() if group), "")))
         said = "\n".join(own)
-        named = (ended.likely(names_found(expression, text)) for expression in self.where)
-        by_label = ended.of_lines(own) if self.where else []
-        nodes = first_found(self.where, said) or listed(by_label or next(filter(None, named), [])) or NODES
+        named = (ended.likely(names_found(expression, text), own) for expression in self.where)
+        nodes = first_found(self.where, said) or listed(next(filter(None, named), [])) or NODES
         peer = first_found(self.peer, said) or first_found(self.peer, text) or "the other node"
         sentence = self.meaning
         for singular, plural in VERBS.items():

@@ -24,17 +24,22 @@ class EndedNodes(msgspec.Struct, frozen=True, kw_only=True):
     printed: Mapping[str, Origin] = {}
     """Where each line comes from, by its words."""
 
-    def likely(self, names: Sequence[str]) -> list[str]:
-        """Those of `names`, nodes and node sets as they are printed, that a message without a node may be about."""
-        sets = {name: _short(name) for name in names[:MOST_LOOKED_AT]}
-        struck = [name for name, nodes in sets.items() if self.struck & nodes]
-        return struck or [name for name, nodes in sets.items() if not nodes <= self.ended]
+    def likely(self, names: Sequence[str], own: Iterable[str]) -> list[str]:
+        """Those of `names`, nodes and node sets as they are printed, that a message without a node may be about.
 
-    def of_lines(self, lines: Iterable[str]) -> list[str]:
+        `own`: its lines. Labels name the ranks that printed them.
+        """
+        sets = {name: _short(name) for name in names[:MOST_LOOKED_AT]}
+        spoke = self._of_lines(own)
+        by_label = [name for name, nodes in sets.items() if spoke & nodes]
+        struck = [name for name, nodes in sets.items() if self.struck & nodes]
+        return by_label or struck or [name for name, nodes in sets.items() if not nodes <= self.ended]
+
+    def _of_lines(self, lines: Iterable[str]) -> frozenset[str]:
         """The nodes of the ranks that printed these lines; none unless all of them are known."""
         ranks = {rank for line in lines if (origin := self.printed.get(line.strip())) for rank in origin.ranks}
-        known = ranks and ranks <= self.places.keys()
-        return list(dict.fromkeys(self.places[rank] for rank in sorted(ranks))) if known else []
+        known = ranks <= self.places.keys()
+        return frozenset(_base(self.places[rank]) for rank in ranks) if known else frozenset()
 
 
 def ended_nodes(text: str, printed: Mapping[str, Origin]) -> EndedNodes:

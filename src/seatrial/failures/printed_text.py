@@ -54,6 +54,11 @@ REQUIRED = re.compile(r"requested\s+component\s+was\s+not\s+found|No components 
 LEFT_OUT = re.compile(r"\(ignored\)\s{0,80}$")
 """A component of Open MPI that was left out, which is harmless unless Open MPI requires it."""
 STEP_WAITS = re.compile(r"step creation (?:temporarily|still) disabled, retrying")
+PORT = re.compile(
+    r"(?:.{0,100}?(?<![\w.-]))?([\w.-]{1,80}):\d{1,9}:\d{1,9} .{0,200}?WARN (.{0,60})Got async event : port (\w+)"
+)
+"""What NCCL prints of a port: the node, the port, and its new state."""
+PORT_DOWN, PORT_UP = "error", "active"
 CITES = re.compile(
     r".{0,400}(?:[`\"']|[a-z] [a-z]{2,20}: )(?:slurmstepd\S{0,255}|srun): (?:error|fatal): |.{0,400}\\n\" {0,4}[,)]"
 )
@@ -141,7 +146,17 @@ def without_warnings(text: str) -> str:
     overcome = [STEP_WAITS] if STEP_CREATED in text else []
     overcome += [] if REQUIRED.search(text) else [LEFT_OUT]
     overcome += [] if _misses_folder(text) else [NO_FOLDER]
-    return "\n".join(line for line in kept if not any(chat.search(line) for chat in (HARMLESS, *overcome)))
+    chats = (HARMLESS, *overcome)
+    return "\n".join(line for line in _without_ports(kept) if not any(chat.search(line) for chat in chats))
+
+
+def _without_ports(lines: list[str]) -> Iterator[str]:
+    """The lines without those of a port that was down, and came up again."""
+    events = [PORT.match(line) if "Got async event" in line else None for line in lines]
+    up = {event.group(1, 2): number for number, event in enumerate(events) if event and event[3] == PORT_UP}
+    for number, (line, event) in enumerate(zip(lines, events, strict=True)):
+        if event is None or number > up.get(event.group(1, 2), -1) or event[3] not in (PORT_DOWN, PORT_UP):
+            yield line
 
 
 def _misses_folder(text: str) -> bool:
