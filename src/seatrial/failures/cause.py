@@ -106,10 +106,10 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def meant(self, match: re.Match[str], own: Sequence[str], text: str, ended: EndedNodes) -> str:
         """The meaning in words, with the details that `text` tells. `own`: its lines that state this cause."""
         shown = shortened(COMMAND.sub(" ", next((group for group in match.groups() if group), "")))
-        said = "\n".join(own)
+        stating = "\n".join(own)
         named = (ended.likely(names_found(expression, text), own) for expression in self.where)
-        nodes = first_found(self.where, said) or listed(next(filter(None, named), [])) or NODES
-        peer = first_found(self.peer, said) or first_found(self.peer, text) or "the other node"
+        nodes = first_found(self.where, stating) or listed(next(filter(None, named), [])) or NODES
+        peer = first_found(self.peer, stating) or first_found(self.peer, text) or "the other node"
         sentence = self.meaning
         for singular, plural in VERBS.items():
             sentence = sentence.replace(f"{{{singular}}}", singular if SINGLE.fullmatch(nodes) else plural)

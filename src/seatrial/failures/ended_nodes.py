@@ -16,16 +16,16 @@ class EndedNodes(msgspec.Struct, frozen=True, kw_only=True):
     """The nodes on which ranks ended, by their short names, and where ranks ran."""
 
     struck: frozenset[str] = frozenset()
-    """Those of a rank that ended before the launcher ended all, or otherwise than by its signals."""
+    """Nodes of ranks that ended before the launcher ended all, or otherwise than by its signals."""
     ended: frozenset[str] = frozenset()
-    """Those of which nothing is reported but ranks that the launcher ended."""
+    """Nodes of which nothing is reported but ranks that the launcher ended."""
     places: Mapping[int, str] = {}
     """Rank -> node."""
     printed: Mapping[str, Origin] = {}
-    """Where each line comes from, by its words."""
+    """The origin of each line, by its words."""
 
     def likely(self, names: Sequence[str], own: Iterable[str]) -> list[str]:
-        """Those of `names`, nodes and node sets as they are printed, that a message without a node may be about.
+        """The nodes and node sets among `names`, as they are printed, that a message without a node may be about.
 
         `own`: its lines. Labels name the ranks that printed them.
         """
@@ -38,8 +38,9 @@ class EndedNodes(msgspec.Struct, frozen=True, kw_only=True):
     def _of_lines(self, lines: Iterable[str]) -> frozenset[str]:
         """The nodes of the ranks that printed these lines; none unless all of them are known."""
         ranks = {rank for line in lines if (origin := self.printed.get(line.strip())) for rank in origin.ranks}
-        known = ranks <= self.places.keys()
-        return frozenset(_base(self.places[rank]) for rank in ranks) if known else frozenset()
+        if not ranks <= self.places.keys():
+            return frozenset()
+        return frozenset(_base(self.places[rank]) for rank in ranks)
 
 
 def ended_nodes(text: str, printed: Mapping[str, Origin]) -> EndedNodes:

@@ -119,13 +119,13 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
 def origins(text: str) -> dict[str, Origin]:
     """The origin of each line of `plain(text)`, by its words without spaces around them."""
     by_torchrun = ELASTIC.search(text) is not None
-    found: dict[str, Origin] = {}
+    by_words: dict[str, Origin] = {}
     for number, labels, line in _lines(text):
         ranks = {rank for label in labels if (rank := _rank(label, by_torchrun=by_torchrun)) is not None}
         words = line.strip()
-        before = found.get(words, Origin(first=number, last=number))
-        found[words] = Origin(first=before.first, last=number, ranks=before.ranks | ranks)
-    return found
+        before = by_words.get(words, Origin(first=number, last=number))
+        by_words[words] = Origin(first=before.first, last=number, ranks=before.ranks | ranks)
+    return by_words
 
 
 def _rank(label: str, *, by_torchrun: bool) -> int | None:
