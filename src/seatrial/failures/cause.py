@@ -103,6 +103,10 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             return None
         return None if self.unless and re.search(one_of(self.unless), text) else match
 
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Begin and end of all places of `text` that match."""
+        return [match.span() for match in re.finditer(one_of(self.look), text)]
+
     def meant(self, match: re.Match[str], own: Sequence[str], text: str, ended: EndedNodes) -> str:
         """The meaning in words, with the details that `text` tells. `own`: its lines that state this cause."""
         shown = shortened(COMMAND.sub(" ", next((group for group in match.groups() if group), "")))
@@ -243,7 +247,7 @@ def statements(
         spans = [match.span(), *(match.span(number) for number, group in enumerate(match.groups(), 1) if group)]
         places = {place for start, end in spans for place in (start, max(start, end - 1))}
         numbers = sorted({bisect_left(ends, place) for place in places})
-        spans = [other.span() for other in re.finditer(one_of(cause.look), text)]
+        spans = cause.spans(text)
         ranges = [range(bisect_left(ends, start), bisect_left(ends, max(start, end - 1)) + 1) for start, end in spans]
         own = sorted({number for lines_of in ranges for number in lines_of})
         return Statement(
