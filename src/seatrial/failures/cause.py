@@ -5,6 +5,7 @@ Slurm 18 to 25.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
@@ -13,7 +14,8 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from seatrial.failures.printed_text import plain
+from seatrial.failures.ended_nodes import EndedNodes, ended_nodes
+from seatrial.failures.printed_text import Origin, plain
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Kind = TypeVar("Kind")
@@ -31,6 +33,7 @@ MOST_REPEATS = 400
 """What `*` and `+` of the tables stand for at most, so that searching takes a time in proportion to the text."""
 REPEAT = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\]){0,200}\]|(?<![*+?}])[*+]", re.DOTALL)
 WORD = re.compile(r"<([a-z-]+)>")
+NEWLINE = re.compile(r"\n")
 COMMAND = re.compile(r"\n(?:srun|salloc|sbatch): error: ")
 
 
@@ -100,23 +103,22 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             return None
         return None if self.unless and re.search(one_of(self.unless), text) else match
 
-    def meant(self, match: re.Match[str], text: str) -> str:
-        """The meaning in words, with the details that `text` tells."""
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Begin and end of all places of `text` that match."""
+        return [match.span() for match in re.finditer(one_of(self.look), text)]
+
+    def meant(self, match: re.Match[str], own: Sequence[str], text: str, ended: EndedNodes) -> str:
+        """The meaning in words, with the details that `text` tells. `own`: its lines that state this cause."""
         shown = shortened(COMMAND.sub(" ", next((group for group in match.groups() if group), "")))
-        own = "\n".join(_whole_lines(one, text) for one in re.finditer(one_of(self.look), text))
-        nodes = first_found(self.where, own) or first_found(self.where, text) or NODES
-        peer = first_found(self.peer, own) or first_found(self.peer, text) or "the other node"
+        stating = "\n".join(own)
+        named = (ended.likely(names_found(expression, text), own) for expression in self.where)
+        nodes = first_found(self.where, stating) or listed(next(filter(None, named), [])) or NODES
+        peer = first_found(self.peer, stating) or first_found(self.peer, text) or "the other node"
         sentence = self.meaning
         for singular, plural in VERBS.items():
             sentence = sentence.replace(f"{{{singular}}}", singular if SINGLE.fullmatch(nodes) else plural)
         sentence = sentence.replace("{nodes}", nodes).replace("{peer}", peer).replace("{1}", shown)
         return sentence.replace(" ()", "")
-
-
-def _whole_lines(match: re.Match[str], text: str) -> str:
-    start = text.rfind("\n", 0, match.start()) + 1
-    end = text.find("\n", max(match.start(), match.end() - 1))
-    return text[start : end if end >= 0 else len(text)]
 
 
 def one_of(expressions: str | tuple[str, ...]) -> str:
@@ -134,12 +136,18 @@ def shortened(words: str) -> str:
 
 def first_found(expressions: Iterable[str], text: str) -> str:
     """What the first expression that matches finds, each once; empty where none does."""
-    for expression in expressions:
-        names = list(dict.fromkeys(re.findall(expression, text)))
-        if names:
-            more = f" and {len(names) - MOST_NODES} more" if len(names) > MOST_NODES else ""
-            return ", ".join(names[:MOST_NODES]) + more
-    return ""
+    return next((listed(names) for expression in expressions if (names := names_found(expression, text))), "")
+
+
+def names_found(expression: str, text: str) -> list[str]:
+    """What the only group of an expression finds, each once."""
+    return list(dict.fromkeys(re.findall(expression, text)))
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names in a row, without those after the first MOST_NODES."""
+    more = f" and {len(names) - MOST_NODES} more" if len(names) > MOST_NODES else ""
+    return ", ".join(names[:MOST_NODES]) + more
 
 
 class CauseTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -212,6 +220,8 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     first: int
     """The number of the first line of its message, from 0."""
     last: int
+    lines: tuple[int, ...]
+    """The numbers of all lines that state this cause."""
     quote: str
     """The lines where it begins and ends, and that of its group, shortened."""
     quoted: bool
@@ -223,25 +233,34 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
         return self.cause.unspecific, self.cause.speaker.rank
 
 
-def statements(table: Iterable[FailureCause], text: str) -> list[Statement]:
-    """All causes that plain text states, in the order of the tables."""
+def statements(
+    table: Iterable[FailureCause], text: str, printed: Mapping[str, Origin] | None = None
+) -> list[Statement]:
+    """All causes that plain text states, in the order of the tables. `printed`: where its lines come from."""
     lines = text.split("\n")
     matches = [(cause, match) for cause in table if (match := cause.found(text)) is not None]
-    return [_statement(cause, match, text, lines) for cause, match in matches]
+    if not matches:
+        return []
+    ends, ended = [number.start() for number in NEWLINE.finditer(text)], ended_nodes(text, printed or {})
 
+    def stated(cause: FailureCause, match: re.Match[str]) -> Statement:
+        spans = [match.span(), *(match.span(number) for number, group in enumerate(match.groups(), 1) if group)]
+        places = {place for start, end in spans for place in (start, max(start, end - 1))}
+        numbers = sorted({bisect_left(ends, place) for place in places})
+        spans = cause.spans(text)
+        ranges = [range(bisect_left(ends, start), bisect_left(ends, max(start, end - 1)) + 1) for start, end in spans]
+        own = sorted({number for lines_of in ranges for number in lines_of})
+        return Statement(
+            cause=cause,
+            meaning=cause.meant(match, [lines[number] for number in own], text, ended),
+            first=numbers[0],
+            last=numbers[-1],
+            lines=tuple(own),
+            quote=shortened(" ... ".join(STAMP.sub("", lines[number].strip()) for number in numbers)),
+            quoted="({1})" in cause.meaning and any(match.groups()),
+        )
 
-def _statement(cause: FailureCause, match: re.Match[str], text: str, lines: Sequence[str]) -> Statement:
-    spans = [match.span(), *(match.span(number) for number, group in enumerate(match.groups(), 1) if group)]
-    places = {place for start, end in spans for place in (start, max(start, end - 1))}
-    numbers = sorted({text.count("\n", 0, place) for place in places})
-    return Statement(
-        cause=cause,
-        meaning=cause.meant(match, text),
-        first=numbers[0],
-        last=numbers[-1],
-        quote=shortened(" ... ".join(STAMP.sub("", lines[number].strip()) for number in numbers)),
-        quoted="({1})" in cause.meaning and any(match.groups()),
-    )
+    return [stated(cause, match) for cause, match in matches]
 
 
 def strongest(stated: Sequence[Statement]) -> Statement | None:

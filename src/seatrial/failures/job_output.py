@@ -9,7 +9,8 @@ import msgspec
 
 from seatrial.failures.cause import Speaker, Statement, shortened, statements, strongest
 from seatrial.failures.last_words import RankEnd, first_end, last_words, without_consequences
-from seatrial.failures.printed_text import boxes, plain, without_citations, without_warnings
+from seatrial.failures.output_order import OutputOrder
+from seatrial.failures.printed_text import boxes, origins, plain, without_citations, without_warnings
 from seatrial.failures.rank_deaths import Ranks, read_loss
 from seatrial.failures.start_failure import COMPLAINS, causes_of_job, spoken, stronger_line
 from seatrial.model.loss import Loss, LossCause
@@ -75,7 +76,12 @@ def explain_output(text: str) -> JobFailure | None:
     end = first_end(loss, seen)
     crashed = end is not None and not end.chosen
     table = [cause for cause in causes_of_job(telling) if not (crashed and cause.speaker is Speaker.ENVIRONMENT)]
-    stated = statements(table, telling)
+    printed = origins(text)
+    stated = statements(table, telling, printed)
+    order = OutputOrder(seen, telling, printed, loss)
+    if (lasting := order.without_passed(stated)) != telling:
+        telling = lasting
+        stated = statements(table, telling, printed)
     best = strongest(stated)
     ended = _ended(loss)
     if loss.cause is LossCause.CANCELLED and (end or (best is not None and LAUNCH.search(best.quote))):
@@ -84,15 +90,15 @@ def explain_output(text: str) -> JobFailure | None:
     last = loss.cause is LossCause.CANCELLED and best is not None and _ends_with(best, telling)
     if best is not None and (last or not best.cause.unspecific) and not restated:
         failure = JobFailure(meaning=f"{best.meaning.rstrip('.')}.", remedy=best.cause.remedy, quote=best.quote)
-        warned = end is None and ended is None and WARNING.match(telling.split("\n")[best.first]) is not None
-        return _judged(failure, telling) if warned else failure
+        return failure if ended or loss.deaths or end else _unreported(failure, telling, best, order)
     if ended is not None:
         return msgspec.structs.replace(ended, quote=best.quote) if restated and best else ended
     own = without_consequences(telling)
     if end is not None and crashed:
         return _crash(end, telling)
     if best is not None:
-        return _unspecific(best, stronger_line(telling, stated, best))
+        failure = _unspecific(best, stronger_line(telling, stated, best))
+        return failure if loss.deaths or end else _unreported(failure, telling, best, order)
     of_library = _said(own, spoken(own.split("\n")))
     if of_library is None and (complaint := _complaint(own)) is not None:
         return complaint if end else _judged(complaint, telling)
@@ -104,6 +110,13 @@ def _ends_with(stated: Statement, telling: str) -> bool:
     after = telling.split("\n")[stated.last + 1 :]
     end = next((number for number, line in enumerate(after) if CANCELLATION.search(line)), None)
     return end is not None and all(SLURM_LINE.match(line) for line in after[:end])
+
+
+def _unreported(failure: JobFailure, text: str, best: Statement, order: OutputOrder) -> JobFailure:
+    """The known cause that a text without a report of an end states, marked if the program went on after it."""
+    if not STATUS.search(text) and order.went_on(best):
+        return msgspec.structs.replace(failure, overcome=True)
+    return _judged(failure, text) if WARNING.match(text.split("\n")[best.first]) else failure
 
 
 def _judged(failure: JobFailure, text: str) -> JobFailure:

@@ -84,20 +84,21 @@ def first_end(loss: Loss, text: str) -> RankEnd | None:
 
 def without_consequences(text: str) -> str:
     """Plain text without the lines in which a launcher reports how ranks ended."""
-    return "\n".join(line for line in text.split("\n") if not _reports_end(line))
+    return "\n".join(line for line in text.split("\n") if not reports_end(line))
 
 
 def last_words(text: str) -> str:
     """What MPI or its libraries complained of before a rank ended; else the last complaints of the program, or line."""
     lines = [line.strip() for line in text.split("\n") if line.strip(EDGE)]
-    own = [line for line in lines if not _reports_end(line) and not FRAME.match(line)]
-    before = next((number for number, line in enumerate(lines) if _reports_end(line)), 0)
+    own = [line for line in lines if not reports_end(line) and not FRAME.match(line)]
+    before = next((number for number, line in enumerate(lines) if reports_end(line)), 0)
     latest = [line for line in own[-LATEST:] if COMPLAINS.search(line)]
     words = spoken(own)[:MOST_LINES] or latest[-MOST_LINES:] or [line for line in lines[:before] if line in own][-1:]
     return shortened(" / ".join(dict.fromkeys(words)))
 
 
-def _reports_end(line: str) -> bool:
+def reports_end(line: str) -> bool:
+    """Whether it is a report of the end of ranks, or of a program of a script."""
     return bool(CONSEQUENCE.match(line) or IN_SHELL.match(line))
 
 

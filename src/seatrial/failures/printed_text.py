@@ -1,7 +1,10 @@
 """What launchers, MPI and programs print, without what hides their lines: colours, labels, times, harmless warnings."""
 
 import re
+from collections.abc import Iterator
 from textwrap import dedent
+
+import msgspec
 
 from seatrial.model.words import MOMENT
 
@@ -12,6 +15,9 @@ WORKER = re.compile(
     r"^(?:\[(rank\d{1,9}|[a-z]{1,40}\d{1,9})\]:(?!\[)[ \t]?|\((\w{1,80}) pid=\d{1,9}(?:, ip=[\d.]{7,15})?\) )(.*)$"
 )
 """What PyTorch ("[rank3]: "), torchrun --tee ("[default3]:") and Ray put before a line of a worker."""
+RANK = re.compile(r"(?:rank|.{0,255},)?(\d{1,9})")
+ELASTIC = re.compile(r"torchrun|torch\.distributed\.(?:elastic|run|launch)|\blocal_rank: ")
+"""How torchrun, which starts several ranks in one task, appears in an output."""
 STAMPED = re.compile(rf"^(?!\[\d{{10}}\.\d{{1,9}}\] \[)(?:\[{MOMENT}\]|{MOMENT}):?[ \t]")
 LONGEST_LINE = 6000
 """More than a path may have, with a message about it."""
@@ -39,6 +45,7 @@ HARMLESS = re.compile(
     r"|NCCL WARN (?:Failed to open lib|Missing \")|^\[\S{1,300}\] \*\*\* (?:MPI_ERRORS_ARE_FATAL|reported by process)"
     r"|more process(?:es)? ha(?:s|ve) sent help message|_base_help_aggregate"
     r"|PMIX ERROR: (?:PMIX_)?ERROR in file \S{1,400}gds_ds\d{1,9}_lock"
+    r"|^libibverbs: Warning: couldn't load driver "
     r"|I_MPI_PMI_LIBRARY will be ignored|Error in initializing MVAPICH2 ptmalloc|NONEXIST-KEY|_pmi2_kvs_get failed"
     r"|^Read -1, expected \d{1,18}, errno = \d{1,9}$"
 )
@@ -48,6 +55,11 @@ REQUIRED = re.compile(r"requested\s+component\s+was\s+not\s+found|No components 
 LEFT_OUT = re.compile(r"\(ignored\)\s{0,80}$")
 """A component of Open MPI that was left out, which is harmless unless Open MPI requires it."""
 STEP_WAITS = re.compile(r"step creation (?:temporarily|still) disabled, retrying")
+PORT = re.compile(
+    r"(?:.{0,100}?(?<![\w.-]))?([\w.-]{1,80}):\d{1,9}:\d{1,9} .{0,200}?WARN (.{0,60})Got async event : port (\w+)"
+)
+"""What NCCL prints of a port: the node, the port, and its new state."""
+PORT_DOWN, PORT_UP = "error", "active"
 CITES = re.compile(
     r".{0,400}(?:[`\"']|[a-z] [a-z]{2,20}: )(?:slurmstepd\S{0,255}|srun): (?:error|fatal): |.{0,400}\\n\" {0,4}[,)]"
 )
@@ -69,22 +81,57 @@ def plain(text: str) -> str:
 
     Of several empty lines one is left, and of a line the first LONGEST_LINE characters.
     """
+    groups: dict[str | int, list[str]] = {}
+    for number, labels, line in _lines(text):
+        groups.setdefault(labels[-1] if labels else number, []).append(line)
+    return "\n".join(line for lines in groups.values() for line in lines)
+
+
+def _lines(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
+    """Number, labels and words of each line, in the order in which they were printed."""
     if len(text) > MOST_CHARACTERS:
         text = f"{text[: MOST_CHARACTERS // 2]}\n{text[-MOST_CHARACTERS // 2 :]}"
-    groups: dict[str | int, list[str]] = {}
     before = "\n"
     for number, line in enumerate(dedent(without_colours(text)).split("\n")):
         seen = STAMPED.sub("", line.rpartition("\r")[2] or line.rstrip("\r"))
         if not seen.strip() and not before.strip():
             continue
         before = seen
-        of: str | int = number
+        labels: tuple[str, ...] = ()
         line_of = seen[:LONGEST_LINE]
         for label in (LABEL, WORKER):
             if (match := label.match(line_of)) is not None:
-                of, line_of = match[1] or match[2], match[3]
-        groups.setdefault(of, []).append(line_of)
-    return "\n".join(line for lines in groups.values() for line in lines)
+                labels, line_of = (*labels, match[1] or match[2]), match[3]
+        yield number, labels, line_of
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """When a line was printed, and by whom."""
+
+    first: int
+    """The number of the line of the output, from 0; labels do not change this order."""
+    last: int
+    """The number of its last repetition."""
+    ranks: frozenset[int] = frozenset()
+    """The ranks that printed it, as far as labels name them."""
+
+
+def origins(text: str) -> dict[str, Origin]:
+    """The origin of each line of `plain(text)`, by its words without spaces around them."""
+    by_torchrun = ELASTIC.search(text) is not None
+    by_words: dict[str, Origin] = {}
+    for number, labels, line in _lines(text):
+        ranks = {rank for label in labels if (rank := _rank(label, by_torchrun=by_torchrun)) is not None}
+        words = line.strip()
+        before = by_words.get(words, Origin(first=number, last=number))
+        by_words[words] = Origin(first=before.first, last=number, ranks=before.ranks | ranks)
+    return by_words
+
+
+def _rank(label: str, *, by_torchrun: bool) -> int | None:
+    """The number that srun or mpirun gives to who prints a label. torchrun is one task and starts several ranks."""
+    match = RANK.fullmatch(label)
+    return None if match is None or (by_torchrun and label.startswith("rank")) else int(match[1])
 
 
 def without_warnings(text: str) -> str:
@@ -100,7 +147,17 @@ def without_warnings(text: str) -> str:
     overcome = [STEP_WAITS] if STEP_CREATED in text else []
     overcome += [] if REQUIRED.search(text) else [LEFT_OUT]
     overcome += [] if _misses_folder(text) else [NO_FOLDER]
-    return "\n".join(line for line in kept if not any(chat.search(line) for chat in (HARMLESS, *overcome)))
+    chats = (HARMLESS, *overcome)
+    return "\n".join(line for line in _without_ports(kept) if not any(chat.search(line) for chat in chats))
+
+
+def _without_ports(lines: list[str]) -> Iterator[str]:
+    """The lines without those of a port that was down, and came up again."""
+    events = [PORT.match(line) if "Got async event" in line else None for line in lines]
+    up = {event.group(1, 2): number for number, event in enumerate(events) if event and event[3] == PORT_UP}
+    for number, (line, event) in enumerate(zip(lines, events, strict=True)):
+        if event is None or number > up.get(event.group(1, 2), -1) or event[3] not in (PORT_DOWN, PORT_UP):
+            yield line
 
 
 def _misses_folder(text: str) -> bool:

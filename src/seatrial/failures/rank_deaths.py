@@ -66,7 +66,7 @@ def read_loss(text: str, ranks: Ranks, *, timed_out: bool = False) -> Loss:
     text = plain(text)
     by_slurm, by_mpirun = tuple(_slurm_deaths(text, ranks)), tuple(_mpirun_deaths(text, ranks))
     deaths = (by_mpirun or _of_daemons(by_slurm)) if ranks.by_daemons else (by_slurm or by_mpirun)
-    failures = (node for found in NODE_FAILURE.findall(text) for node in _nodes(found))
+    failures = (node for found in NODE_FAILURE.findall(text) for node in nodes_of(found))
     failed = tuple(itertools.islice(failures, MOST_NAMED))
     failed += tuple(_place_at(host, ranks) for host in DAEMON_LOST.findall(text))
     if failed or NODE_FAIL in text:
@@ -95,28 +95,53 @@ def _from_outside(text: str, deaths: Sequence[RankDeath]) -> bool:
     return BY_SLURM in text and all(death.signal == TERM for death in deaths if death.first)
 
 
-def _slurm_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
+class TaskEnds(msgspec.Struct, frozen=True, kw_only=True):
+    """What one line of srun reports: the nodes, the tasks that ended there, and how they did."""
+
+    nodes: tuple[str, ...]
+    tasks: tuple[int, ...]
+    exit_code: int | None
+    signal: int | None
+    out_of_memory: bool
+    first: bool
+    """The launcher was not yet ending the others."""
+
+
+def task_ends(text: str) -> Iterator[TaskEnds]:
+    """The ends of tasks that srun reports in plain text, except those without an error."""
     ending = ENDING.search(text)
     since = ending.start() if ending else len(text)
     named = 0
     for match in TASKS.finditer(text):
-        nodes, tasks = _nodes(match.group(1)), _numbers(match.group(2))
+        nodes, tasks = nodes_of(match.group(1)), tuple(_numbers(match.group(2)))
         named += len(nodes) + len(tasks)
         if named > MOST_NAMED:
             return
         code, number, memory = _end(match.group(3))
-        if code == 0:
-            continue
+        if code != 0:
+            yield TaskEnds(
+                nodes=nodes,
+                tasks=tasks,
+                exit_code=code,
+                signal=number,
+                out_of_memory=memory,
+                first=match.start() < since,
+            )
+
+
+def _slurm_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
+    for end in task_ends(text):
+        nodes, tasks = end.nodes, end.tasks
         for place, task in enumerate(tasks or [None] * len(nodes)):
             by_task = ranks.places[task] if task is not None and task < len(ranks.places) else ""
             by_order = nodes[place] if len(nodes) == len(tasks) else ""
             yield RankDeath(
                 node=nodes[0] if len(nodes) == 1 else by_task or by_order,
                 rank=task,
-                signal=number,
-                exit_code=code,
-                out_of_memory=memory,
-                first=match.start() < since,
+                signal=end.signal,
+                exit_code=end.exit_code,
+                out_of_memory=end.out_of_memory,
+                first=end.first,
             )
 
 
@@ -260,7 +285,8 @@ def _place_at(host: str, ranks: Ranks) -> str:
     return fits[0] if len(fits) == 1 or (fits and len({fit.rpartition(":")[0] for fit in fits}) == 1) else ""
 
 
-def _nodes(text: str) -> tuple[str, ...]:
+def nodes_of(text: str) -> tuple[str, ...]:
+    """The nodes of a node set as srun prints it; none where it cannot be read."""
     if "[" not in text and "," not in text:
         return (text,)
     try:

@@ -170,9 +170,9 @@ def stronger_line(text: str, stated: Sequence[Statement], best: Statement) -> st
         return ""
     stated_lines = {number for statement in stated for number in range(statement.first, statement.last + 1)}
     lines = text.split("\n")
-    least = best.cause.speaker.rank + (_speaker(lines[best.first]) is None)  # a box is about what its library printed
+    least = best.cause.speaker.rank + (speaker_of(lines[best.first]) is None)  # a box is about what its library printed
     for number, line in enumerate(lines):
-        speaker = _speaker(line)
+        speaker = speaker_of(line)
         if speaker is None or number in stated_lines or HARMLESS.search(line):
             continue
         if speaker.rank < least and COMPLAINS.search(line):
@@ -180,7 +180,8 @@ def stronger_line(text: str, stated: Sequence[Statement], best: Statement) -> st
     return ""
 
 
-def _speaker(line: str) -> Speaker | None:
+def speaker_of(line: str) -> Speaker | None:
+    """The speaker whose lines look like this; None for a line of nobody known."""
     return next((speaker for speaker, looks in LINES_OF if looks.search(line)), None)
 
 
@@ -194,7 +195,7 @@ def _quoted(text: str, *, chat: bool) -> str:
 
 def spoken(lines: Sequence[str]) -> list[str]:
     """The lines in which the strongest of the known speakers complains; empty if none of them does."""
-    complaints = [(speaker, line) for line in lines if COMPLAINS.search(line) and (speaker := _speaker(line))]
+    complaints = [(speaker, line) for line in lines if COMPLAINS.search(line) and (speaker := speaker_of(line))]
     first = min((speaker.rank for speaker, _ in complaints), default=0)
     return [line for speaker, line in complaints if speaker.rank == first]
 

@@ -287,3 +287,17 @@ def test_the_end_of_an_mpi_program_is_no_complaint_before_it() -> None:
 )
 def test_a_line_of_good_runs_is_no_failure(line: str) -> None:
     assert explain_output(f"{line}\nhello from n1\n") is None
+
+
+@pytest.mark.parametrize("driver", ["hns", "qedr", "efa"])
+def test_drivers_that_libibverbs_does_without_are_not_quoted(driver: str) -> None:
+    file = f"lib{driver}-rdmav34.so"
+    warning = f"libibverbs: Warning: couldn't load driver '{file}': {file}: cannot open shared object file: No such\n"
+    crash = f"srun: error: n3: task 2: Segmentation fault\n{ABORTED}"
+    failure = explain_output(f"{warning}step 1\n{crash}")
+    assert failure is not None
+    assert failure.meaning == "rank 2 on n3 was ended by signal 11 (SIGSEGV). It last said: step 1."
+    assert explain_output(f"{warning}step 1\n") is None
+    failure = explain_output(f"{warning}cannot read mesh.h5\n{crash}")
+    assert failure is not None
+    assert failure.meaning.endswith("It last said: cannot read mesh.h5.")

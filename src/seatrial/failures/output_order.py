@@ -1,0 +1,154 @@
+"""Which complaints of a job did not end it: it went on after them, or they came after the first rank had died."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from seatrial.failures.cause import Speaker, Statement
+from seatrial.failures.last_words import FRAME, reports_end
+from seatrial.failures.printed_text import EDGE, HARMLESS, Origin
+from seatrial.failures.rank_deaths import TASKS, TERM, task_ends
+from seatrial.failures.start_failure import COMPLAINS, speaker_of
+from seatrial.model.loss import Loss
+
+PEERS = (Speaker.DRIVER, Speaker.TRANSPORT, Speaker.PMI, Speaker.MPI)
+"""Who complains of a peer that has died."""
+EXCEPTION = re.compile(r"\w(?:Error|Exception)\b|\bsevere \(|\bSIG[A-Z]{3,5}\b|[Ss]egmentation fault")
+MAY_FOLLOW = re.compile(
+    r"\b(?:NCCL|RCCL|MPI|UCX|CUDA|HIP|OFI|PMI\w?|GPU|cuda\w+|hip\w+|nccl\w+|MPI_\w+|libfabric|socket|network|connect\w*"
+    r"|peer|remote|I/?O|files?|read\w*|writ\w+|open\w*|disk|space|memory|alloc\w*|time-?out|timed out)\b|Errno",
+    re.IGNORECASE,
+)
+"""Words of complaints that another complaint, of an adapter, a GPU or a file system, may have caused."""
+LEAST_PROGRESS = 2
+"""Lines of progress after a complaint, from which on a program is believed to have gone on: a single line may have
+waited in a buffer."""
+NUMBER = re.compile(r"[-+]?\d[\d.,:eE+-]*")
+NO_PROGRESS = re.compile(
+    r"\[[\w.-]+:\d|\S+:\d+:\d+ \[|(?:srun|slurmstepd\S{0,255}|sbatch|mpirun|mpiexec|prterun): |\s*File \""
+    r"|.{0,400}(?:0x[0-9A-Fa-f]|\b0{4}[0-9A-Fa-f]{4}|\bline \d|\(\d{1,6}\)[. ]{0,80}:|\b(?:NCCL|UCX|libfabric)\b)"
+)
+"""Lines of launchers and libraries, and of lists of calls, which differ in numbers, too."""
+
+
+class OutputOrder:
+    """The lines of one job, in the order in which they were printed."""
+
+    def __init__(self, seen: str, telling: str, printed: Mapping[str, Origin], loss: Loss) -> None:
+        """`seen`: plain text. `telling`: without harmless lines. `printed`: where lines come from."""
+        self._seen = seen
+        self._lines = telling.split("\n")
+        self._printed = printed
+        first = [death for death in loss.deaths if death.first and death.signal != TERM]
+        self._dead = frozenset(death.rank for death in first if death.rank is not None)
+        ends_of = (end.tasks for end in task_ends(telling) if end.signal != TERM)
+        self._first = frozenset(next(ends_of, ()))
+        self._labelled = any(origin.ranks for origin in printed.values())
+        ends = [line for line in self._lines if TASKS.match(line) and not line.endswith("Terminated")]
+        self._end = min((at.first for line in ends if (at := self._at(line))), default=None) if first else None
+        self._died = bool(first)
+
+    def without_passed(self, stated: Sequence[Statement]) -> str:
+        """The telling lines without complaints that did not end the job; all if no rank is reported to have died."""
+        if not self._died:
+            return "\n".join(self._lines)
+        own = self._own(stated)
+        named = any(self._is_own_cause(one) for one in stated)
+        passed = [
+            one
+            for one in stated
+            if (named and self._of_others(one)) or (own and (self._late(one) or self._past(one, own)))
+        ]
+        kept = {number for one in stated if one not in passed for number in one.lines}
+        dropped = {number for one in passed for number in one.lines} - kept
+        dropped |= {number for number, line in enumerate(self._lines) if own and self._of_late_peer(line)} - kept
+        return "\n".join(line for number, line in enumerate(self._lines) if number not in dropped)
+
+    def went_on(self, best: Statement) -> bool:
+        """Whether no line complains any more, and those of progress follow, after the last that states this cause."""
+        complaints = [self._lines[number] for number in best.lines]
+        complaints += [line for line in self._lines if COMPLAINS.search(line) and not HARMLESS.search(line)]
+        last = max((at.last for line in complaints if (at := self._at(line))), default=len(self._lines))
+        return self._progress_after(best, last) is not None
+
+    def _at(self, line: str) -> Origin | None:
+        return self._printed.get(line.strip())
+
+    def _ranks(self, stated: Statement) -> frozenset[int]:
+        origins = (self._at(self._lines[number]) for number in stated.lines)
+        return frozenset(rank for at in origins if at for rank in at.ranks)
+
+    def _own(self, stated: Sequence[Statement]) -> list[int]:
+        """When the rank that died first complained of itself; without labels, when any program did."""
+        of_peers = {number for one in stated if one.cause.speaker in PEERS for number in one.lines}
+        return [
+            at.first
+            for number, line in enumerate(self._lines)
+            if number not in of_peers
+            and (at := self._at(line)) is not None
+            and (self._end is None or at.first < self._end)
+            and (at.ranks & self._dead if self._labelled and self._dead else True)
+            and _complains_of_itself(line)
+        ]
+
+    def _of_others(self, stated: Statement) -> bool:
+        """Whether other ranks alone said it than those that died first."""
+        ranks = self._ranks(stated)
+        return bool(ranks) and not ranks & self._dead
+
+    def _is_own_cause(self, stated: Statement) -> bool:
+        """Whether a rank that died first said it, and it is not about a peer."""
+        cause = stated.cause
+        return not cause.unspecific and cause.speaker not in PEERS and bool(self._ranks(stated) & self._dead)
+
+    def _late(self, stated: Statement) -> bool:
+        """Whether peers said it after the first rank had died."""
+        lines = [self._lines[number] for number in stated.lines]
+        return stated.cause.speaker in PEERS and all(self._is_after_end(line) for line in lines)
+
+    def _is_after_end(self, line: str) -> bool:
+        at = self._at(line)
+        return self._end is not None and at is not None and at.first > self._end and not at.ranks & self._first
+
+    def _of_late_peer(self, line: str) -> bool:
+        return speaker_of(line) in PEERS and self._is_after_end(line)
+
+    def _past(self, stated: Statement, own: Sequence[int]) -> bool:
+        """Whether the program went on after it, and then the rank that died complained of something else."""
+        origins = [self._at(self._lines[number]) for number in stated.lines]
+        last = max((at.last for at in origins if at), default=None)
+        if last is None:
+            return False
+        went_on = self._progress_after(stated, last)
+        stating = {at.first for at in origins if at}
+        return went_on is not None and any(number > went_on and number not in stating for number in own)
+
+    def _progress_after(self, stated: Statement, last: int) -> int | None:
+        """When LEAST_PROGRESS lines of progress had been printed after `last`, by the same ranks if known."""
+        ranks = self._ranks(stated)
+        end = self._end if self._end is not None else float("inf")
+        after = sorted(at.first for at in self._progress if last < at.first < end and (not ranks or at.ranks & ranks))
+        return after[LEAST_PROGRESS - 1] if len(after) >= LEAST_PROGRESS else None
+
+    @cached_property
+    def _progress(self) -> list[Origin]:
+        """Lines that come again with other numbers, as a program prints of its steps."""
+        forms: defaultdict[str, set[str]] = defaultdict(set)
+        in_box = False
+        for line in self._seen.split("\n"):
+            in_box ^= EDGE.match(line) is not None
+            if not in_box and NUMBER.search(line) and not _is_no_progress(line):
+                forms[NUMBER.sub("#", line.strip())].add(line)
+        lines = (line for same in forms.values() if len(same) >= LEAST_PROGRESS for line in same)
+        return [at for line in lines if (at := self._at(line)) is not None]
+
+
+def _is_no_progress(line: str) -> bool:
+    return bool(NO_PROGRESS.match(line) or FRAME.match(line) or COMPLAINS.search(line) or reports_end(line))
+
+
+def _complains_of_itself(line: str) -> bool:
+    """Whether a line is a complaint of a program that no other complaint explains."""
+    complains = COMPLAINS.search(line) or EXCEPTION.search(line)
+    return bool(complains) and not (reports_end(line) or MAY_FOLLOW.search(line) or speaker_of(line) in PEERS)

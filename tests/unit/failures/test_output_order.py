@@ -1,0 +1,143 @@
+"""Complaints that a job overcame, or that came after its end, beside the words of the rank that died."""
+
+import pytest
+
+from seatrial.commands.doctor.run import examine_outputs
+from seatrial.failures.job_output import explain_output
+from seatrial.model.errors import ExitCode
+
+PORT = "n03:100:130 [0] transport/net_ib.cc:88 NCCL WARN NET/IB : {}Got async event : port {}\n"
+SHMGET = (
+    "[1.2] [n03:18:0] sys.c:855 UCX  ERROR shmget(size=2097152 flags=0xfb0) failed: Operation not permitted, please"
+    " check shared memory limits\n"
+)
+FULL = "cp: cannot create regular file '/old/x': No space left on device\n"
+PMIX = "[n1:7] PMIX ERROR: UNREACHABLE in file ptl_tcp.c at line 790\n"
+STEPS = "iteration 100 residual 1.0e-3\niteration 200 residual 1.0e-4\n"
+ENERGIES = "run 1 of 3\n  energy -1.2\nrun 2 of 3\n  energy -1.3\n"
+FAILED = "srun: error: a02: task 7: Exited with exit code 3\n"
+CUT = "slurmstepd: error: *** STEP 9.0 ON a01 CANCELLED AT 2026-11-03T12:00:00 ***\n"
+STOPPED = f"{CUT}srun: error: a01: task 0: Terminated\n"
+RETRY = "[a01:100:0:100] ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15)\n"
+REMOTE = "a01:100:130 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<40112> with status=12 len=0\n"
+SENT = "slurmstepd: error:  mpi/pmix_v4: pmixp_p2p_send: a02 [1]: pmixp_utils.c:467: send failed, rc=1001, exceeded\n"
+VOLUME = "ERROR: negative volume in cell 8812, stopping\n"
+CPP = "munmap_chunk(): invalid pointer\n"
+PYTHON = 'Traceback (most recent call last):\n  File "t.py", line 9, in <module>\nKeyError: 7\n'
+
+
+@pytest.mark.parametrize("complaint", [SHMGET, FULL, PMIX, PORT.format("mlx5_1:1 ", "error")])
+@pytest.mark.parametrize("progress", [STEPS, ENERGIES, f"{STEPS}Converged.\n"])
+def test_a_known_cause_after_which_a_job_went_on_is_a_note(complaint: str, progress: str) -> None:
+    failure = explain_output(f"begin\n{complaint}{progress}")
+    assert failure is not None
+    assert failure.overcome
+    assert examine_outputs({"job.out": f"{complaint}{progress}"}).exit_code is ExitCode.INCOMPLETE
+
+
+@pytest.mark.parametrize("complaint", [SHMGET, FULL, PMIX, PORT.format("mlx5_1:1 ", "error")])
+@pytest.mark.parametrize(
+    "after",
+    [
+        "",
+        "cleaning up\nbye\n",
+        "iteration 100 residual 1.0e-3\n",
+        f"{STEPS}job exited with code 3\n",
+        f"{STEPS}cannot go on\n",
+        '  File "a.py", line 1, in f\n  File "a.py", line 22, in f\n',
+        "#0  0x7f3 in ???\n#1  0x7f4 in ???\n",
+        f"{'-' * 74}\nProcess 1 is on host: n1\nProcess 2 is on host: n2\n{'-' * 74}\n",
+        "[n1:11] mca: base: close: component 1 closed\n[n1:12] mca: base: close: component 2 closed\n",
+    ],
+)
+def test_what_is_no_progress_overcomes_nothing(complaint: str, after: str) -> None:
+    failure = explain_output(f"{STEPS}{complaint}{after}")
+    assert failure is not None
+    assert not failure.overcome
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        (f"{SHMGET}{STEPS}{VOLUME}{FAILED}{STOPPED}", "rank 7 on a02 ended with exit code 3. It last said: ERROR: neg"),
+        (f"{SHMGET}{STEPS}forrtl: severe (174): SIGSEGV\n{FAILED}", "the program used memory that it does not have"),
+        (f"{PORT.format('mlx5_1:1 ', 'error')}{STEPS}{PYTHON}{FAILED}{STOPPED}", "it says: KeyError: 7."),
+        (f"0: {SHMGET}5: x\n7: {VOLUME}0: step 1\n0: step 2\n7: {VOLUME}{FAILED}", "n03 allows no more"),
+        (f"{FULL}{STEPS}forrtl: severe (38): error during write, unit 11\n{FAILED}", "a file cannot be written on"),
+        (f"{RETRY}{STEPS}RuntimeError: NCCL error: remote process exited\n{FAILED}", "packets are lost"),
+        (f"{SHMGET}{VOLUME}{FAILED}{STOPPED}", "n03 allows no more System V shared memory"),
+        (f"{SHMGET}{STEPS}{FAILED}{STOPPED}", "n03 allows no more System V shared memory"),
+    ],
+)
+def test_a_complaint_that_was_overcome_gives_way_to_the_last_one(text: str, meaning: str) -> None:
+    failure = explain_output(text)
+    assert failure is not None
+    assert failure.meaning.startswith(meaning)
+    assert not failure.overcome
+
+
+@pytest.mark.parametrize("late", [RETRY, REMOTE, SENT, f"{SENT}{REMOTE}{RETRY}"])
+@pytest.mark.parametrize(
+    ("own", "meaning"),
+    [
+        (VOLUME, "rank 7 on a02 ended with exit code 3. It last said: ERROR: negative volume in cell 8812"),
+        (CPP, "rank 7 on a02 ended with exit code 3. It last said: munmap_chunk(): invalid pointer"),
+        (PYTHON, "it says: KeyError: 7."),
+    ],
+)
+def test_what_peers_say_after_a_rank_died_of_itself_is_no_cause(own: str, meaning: str, late: str) -> None:
+    for text in (f"{own}{FAILED}{late}{STOPPED}", f"0: begin\n7: x\n{_labelled(own, 7)}{FAILED}{late}{STOPPED}"):
+        failure = explain_output(text)
+        assert failure is not None
+        assert failure.meaning.startswith(meaning)
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        (f"{FAILED}{RETRY}{STOPPED}", "packets are lost"),
+        (f"step 1\n{FAILED}{REMOTE}{STOPPED}", "packets are lost"),
+        (f"{RETRY}{VOLUME}{FAILED}{STOPPED}", "packets are lost"),
+        (f"RuntimeError: NCCL error: unhandled\n{FAILED}{REMOTE}{STOPPED}", "packets are lost"),
+        (f"0: {VOLUME}{FAILED}{RETRY}{STOPPED}", "packets are lost"),
+        (f"7: {VOLUME}{FAILED}7: {RETRY}{STOPPED}", "packets are lost"),
+    ],
+)
+def test_what_comes_later_is_the_cause_where_the_rank_gave_none(text: str, meaning: str) -> None:
+    failure = explain_output(text)
+    assert failure is not None
+    assert failure.meaning.startswith(meaning)
+
+
+GLIBCXX = "ImportError: /lib64/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by x.so)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        (f"0: {SHMGET}7: {GLIBCXX}{FAILED}{STOPPED}", "on the nodes a library is older"),
+        (f"[1,0]<stderr>:{RETRY}[1,7]<stderr>:{GLIBCXX}{FAILED}{STOPPED}", "on the nodes a library is older"),
+        (f"0: {FULL}7: java.lang.OutOfMemoryError: heap\n{FAILED}{STOPPED}", "the memory that Java gives itself"),
+        (f"7: {SHMGET}7: {GLIBCXX}{FAILED}{STOPPED}", "n03 allows no more"),
+        (f"{SHMGET}{GLIBCXX}{FAILED}{STOPPED}", "n03 allows no more"),
+        (f"0: {RETRY}7: {REMOTE}{FAILED}{STOPPED}", "packets are lost between device mlx5_0"),
+    ],
+)
+def test_a_cause_that_the_rank_that_died_named_goes_before_those_of_others(text: str, meaning: str) -> None:
+    failure = explain_output(text)
+    assert failure is not None
+    assert failure.meaning.startswith(meaning)
+
+
+@pytest.mark.parametrize("port", ["mlx5_1:1 ", "mlx5_bond_0:1 ", ""])
+def test_a_port_that_came_up_again_is_no_cause(port: str) -> None:
+    down, up = PORT.format(port, "error"), PORT.format(port, "active")
+    assert explain_output(f"{down}{up}trained\n") is None
+    for text in (down, f"{down}{up}{down}", f"{up}{down}", f"{down}{up.replace('n03', 'n04')}"):
+        failure = explain_output(text)
+        assert failure is not None
+        assert failure.meaning.startswith("a port of an adapter of n03 went down")
+
+
+def _labelled(text: str, rank: int) -> str:
+    return "".join(f"{rank}: {line}\n" for line in text.splitlines())
