@@ -219,7 +219,7 @@ def _refuse_copies(strata: Sequence[Stratum]) -> None:
     if same and len(levels) >= max(FEWEST_ALIKE, len(of_subject) / 2):
         raise UsageError(
             f"Each node has one value in all of its rows, such as {of_subject[0][0]:g} "
-            f"{len(of_subject[0])} times: copies of a run do not count as runs.",
+            f"{count(len(of_subject[0]), 'time')}: copies of a run do not count as runs.",
             "Leave the copies out; or number the rows in a column `run`, if each is a measurement.",
         )
 
