@@ -218,7 +218,7 @@ def _refuse_copies(strata: Sequence[Stratum]) -> None:
     same = all(len(values) > 1 and len(set(values)) == 1 for values in of_subject)
     if same and len(levels) >= max(FEWEST_ALIKE, len(of_subject) / 2):
         raise UsageError(
-            f"Each node has one value in all of its rows, such as {of_subject[0][0]:g} "
+            f"Each node has one value in all of its rows, such as {of_subject[0][0]:g}, "
             f"{count(len(of_subject[0]), 'time')}: copies of a run do not count as runs.",
             "Leave the copies out; or number the rows in a column `run`, if each is a measurement.",
         )
