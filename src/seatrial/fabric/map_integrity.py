@@ -272,9 +272,13 @@ def _expected(counts: Counts, below: Flags, above: Flags) -> Counts:
     """Cables that each pair should have: the number that most peers at one end have, if most at the other have as many.
 
     0 where there is none. Those at the other end may have more: of two switches one has the cable that the other lacks.
+    A switch shows its own number by one or two others above only if it has as many cables as most of its peers.
     """
     expected = np.zeros_like(counts)
     peers_below, peers_above = below.sum(axis=1)[:, None], above.sum(axis=1)[None, :]
+    cables = counts.sum(axis=1)
+    usual = ((cables[:, None] == cables[None, :]) & below).sum(axis=1)[:, None] >= MOST * peers_below
+    usual = usual | (peers_above >= FEWEST_PEERS)
     enough = (np.minimum(peers_below, peers_above) >= 1) & (np.maximum(peers_below, peers_above) >= FEWEST_PEERS)
     for value in np.unique(counts[counts > 0]).tolist():
         same, least = (chosen.astype(np.float32) for chosen in (counts == value, counts >= value))
@@ -283,5 +287,5 @@ def _expected(counts: Counts, below: Flags, above: Flags) -> Counts:
             & (second @ above.astype(np.float32).T >= MOST * peers_above)
             for first, second in ((same, least), (least, same))
         )
-        expected[enough & (by_lower | by_upper)] = value
+        expected[enough & (by_lower | by_upper & usual)] = value
     return expected

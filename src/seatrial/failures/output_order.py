@@ -21,15 +21,16 @@ MAY_FOLLOW = re.compile(
     re.IGNORECASE,
 )
 """Words of complaints that another complaint, of an adapter, a GPU or a file system, may have caused."""
-LEAST_PROGRESS = 2
+LEAST_PROGRESS, LEAST_NEW = 2, 5
 """Lines of progress after a complaint, from which on a program is believed to have gone on: a single line may have
-waited in a buffer."""
+waited in a buffer, and a few alike that did not come before it are those of cleaning up."""
 NUMBER = re.compile(r"[-+]?\d[\d.,:eE+-]*")
 NO_PROGRESS = re.compile(
     r"\[[\w.-]+:\d|\S+:\d+:\d+ \[|(?:srun|slurmstepd\S{0,255}|sbatch|mpirun|mpiexec|prterun): |\s*File \""
-    r"|.{0,400}(?:0x[0-9A-Fa-f]|\b0{4}[0-9A-Fa-f]{4}|\bline \d|\(\d{1,6}\)[. ]{0,80}:|\b(?:NCCL|UCX|libfabric)\b)"
+    r"|.{0,400}(?:0x[0-9A-Fa-f]|\b0{4}[0-9A-Fa-f]{4}|\bline \d|\(\d{1,6}\)[. ]{0,80}:|\b(?:NCCL|UCX|libfabric)\b"
+    r"|\b(?:retry|retrying|attempt|waiting|alive|heartbeat|without progress)\b)"
 )
-"""Lines of launchers and libraries, and of lists of calls, which differ in numbers, too."""
+"""Lines of launchers and libraries, of lists of calls and of who waits, which differ in numbers, too."""
 
 
 class OutputOrder:
@@ -67,6 +68,8 @@ class OutputOrder:
 
     def went_on(self, best: Statement) -> bool:
         """Whether no line complains any more, and those of progress follow, after the last that states this cause."""
+        if self._is_exception(best):
+            return False
         complaints = [self._lines[number] for number in best.lines]
         complaints += [line for line in self._lines if COMPLAINS.search(line) and not HARMLESS.search(line)]
         last = max((at.last for line in complaints if (at := self._at(line))), default=len(self._lines))
@@ -118,7 +121,7 @@ class OutputOrder:
         """Whether the program went on after it, and then the rank that died complained of something else."""
         origins = [self._at(self._lines[number]) for number in stated.lines]
         last = max((at.last for at in origins if at), default=None)
-        if last is None:
+        if last is None or self._is_exception(stated):
             return False
         went_on = self._progress_after(stated, last)
         stating = {at.first for at in origins if at}
@@ -128,20 +131,29 @@ class OutputOrder:
         """When LEAST_PROGRESS lines of progress had been printed after `last`, by the same ranks if known."""
         ranks = self._ranks(stated)
         end = self._end if self._end is not None else float("inf")
-        after = sorted(at.first for at in self._progress if last < at.first < end and (not ranks or at.ranks & ranks))
-        return after[LEAST_PROGRESS - 1] if len(after) >= LEAST_PROGRESS else None
+        begun = min((at.first for number in stated.lines if (at := self._at(self._lines[number]))), default=last)
+        went_on = []
+        for same in self._progress:
+            after = sorted(at.first for at in same if last < at.first < end and (not ranks or at.ranks & ranks))
+            least = LEAST_PROGRESS if any(at.first < begun for at in same) else LEAST_NEW
+            went_on += after[least - 1 : least]
+        return min(went_on, default=None)
+
+    def _is_exception(self, stated: Statement) -> bool:
+        """Whether it is the last line of a traceback, or looks so."""
+        return any(EXCEPTION.search(self._lines[number]) for number in stated.lines)
 
     @cached_property
-    def _progress(self) -> list[Origin]:
-        """Lines that come again with other numbers, as a program prints of its steps."""
+    def _progress(self) -> list[list[Origin]]:
+        """Lines that come again with other numbers, as a program prints of its steps, those alike together."""
         forms: defaultdict[str, set[str]] = defaultdict(set)
         in_box = False
         for line in self._seen.split("\n"):
             in_box ^= EDGE.match(line) is not None
             if not in_box and NUMBER.search(line) and not _is_no_progress(line):
                 forms[NUMBER.sub("#", line.strip())].add(line)
-        lines = (line for same in forms.values() if len(same) >= LEAST_PROGRESS for line in same)
-        return [at for line in lines if (at := self._at(line)) is not None]
+        alike = (same for same in forms.values() if len(same) >= LEAST_PROGRESS)
+        return [[at for line in same if (at := self._at(line)) is not None] for same in alike]
 
 
 def _is_no_progress(line: str) -> bool:

@@ -39,6 +39,10 @@ NO_NODES = RUN_NAMES | TIME_NAMES
 STREAM_ROW = re.compile(r"^(Copy|Scale|Add|Triad):\s+([0-9]{1,30}(?:\.[0-9]{0,30})?)(?=\s)", re.MULTILINE)
 STREAM_DEFAULT = "Triad"
 FEWEST_ALIKE = 3
+COPIES = 0.8
+"""Share of the nodes whose rows are copies: a few rows may have been added to these."""
+FEWEST_LEVELS = 8
+"""Numbers that differ between nodes, where those of one node do not: fewer may be rounded to a few steps."""
 ROWS_DIFFER = 0.1
 ROWS_SCALES = 10.0
 FEWEST_EXPLAINED = 12
@@ -213,13 +217,14 @@ def _refuse_copies(strata: Sequence[Stratum]) -> None:
 
     Taken for runs, they would scatter by nothing, so that any node that differs from the others would be slow.
     """
-    of_subject = [values for stratum in strata for values in stratum.values.values()]
-    levels = {values[0] for values in of_subject if values}
-    same = all(len(values) > 1 and len(set(values)) == 1 for values in of_subject)
-    if same and len(levels) >= max(FEWEST_ALIKE, len(of_subject) / 2):
+    of_subject = [values for stratum in strata for values in stratum.values.values() if values]
+    same = [values for values in of_subject if len(values) > 1 and len(set(values)) == 1]
+    levels = {values[0] for values in same}
+    dead = any(max(values) == 0 for values in of_subject)
+    if not dead and len(same) >= COPIES * len(of_subject) and len(levels) >= max(FEWEST_LEVELS, len(same) / 2):
         raise UsageError(
-            f"Each node has one value in all of its rows, such as {of_subject[0][0]:g}, "
-            f"{count(len(of_subject[0]), 'time')}: copies of a run do not count as runs.",
+            f"Each node has one value in all of its rows, such as {same[0][0]:g}, "
+            f"{count(len(same[0]), 'time')}: copies of a run do not count as runs.",
             "Leave the copies out; or number the rows in a column `run`, if each is a measurement.",
         )
 

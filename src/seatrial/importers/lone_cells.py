@@ -31,6 +31,7 @@ LEAST = 0.02
 """Share of the usual number: less apart is not worth a word."""
 PLACES = PLACE_WORDS | MODEL_WORDS | {
     "id", "index", "idx", "nr", "slot", "port", "pid", "seed", "hops", "distance", "place", "location", "path", "route",
+    "user", "owner", "operator", "role", "rank", "wait", "queue", "warmup", "uptime", "start", "date", "on",
 }  # fmt: skip
 """Words of columns whose numbers say where and what a node is, and not how it is."""
 

@@ -13,8 +13,8 @@ SHMGET = (
 )
 FULL = "cp: cannot create regular file '/old/x': No space left on device\n"
 PMIX = "[n1:7] PMIX ERROR: UNREACHABLE in file ptl_tcp.c at line 790\n"
-STEPS = "iteration 100 residual 1.0e-3\niteration 200 residual 1.0e-4\n"
-ENERGIES = "run 1 of 3\n  energy -1.2\nrun 2 of 3\n  energy -1.3\n"
+STEPS = "".join(f"iteration {number}00 residual 1.0e-{number}\n" for number in range(1, 6))
+ENERGIES = "".join(f"run {number} of 5\n  energy -1.{number}\n" for number in range(1, 6))
 FAILED = "srun: error: a02: task 7: Exited with exit code 3\n"
 CUT = "slurmstepd: error: *** STEP 9.0 ON a01 CANCELLED AT 2026-11-03T12:00:00 ***\n"
 STOPPED = f"{CUT}srun: error: a01: task 0: Terminated\n"
@@ -141,3 +141,37 @@ def test_a_port_that_came_up_again_is_no_cause(port: str) -> None:
 
 def _labelled(text: str, rank: int) -> str:
     return "".join(f"{rank}: {line}\n" for line in text.splitlines())
+
+
+ECC = "RuntimeError: CUDA error: uncorrectable ECC error encountered\n"
+TRACE = 'Traceback (most recent call last):\n  File "train.py", line 7, in <module>\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        (f"iter 10\niter 20\n{TRACE}{ECC}iter 30\niter 40\niter 50\ntrain.py FAILED\n", "a GPU"),
+        (f"iter 10\niter 20\n{TRACE}{ECC}iter 30\niter 40\nRuntimeError: DataLoader worker exited\n", "a GPU"),
+        (f"{TRACE}{ECC}iter 30\niter 40\nValueError: loss is NaN\n", "a GPU"),
+    ],
+)
+def test_an_exception_ends_its_rank_whatever_others_print_after_it(text: str, meaning: str) -> None:
+    """Without labels the lines after it are those of other ranks, which had not yet noticed."""
+    failure = explain_output(f"{text}srun: error: n03: task 1: Exited with exit code 1\n")
+    assert failure is not None
+    assert failure.meaning.startswith(meaning)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "Removing worker 0\nRemoving worker 1\nRemoving worker 2\n",
+        "".join(f"retrying in 2 s (attempt {number} of 9)\n" for number in range(1, 9)),
+        "".join(f"[heartbeat] alive, {number}0 s without progress\n" for number in range(1, 9)),
+    ],
+    ids=["cleaning up", "trying again", "waiting"],
+)
+def test_lines_that_are_no_progress_excuse_no_cause(after: str) -> None:
+    failure = explain_output(f"{FULL}{after}")
+    assert failure is not None
+    assert "cannot be written" in failure.meaning

@@ -269,8 +269,8 @@ def _most_failing(
 ) -> tuple[Failures, int, float] | None:
     """The counts, the node with the largest excess of those that are named, and its p-value; None: none is.
 
-    How far apart other nodes lie is taken from jobs on no suspect: failures on suspects alone move all others alike
-    below what is expected, and that does not scatter them.
+    How far apart other nodes lie is taken from jobs on no suspect where most failures are on suspects: these move all
+    others alike below what is expected, and that does not scatter them.
     """
     counted = failures_of(failed, members, shares, max(_critical(tests) - SKEWNESS, LEAST_SUSPICIOUS))
     suspects = np.flatnonzero(counted.p_value * tests <= ERROR_RATE)
@@ -278,11 +278,17 @@ def _most_failing(
         return None
     left = np.zeros(len(failed), bool)
     left[members.job[np.isin(members.member, suspects)]] = True
-    inflation = _inflation(failures_of(failed, members.without(left), suspicious=math.inf).deviations, 0.0)
+    beside = failures_of(failed, members.without(left), suspicious=math.inf) if _are_most(left, failed) else counted
+    inflation = _inflation(beside.deviations, 0.0)
     excess = {int(place): -NormalDist().inv_cdf(counted.p_value[place]) / inflation for place in suspects}
     p_value = {place: p for place, deviations in excess.items() if (p := _tail(deviations) * tests) <= ERROR_RATE}
     place = max(p_value, key=lambda node: float(counted.deviations[node]), default=None)
     return None if place is None else (counted, place, p_value[place])
+
+
+def _are_most(chosen: NDArray[np.bool_], failed: NDArray[np.bool_]) -> bool:
+    """Whether at least half of the failures are of these jobs."""
+    return 2 * int(np.count_nonzero(chosen & failed)) >= int(np.count_nonzero(failed))
 
 
 def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> PeriodChange | None:

@@ -273,7 +273,7 @@ def test_imported_columns_keep_their_names(tmp_path: Path, seatrial: Seatrial) -
 @pytest.mark.parametrize("copies", [2, 3])
 def test_rows_that_were_written_twice_are_no_runs(copies: int) -> None:
     """Three copies of one run scatter by nothing, and a node 3 % below the others was SLOW."""
-    rows = [f"n{node},{380.6 + 1.7 * (node * 7 % 5) - 12 * (node == 4)}" for node in range(1, 13)]
+    rows = [f"n{node},{380.6 + 1.7 * (node * 7 % 11) - 12 * (node == 4)}" for node in range(1, 13)]
     with pytest.raises(UsageError, match=r"copies of a run do not count as runs\. Leave the copies out"):
         read_fleet_table("\n".join(["node,triad_gb_s", *rows * copies, ""]))
     rounded = [f"n{node},{380 + node % 3}" for node in range(1, 13)]
