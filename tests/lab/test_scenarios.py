@@ -35,7 +35,7 @@ TRIALS = {
 }  # fmt: skip
 """Of nodes one after the other, some minutes on a busy machine: `lab trial` and `make series` can run them."""
 NOT_HERE = TRIALS | ELSEWHERE | MIXED | set(SERIES) | set(HIDDEN)
-"""Those of `make series` and `make hidden` have relatives here: test_allocation.py checks a healthy lab of four nodes,
+"""Scenarios of `make series` and `make hidden` have relatives here: test_allocation.py checks four healthy nodes,
 one-way-out-60 has a slow link, and data-corrupt-out a corrupting one."""
 BESIDE = {"facts-mixed", "facts-mixed-2", "mtu", "node-hung"}
 """What they name is a fact or a failure, and no rate."""

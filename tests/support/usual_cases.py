@@ -18,7 +18,7 @@ from tests.support.paths import ROOT
 
 TABLE = ROOT / "tests" / "data" / "test_seconds.json"
 LIMITS_S = {"unit": (0.5, 1.5), "lab": (10.0, 20.0)}
-"""By folder: what the cases of one test take together in the usual run; a case that takes longer is left out, too."""
+"""Folder -> the time that the cases of a test take together in the usual run, and that of the longest case in it."""
 ALWAYS = {
     "lab/test_check_cables.py::test_the_slow_trunks_are_named_as_cables",
     "lab/test_compare.py::test_a_proof_that_is_ended_restores_the_node",
@@ -70,7 +70,7 @@ def case_seconds() -> dict[str, float]:
 
 
 def measured_in(path: Path) -> dict[str, float]:
-    """The same of what pytest measured: tests of which not all cases would run, were each to keep to its part."""
+    """Mean time of a case, as pytest measured it, of each test whose cases take more than their part together."""
     times: dict[str, list[float]] = defaultdict(list)
     for case in ET.parse(path).getroot().iter("testcase"):  # noqa: S314 - pytest's own file
         *folders, module = case.get("classname", "").partition(".Test")[0].split(".")

@@ -7,7 +7,7 @@ from statistics import median_low
 
 import msgspec
 
-from seatrial.importers.column_roles import MODEL_WORDS, PLACE_WORDS, SOFTWARE_WORDS, ColumnRoles, words_of
+from seatrial.importers.column_roles import MODEL_WORDS, PLACE_WORDS, SOFTWARE_WORDS, ColumnRoles, are_moments, words_of
 from seatrial.importers.columns import MISSING, TableColumn, read_columns
 from seatrial.importers.pair_evidence import names_an_end
 from seatrial.importers.pair_metrics import scale_of
@@ -31,7 +31,7 @@ LEAST = 0.02
 """Share of the usual number: less apart is not worth a word."""
 PLACES = PLACE_WORDS | MODEL_WORDS | {
     "id", "index", "idx", "nr", "slot", "port", "pid", "seed", "hops", "distance", "place", "location", "path", "route",
-    "user", "owner", "operator", "role", "rank", "wait", "queue", "warmup", "uptime", "start", "date", "on",
+    "user", "owner", "operator", "role", "rank", "wait", "queue", "warmup", "uptime",
 }  # fmt: skip
 """Words of columns whose numbers say where and what a node is, and not how it is."""
 
@@ -132,7 +132,7 @@ def _cells_of(rows: Sequence[tuple[tuple[str, ...], str]]) -> dict[str, Counter[
 
 def _tells(column: TableColumn) -> bool:
     """Whether a column may say how a node is."""
-    return not is_numbered(column.name) and PLACES.isdisjoint(words_of(column.name))
+    return not (is_numbered(column.name) or are_moments(column)) and PLACES.isdisjoint(words_of(column.name))
 
 
 def _lone_in(column: TableColumn, nodes: Sequence[str], subjects: Sequence[str]) -> Iterator[LoneCell]:

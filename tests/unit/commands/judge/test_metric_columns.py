@@ -1,6 +1,6 @@
 """`seatrial judge` on tables with a column for each metric: every column is judged, and what is none is asked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -208,6 +208,16 @@ def test_what_all_others_lack_is_a_cell_of_its_own(
     )
     printed = seatrial("judge", str(tmp_path / "table.csv"), code=0).out
     assert printed.startswith(f"NOTE  n4 has alert {shown}, others none; 8 nodes alike")
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "word"), [("link_on", "01", "NOTE"), ("measured_on", ("2026-11-28", "2026-11-27"), "PASS")]
+)
+def test_a_date_of_one_node_withholds_nothing_and_a_link_that_is_not_on_does(
+    name: str, cells: Sequence[str], word: str, seatrial: Seatrial, tmp_path: Path
+) -> None:
+    rows = losses(lambda node, _: node == 4).replace("retransmits", name)
+    assert judged(seatrial, tmp_path, rows.replace("True", cells[0]).replace("False", cells[1]))[0] == word
 
 
 def test_a_remark_withholds_nothing(seatrial: Seatrial, tmp_path: Path) -> None:
