@@ -102,14 +102,15 @@ def _of_ends(column: TableColumn, pairs: Sequence[tuple[str, str]]) -> Iterator[
         if far := _far(column, of_ends):
             yield from far
             return
+        cells_of = _cells_of(of_ends)
         apart = {
             end: Counter({cell: number for cell, number in cells.items() if cell in other})
-            for end, cells in _cells_of(of_ends).items()
-            if sum(cells[cell] for cell in other) >= MOSTLY * cells.total()
+            for end, cells in cells_of.items()
+            if sum(number for cell, number in cells.items() if cell in other) >= MOSTLY * cells.total()
         }
         rest = [row for row, (own, _) in zip(rows, of_ends, strict=True) if apart.keys().isdisjoint(own)]
         alike = sum(cell == usual for _, cell in rest) >= MOST_ALIKE * len(rest)
-        if _are_few(len(apart), len(both)) and alike:
+        if _are_few(len(apart), len(cells_of)) and alike:
             yield from (_lone(end, column, cells, usual) for end, cells in apart.items())
             rows = rest
     single: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -190,9 +191,11 @@ def _far(column: TableColumn, rows: Sequence[tuple[tuple[str, ...], str]]) -> li
         for few in range(1, len(ordered)):
             if not _are_few(few, len(ordered)):
                 break
+            last, following = usual[ordered[few - 1]], usual[ordered[few]]
+            if max(last, following) <= FAR * max(min(last, following), 1.0):
+                continue  # the next one is near
             rest = [number for ends, number in numbers if {*ordered[:few]}.isdisjoint(ends)]
             low, high = min(rest, default=0.0), max(rest, default=math.inf)
-            last = usual[ordered[few - 1]]
             if last > FAR * max(high, 1.0) or low > FAR * max(last, 1.0):
                 others = f"{low:g} to {high:g}" if low < high else f"{low:g}"
                 return [

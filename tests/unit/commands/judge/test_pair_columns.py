@@ -238,3 +238,16 @@ def test_more_than_twenty_pairs_are_no_exception(odd: int, named: int) -> None:
     pairs = [*itertools.permutations([f"n{number}" for number in range(20)], 2)]
     rows = [f"{a},{b},12,{3 * (place % 17 == 0 and place < 17 * odd)}" for place, (a, b) in enumerate(pairs)]
     assert len(lone_ends("\n".join(["src,dst,bw_GBps,drops", *rows]))) == named
+
+
+def test_the_beginning_of_a_large_table_shows_what_a_node_has_alone(tmp_path: Path, seatrial: Seatrial) -> None:
+    names = [f"n{number}" for number in range(150)]
+    rows = [f"{a},{b},{12 + noise(a, b):.2f},{900 * ('n4' in (a, b))}" for a, b in itertools.permutations(names, 2)]
+    (tmp_path / "t.csv").write_text("\n".join(["src,dst,bw_GBps,retransmits", *rows, ""]))
+    data = parsed(seatrial("judge", str(tmp_path / "t.csv"), "--json", code=None).out)
+    assert [(one["subject"], one["cell"]) for one in data["lone"]] == [("n4", "900")]
+
+
+def test_where_few_nodes_are_receivers_their_measurements_are_not_those_of_few() -> None:
+    rows = [f"n{number},server,12,{number * 7 % 41}.{number}" for number in range(40)]
+    assert lone_ends("\n".join(["src,dst,bw_GBps,cpu_ms", *rows])) == ()

@@ -21,8 +21,9 @@ from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.render.report import Report
 
-MOST_REREAD = 20_000
-"""Pairs of a table whose other columns are looked at: more take longer than all else."""
+LOOKED_AT = 1 << 20
+"""Bytes at the beginning of a table, of which the other columns are looked at: all of a large one would take longer
+than all else, and most nodes are in each part of it."""
 MOST_ROUTED_PAIRS = 4_000_000
 """All ordered pairs of 2,000 nodes; the route of each takes about 1 kB."""
 EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.NOTE: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS}
@@ -50,11 +51,18 @@ def pairs_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     groups = leaf_groups(leaf_of, table.nodes) if topology else (classes.groups if classes else ())
     located = locate_in_table(table, groups, wiring, asked=asked)
     located = with_switch_names(located, groups, leaf_of)
-    lone = () if file.is_dir() or table.pairs > MOST_REREAD else lone_ends(sources.text(file))
+    lone = () if file.is_dir() else lone_ends(_beginning(sources, file))
     if lone and located.verdict is Verdict.PASS:
         located = msgspec.structs.replace(located, verdict=Verdict.NOTE)
     code = EXIT_CODES.get(located.verdict, ExitCode.INCOMPLETE)
     return located_report(table, located, groups, classes, code, lone=lone)
+
+
+def _beginning(sources: Sources, file: Path) -> str:
+    """The first whole lines of a file, and all of it if it is not longer than `LOOKED_AT`."""
+    begun = sources.stream(file).read(LOOKED_AT)
+    whole = begun if len(begun) < LOOKED_AT else begun[: begun.rfind(b"\n") + 1]
+    return whole.decode("utf-8", errors="replace")
 
 
 def leaves_of(topology: Path, nodes: tuple[str, ...], waiting: Callable[[str], None]) -> dict[str, str]:
