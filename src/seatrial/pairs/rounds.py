@@ -8,6 +8,8 @@ from typing import TypeVar
 
 import msgspec
 
+from seatrial.model.units import share
+
 Pair = tuple[str, str]
 _Item = TypeVar("_Item")
 
@@ -59,7 +61,7 @@ class Guarantee(msgspec.Struct, frozen=True, kw_only=True):
         return (
             f"{self.rounds} round{'s'[: self.rounds != 1]} over {self.nodes} nodes: with up to {self.faulty} of them "
             f"slow, every slow node is detected, {self.wrongly_left:.2g} healthy nodes are expected to remain "
-            f"unverified, and {100 * crossed:.2g} % of single bad pairs are measured."
+            f"unverified, and {share(crossed)} of single bad pairs are measured."
         )
 
 
