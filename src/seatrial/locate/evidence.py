@@ -173,7 +173,12 @@ def deciding(by_phase: Mapping[Phase, RunSeries]) -> tuple[float, ...]:
 
 
 def _first(by_phase: Mapping[Phase, RunSeries]) -> tuple[float, ...]:
-    return next((by_phase[phase].runs for phase in FIRST if phase in by_phase), ())
+    return first_series(by_phase).runs
+
+
+def first_series(by_phase: Mapping[Phase, RunSeries]) -> RunSeries:
+    """The series without the retest; the retest where there is nothing else, and an empty one where not even that."""
+    return next((by_phase[phase] for phase in FIRST if phase in by_phase), NO_SERIES)
 
 
 def deciding_series(by_phase: Mapping[Phase, RunSeries]) -> RunSeries:

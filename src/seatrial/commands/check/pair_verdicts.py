@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 import msgspec
 import numpy as np
 
-from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair
+from seatrial.judgement.processor_waits import explained
+from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair, RunSeries, first_series
 from seatrial.locate.references import PeerLine, References, above_gate_text, against_gate
 from seatrial.locate.thresholds import CLEAR, LIMIT_FLOOR
 from seatrial.model.limit import Limit
@@ -30,12 +31,15 @@ class JudgedPair(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Clearly good, so it clears the parts that it crosses."""
     below_limit_only: bool = False
     """Slow against the limit, though its peers are not better."""
+    starved: bool = False
+    """Slow against the limit only, by no more than its ranks waited for a processor: no part of the fabric explains it,
+    and it shows as well as others which parts are slower than their peers."""
     above_gate: bool = False
     """Faster than physics permits, for certain (INVALID) or not yet (INCONCLUSIVE)."""
     unproved: bool = False
     """Bad in the survey, and nothing of its part was measured again."""
     refuted: bool = False
-    """Bad in the survey and not measured again, while others of the same part were good when they were."""
+    """Bad in the survey and not measured again, for a reason that clears the parts on its way."""
 
     @property
     def is_open(self) -> bool:
@@ -50,7 +54,7 @@ class JudgedPair(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             self,
             verdict=verdict,
             remark="; ".join(part for part in (self.remark, why) if part),
-            clear=verdict is Verdict.PASS,
+            clear=verdict is Verdict.PASS or (self.clear and self.starved),
             below_limit_only=self.below_limit_only and verdict is Verdict.SLOW,
             unproved=unproved,
             refuted=refuted,
@@ -161,12 +165,21 @@ def judge_bandwidth(pair: Pair, known: MeasuredPair, references: References, bel
     if above:
         return JudgedPair(verdict=above, estimate=estimate, above_gate=True)
     below_limit = limit is not None and first < limit_floor(limit)
+    limit_only = below_limit and not below
+    starved = limit_only and limit is not None and waits_explain(first_series(known.bandwidth), limit.limit_bytes_per_s)
     return JudgedPair(
         verdict=Verdict.SLOW if below or below_limit else Verdict.PASS,
         estimate=estimate,
-        clear=clear and not below_limit,
-        below_limit_only=below_limit and not below,
+        clear=clear and (starved or not below_limit),
+        below_limit_only=limit_only,
+        starved=starved,
     )
+
+
+def waits_explain(series: RunSeries, reference_bytes_per_s: float) -> bool:
+    """Whether ranks waited for a processor in most of these runs, for as much of the time as is lost."""
+    runs = list(zip(series.runs, series.waited, strict=False))
+    return 2 * sum(explained(run / reference_bytes_per_s, max(waited)) for run, waited in runs) > len(runs)
 
 
 def judge_latency(known: MeasuredPair, below: bool, clear: bool) -> JudgedPair:

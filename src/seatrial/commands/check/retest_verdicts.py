@@ -46,12 +46,14 @@ def prove_bandwidth(
     retested: Collection[Pair],
     references: References,
     *,
+    starved: Collection[Pair] = (),
     unknown_waits: bool = False,
 ) -> Proofs:
     """Every group's retest, compared with the peers in the same minutes and with the limit.
 
     `judged`: the survey's verdicts. `retested`: pairs whose bandwidth was measured again, suspects and controls; none
-    that is bad for a reason that is known. `unknown_waits`: nobody knows how long ranks waited for a processor.
+    that is bad for a reason that is known. `starved`: pairs that are below their limit while their ranks waited, each
+    judged by itself. `unknown_waits`: nobody knows how long ranks waited for a processor.
     """
     line = references.bandwidth
     series = {pair: evidence[pair].bandwidth[Phase.RETEST] for pair in sorted(retested)}
@@ -76,6 +78,8 @@ def prove_bandwidth(
         rest = Blamed(group.components, group.pairs - slow)  # what is slow elsewhere does not make this part unstable
         proofs.take(group, proofs.seen(rest) if rest.pairs and verified.outcome is RetestOutcome.UNSTABLE else verified)
     suspected = {pair for group in groups for pair in group.pairs}
+    for pair in sorted(starved):
+        proofs.take_starved(pair)
     proofs.look_at_controls({pair for pair in series if judged[pair].verdict is Verdict.PASS} - suspected)
     return proofs.made()
 
@@ -233,7 +237,7 @@ class _Proofs:
                     self._changed[pair] = self._judged[pair].opened(_why_open(verified))
             case RetestOutcome.REFUTED | RetestOutcome.MIXED:
                 for pair in sorted(group.pairs):
-                    self._alone(pair, verified.outcome)
+                    self._alone(pair, "other pairs of the same part were good in the retest")
 
     def _waited(self, group: Blamed, verified: Verified) -> bool:
         """Whether the rank of a node waited for a processor in runs that say nothing for this reason; the pairs are
@@ -274,14 +278,18 @@ class _Proofs:
             if not self._judged[pair].above_gate:
                 self._changed[pair] = self._judged[pair].decided(verdict)
 
-    def _alone(self, pair: Pair, part: RetestOutcome) -> None:
-        """A pair of a part that is not at fault: by its own runs, or not decided."""
+    def take_starved(self, pair: Pair) -> None:
+        """A pair that is below its limit while its ranks waited, if no part that it crosses was decided."""
+        if pair not in self._changed:
+            self._alone(pair, "its ranks waited for a processor as long as it lacks of its limit")
+
+    def _alone(self, pair: Pair, why: str) -> None:
+        """A pair of a part that is not at fault: by its own runs, or not decided. `why` not, if it has none."""
         before = self._judged[pair]
         verified = self._look.of([pair])
         if verified.outcome is RetestOutcome.UNSEEN:
             if before.verdict is Verdict.SLOW:
-                why = "not measured again; other pairs of the same part were good in the retest"
-                self._changed[pair] = before.opened(why, refuted=True)
+                self._changed[pair] = before.opened(f"not measured again; {why}", refuted=True)
             return
         alone = Blamed(frozenset(), frozenset([pair]))
         match self._outcome(alone, verified):
@@ -296,7 +304,7 @@ class _Proofs:
                 pass
             case _:
                 self._changed[pair] = before.opened(_why_open(verified))
-                self._open.append(alone)
+                self._open += [] if before.starved else [alone]  # beside the same waits, further runs decide nothing
 
     def look_at_controls(self, pairs: "set[Pair]") -> None:
         """Pairs that were good in the survey: one bad retest leaves them undecided, and no part is reported for it."""

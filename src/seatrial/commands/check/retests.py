@@ -101,12 +101,12 @@ def retest(check: Growing, deadline: float, *, latency: bool = False) -> bool:
     """
     evidence, _, first = check.assessor.assess(check.recorded())
     suspects = due(evidence, first)
-    if not suspects:
+    if not suspects and not first.unproved:
         return True
     bandwidth = bool(first.slow or first.unstable or first.too_fast)
     late = any(evidence[pair].late_trips for suspect in suspects for pair in suspect.pairs)
     latency = latency or late or bool(first.late or first.lossy)
-    in_time = _measure_again(check, suspects, first, bandwidth, latency, deadline)
+    in_time = not suspects or _measure_again(check, suspects, first, bandwidth, latency, deadline)
     _, _, then = check.assessor.assess(check.recorded())
     if then.unproved:
         rates, lates = (any(one.refuted for one in judged.values()) for judged in (then.bandwidth, then.latency))

@@ -121,9 +121,10 @@ class SecondLook:
         margins = {pair: self._margins(pair, runs) for pair, runs in own.items()}
         pooled, least = _by_run(own.values(), _middle), _by_run(margins.values(), _middle)
         outcome = self._outcome(pooled, least)
-        if outcome in (RetestOutcome.CONFIRMED, RetestOutcome.OPEN) and self._mixed(margins, least):
+        beside = {pair: self._beside_controls(runs, own.get(pair, {})) for pair, runs in seen.items()}
+        if outcome in (RetestOutcome.CONFIRMED, RetestOutcome.OPEN) and self._mixed(beside, pooled):
             outcome = RetestOutcome.MIXED
-        if outcome is RetestOutcome.UNSTABLE and self._mostly_calm(own):
+        if outcome is RetestOutcome.UNSTABLE and self._mostly_calm(beside):
             outcome = RetestOutcome.MIXED
         if outcome is RetestOutcome.UNSTABLE:
             bad = sum(
@@ -261,20 +262,27 @@ class SecondLook:
         """A run that lacks this much is bad for another reason than noise."""
         return max(self._gross, SCATTERS * self._noise)
 
-    def _mixed(self, margins: Mapping[Pair, Runs], pooled: Sequence[float]) -> bool:
+    def _beside_controls(self, relative: Runs, own: Runs) -> Runs:
+        """The runs that waits do not explain, and those as good as the controls, though below the limit.
+
+        Where the ranks of all wait, the limit says nothing, and the controls still say which pairs are good.
+        """
+        return {run: value for run, value in relative.items() if value >= -self._effect or run in own}
+
+    def _mixed(self, beside: Mapping[Pair, Runs], pooled: Sequence[float]) -> bool:
         """Whether a pair is good that the part would have made bad, in half of its runs or more: others say nothing."""
         middle = median(pooled)
-        for runs in margins.values():
-            own = _middle(list(runs.values()))
-            apart = SCATTERS * self._noise / math.sqrt(len(runs))
-            if 2 * len(runs) >= RETEST_RUNS and own > (1 - CLEAR) * self._effect and own - middle > apart:
+        for runs in beside.values():
+            level = _middle(list(runs.values()))
+            apart = SCATTERS * self._noise / math.sqrt(max(len(runs), 1))
+            if 2 * len(runs) >= RETEST_RUNS and level > -CLEAR * self._effect and level - middle > apart:
                 return True
         return False
 
-    def _mostly_calm(self, own: Mapping[Pair, Runs]) -> bool:
+    def _mostly_calm(self, beside: Mapping[Pair, Runs]) -> bool:
         """Whether half of several pairs were never bad, or one that would have been: a part that comes and goes takes
         all its pairs with it, while other jobs' traffic takes those on its way."""
-        seen = [runs.values() for runs in own.values() if len(runs) >= RETEST_RUNS]
+        seen = [runs.values() for runs in beside.values() if len(runs) >= RETEST_RUNS]
         calm = [len(runs) for runs in seen if min(runs) > -self._swing]
         restless = [run < -self._swing for runs in seen if min(runs) <= -self._swing for run in runs]
         good = 1 - fmean(restless) if restless else 1.0

@@ -6,12 +6,11 @@ from functools import partial
 
 import msgspec
 
-from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, limit_floor
+from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, limit_floor, waits_explain
 from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_latency
 from seatrial.commands.check.second_look import SecondLook
 from seatrial.commands.check.survey import Survey, crosses, excused_pairs, lossy_suspects
 from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apart
-from seatrial.judgement.processor_waits import explained
 from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair, deciding, deciding_series, in_one_direction
 from seatrial.locate.explanation import (
     Blamed,
@@ -130,7 +129,8 @@ def suspect_all(survey: Survey, references: References, *, unknown_waits: bool =
     uniform = _uniformly_slow(rates, evidence, references)
     retested = survey.retested[BANDWIDTH] - excused
     groups = _slow_groups(survey, references, excused, blame_pairs=not uniform)
-    prove = partial(prove_bandwidth, unknown_waits=unknown_waits)
+    waiting = set() if uniform else {pair for pair in rates.slow if rates.judged[pair].starved} - excused
+    prove = partial(prove_bandwidth, starved=waiting, unknown_waits=unknown_waits)
     proved = prove(groups, rates.judged, evidence, retested, references)
     if proved.turned and not uniform:  # a pair that cleared a part by chance may have hidden it
         groups = _slow_groups(survey, references, excused, turned=proved.turned)
@@ -185,7 +185,8 @@ def _slow_groups(
     """Suspects of bandwidth. `turned`: pairs that were good in the survey only; they convict parts, not themselves."""
     rates, evidence = survey.verdicts(BANDWIDTH), survey.evidence
     good = survey.good(BANDWIDTH).changed((), turned) if turned else survey.good(BANDWIDTH)
-    bad = dict.fromkeys(sorted((rates.slow | turned) - excused), 1.0)
+    slow = {pair for pair in rates.slow if not rates.judged[pair].starved}
+    bad = dict.fromkeys(sorted((slow | turned) - excused), 1.0)
     groups = blame(bad, good) if blame_pairs else []
     groups = [group for group in groups if group.components or not group.pairs <= turned]
     groups = averaged(survey.located, groups, evidence, references.fabric, excused)
@@ -290,10 +291,8 @@ def _wavering(survey: Survey, late: Sequence[PartSuspect], references: Reference
 
 
 def is_starved(known: MeasuredPair, reference_bytes_per_s: float) -> bool:
-    """Whether ranks waited for a processor in most of the runs that decide, for as much of the time as is lost."""
-    series = deciding_series(known.bandwidth)
-    runs = list(zip(series.runs, series.waited, strict=False))
-    return 2 * sum(explained(run / reference_bytes_per_s, max(waited)) for run, waited in runs) > len(runs)
+    """Whether waits explain what is lost in most of the runs that decide."""
+    return waits_explain(deciding_series(known.bandwidth), reference_bytes_per_s)
 
 
 def _uniformly_slow(

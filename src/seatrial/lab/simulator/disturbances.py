@@ -48,6 +48,8 @@ class Starved(enum.StrEnum):
     NOBODY = "nobody"
     ONE = "one"
     ALL = "all"
+    ALWAYS = "always"
+    """Those of all nodes, in one spell that lasts."""
 
 
 class SimulatedConditions(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,12 +166,13 @@ class Spells:
         """`seed` of the node and of the spells, whose lengths are exponential. `idle`: see `SimulatedConditions`."""
         self._draw = random.Random(seed)
         self._idle = idle
-        chosen = {Starved.NOBODY: [], Starved.ONE: [self._draw.choice(nodes)], Starved.ALL: nodes}[starved]
+        chosen = {Starved.NOBODY: [], Starved.ONE: [self._draw.choice(nodes)]}.get(starved, nodes)
         self.nodes = frozenset(chosen)
         """Nodes whose ranks wait in a spell."""
-        calm = self._draw.random() < CALM_S / (SPELL_S + CALM_S)
+        lasts = not chosen or starved is Starved.ALWAYS
+        calm = self._draw.random() < CALM_S / (SPELL_S + CALM_S) and starved is not Starved.ALWAYS
         self._kept = 1.0 if calm else self._draw.uniform(*SPELL_SHARES)
-        self._left_s = self._draw.expovariate(1 / (CALM_S if calm else SPELL_S)) if chosen else math.inf
+        self._left_s = math.inf if lasts else self._draw.expovariate(1 / (CALM_S if calm else SPELL_S))
 
     def kept(self, node: str) -> float:
         """Share of the time for which the rank of this node has a processor now."""
