@@ -176,7 +176,6 @@ MECHANISMS = (
     rule("pairs that deliver what a slow bundle permits", "retest_verdicts._as_good", nothing(False)),
     rule("under load: slow uplinks that others hide", "loaded_rounds.may_hide", nothing(False)),
     rule("under load: runs before the first look alone", "leaf_comparison._before", first),
-    stage("under load: best run of many leaves", "leaf_comparison.EACH_ALONE", "leaf_comparison._before", 10**6),
     rule("a whole fabric below its limit that waits explain", "suspects.is_starved", nothing(False)),
     rule("two populations of nodes", "dense.split", nothing(None), LOCATE),
     rule("nodes cleared by their partners", "dense.cleared_by_partners", lambda _y, judged: judged, LOCATE),

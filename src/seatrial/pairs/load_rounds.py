@@ -19,6 +19,12 @@ from seatrial.pairs.survey import BANDWIDTH, BANDWIDTH_ROUND_S
 
 Leaves = Mapping[str, Sequence[str]]
 """The nodes of each leaf."""
+Places = Mapping[str, int]
+"""Places of nodes in their leaves, absent nodes counted; where a node has none, its place among those that take part.
+
+On routes by destination a stream takes the cable of its target's place. Where those behind an absent node move up by
+one, streams to two leaves in turn meet on half of the cables, whatever the turn.
+"""
 FEWEST_NODES = 4
 """The fewest nodes that are halved: a half of fewer is one node, and that is a single pair."""
 EACH_ALONE = 4
@@ -61,7 +67,7 @@ def leaves_of(nodes: Sequence[str], leaf_of: Mapping[str, str]) -> dict[str, lis
     return members
 
 
-def leaf_round(leaves: Leaves, leaf: str, way: Direction, turn: int) -> list[Pair]:
+def leaf_round(leaves: Leaves, leaf: str, way: Direction, turn: int, places: Places | None = None) -> list[Pair]:
     """All nodes of one leaf send to (`way` OUT) or receive from (IN) nodes of the others, one each.
 
     They are spread over all other leaves as evenly as their sizes allow, so that no other uplink carries more than
@@ -69,12 +75,14 @@ def leaf_round(leaves: Leaves, leaf: str, way: Direction, turn: int) -> list[Pai
     """
     place = list(leaves).index(leaf)
     others = [name for name in leaves if name != leaf]
-    return _spread(leaves, [leaf], others[place:] + others[:place], way, turn)
+    return _spread(leaves, [leaf], others[place:] + others[:place], way, turn, places)
 
 
-def split_round(leaves: Leaves, senders: Sequence[str], receivers: Sequence[str], turn: int) -> list[Pair]:
+def split_round(
+    leaves: Leaves, senders: Sequence[str], receivers: Sequence[str], turn: int, places: Places | None = None
+) -> list[Pair]:
     """All nodes of some leaves send to nodes of others, each leaf to all of these as evenly as can be."""
-    return _spread(leaves, senders, receivers, Direction.OUT, turn)
+    return _spread(leaves, senders, receivers, Direction.OUT, turn, places)
 
 
 def halves(leaves: Leaves, draw: random.Random, before: Collection[str] = ()) -> tuple[list[str], list[str]]:
@@ -105,7 +113,14 @@ def light_rounds(leaves: Leaves, turn: int) -> list[list[Pair]]:
 
 
 def first_rounds(
-    leaves: Leaves, nodes: Sequence[str], seed: int, *, light: bool, times: int = TIMES, blocks: bool = False
+    leaves: Leaves,
+    nodes: Sequence[str],
+    seed: int,
+    *,
+    light: bool,
+    times: int = TIMES,
+    blocks: bool = False,
+    places: Places | None = None,
 ) -> list[list[Pair]]:
     """The rounds that every check measures, the most informative first, as their time may be cut.
 
@@ -122,7 +137,7 @@ def first_rounds(
     if len(names) <= EACH_ALONE:
         ways = (Direction.OUT, Direction.IN) if len(names) > 2 else (Direction.OUT,)
         for turn in range(times):
-            rounds += [leaf_round(leaves, name, way, turn) for name in names for way in ways]
+            rounds += [leaf_round(leaves, name, way, turn, places) for name in names for way in ways]
             rounds += bisection_rounds(nodes) if len(names) > 2 else []
         return rounds
     draw = random.Random(seed)
@@ -132,7 +147,7 @@ def first_rounds(
     for turn in range(SPLITS):
         senders, receivers = halves(leaves, draw, idle)
         idle |= leaves.keys() - {*senders, *receivers}
-        forward = split_round(leaves, senders, receivers, turn)
+        forward = split_round(leaves, senders, receivers, turn, places)
         rounds += [forward, [(target, source) for source, target in forward]]
     return rounds
 
@@ -190,37 +205,39 @@ def _in_a_row(nodes: Sequence[str], last: Sequence[str], first: Sequence[str]) -
     return [*zip(nodes, last[-half:], strict=False), *zip(nodes[half:], first, strict=False)]
 
 
-def _spread(leaves: Leaves, ours: Sequence[str], others: Sequence[str], way: Direction, turn: int) -> list[Pair]:
+def _spread(
+    leaves: Leaves, ours: Sequence[str], others: Sequence[str], way: Direction, turn: int, places: Places | None
+) -> list[Pair]:
     """Pairs of each node of `ours` with one of `others`, none of them twice, both alternating between leaves."""
-    free = {name: dict.fromkeys(leaves[name]) for name in others}
-    longest = max(len(leaves[name]) for name in ours)
-    stride = max(len(others) // longest, 1)
+    known = places or {}
+    free = {
+        name: {known.get(node, number): node for number, node in enumerate(leaves[name])} for name in (*ours, *others)
+    }
+    width = 1 + max((place for members in free.values() for place in members), default=0)
+    stride = max(len(others) // max(len(leaves[name]) for name in ours), 1)
     pairs: list[Pair] = []
-    for place in range(longest):
+    for place in range(width):
         for number, name in enumerate(ours):
-            if place >= len(leaves[name]):
+            if place not in free[name]:
                 continue
-            partner = _partner(leaves, free, others, place + turn // len(others), number + place * stride + turn)
+            left = {other: free[other] for other in others}
+            partner = _partner(left, width, place + turn // len(others), number + place * stride + turn)
             if partner is None:
                 return pairs
-            pair = (leaves[name][place], partner)
+            pair = (free[name][place], partner)
             pairs.append(pair if way is Direction.OUT else pair[::-1])
     return pairs
 
 
-def _partner(
-    leaves: Leaves, free: dict[str, dict[str, None]], others: Sequence[str], place: int, start: int
-) -> str | None:
-    """A free node, in the same place of its leaf if there is one; the leaves are tried in order from `start` on."""
-    for step in range(len(others)):
-        name = others[(start + step) % len(others)]
-        if free[name]:
-            members = leaves[name]
-            same = members[place % len(members)]
-            chosen = same if same in free[name] else next(iter(free[name]))
-            del free[name][chosen]
-            return chosen
-    return None
+def _partner(free: Mapping[str, dict[int, str]], width: int, place: int, start: int) -> str | None:
+    """A free node in the same place of its leaf, else any; the leaves are tried in order from `start` on."""
+    others = list(free)
+    ordered = [name for step in range(len(others)) if free[name := others[(start + step) % len(others)]]]
+    for name in ordered:
+        same = place % max(width, 1)
+        if same in free[name]:
+            return free[name].pop(same)
+    return free[ordered[0]].pop(next(iter(free[ordered[0]]))) if ordered else None
 
 
 def again_rounds(
@@ -231,6 +248,7 @@ def again_rounds(
     *,
     blocks: bool = False,
     first: int = 0,
+    places: Places | None = None,
 ) -> list[list[Pair]]:
     """Each of these leaves alone under load, `times` times, with other partners and in another order each time.
 
@@ -243,13 +261,15 @@ def again_rounds(
     for turn in range(first, first + times):
         order = list(loaded)
         draw.shuffle(order)
-        rounds += [_leaf_turn(leaves, leaf, way, turn, blocks=blocks) for leaf, way in order]
+        rounds += [_leaf_turn(leaves, leaf, way, turn, blocks=blocks, places=places) for leaf, way in order]
     return rounds
 
 
-def _leaf_turn(leaves: Leaves, leaf: str, way: Direction, turn: int, *, blocks: bool) -> list[Pair]:
+def _leaf_turn(
+    leaves: Leaves, leaf: str, way: Direction, turn: int, *, blocks: bool, places: Places | None
+) -> list[Pair]:
     """Partners everywhere where two other leaves have too few nodes: a leaf is compared with itself at full load."""
-    everywhere = leaf_round(leaves, leaf, way, turn)
+    everywhere = leaf_round(leaves, leaf, way, turn, places)
     if not blocks or turn % 2:
         return everywhere
     row = leaf_blocks(leaves, leaf, way, turn)

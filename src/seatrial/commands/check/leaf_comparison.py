@@ -1,6 +1,6 @@
 """Which leaf carries less under load than its peers do."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean, stdev
 
 import msgspec
@@ -9,7 +9,6 @@ from seatrial.commands.check.leaf_loads import WAYS, Key, Load, apart, each_apar
 from seatrial.locate.thresholds import CONTROL_PAIRS, EFFECT, GROSS_LOSS, RETEST_RUNS, SCATTERS, to_log
 from seatrial.model.measurement import Estimate
 from seatrial.model.units import BANDWIDTH
-from seatrial.pairs.load_rounds import EACH_ALONE
 from seatrial.statistics.estimates import median, paired_ratio, robust_scale, two_groups
 
 CONFIDENCE = 0.99
@@ -113,15 +112,11 @@ def _expected_by(own: LeafRate, other: LeafRate) -> float:
     return most if fewer == 1 else min(max(own.bytes_per_s, ALIKE * other.bytes_per_s * fewer), most)
 
 
-def _rates(
-    loads_of: Mapping[Key, Sequence[Load]],
-    offered: Mapping[Key, float],
-    of: Callable[[Sequence[float]], float] = median,
-) -> dict[Key, LeafRate]:
+def _rates(loads_of: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float]) -> dict[Key, LeafRate]:
     """The median of the loads of each leaf."""
     return {
         key: LeafRate(
-            bytes_per_s=of([one.bytes_per_s for one in many]),
+            bytes_per_s=median([one.bytes_per_s for one in many]),
             offered_bytes_per_s=offered[key],
             nodes=len(many[-1].nodes),
             absent=many[-1].absent,
@@ -136,15 +131,13 @@ def shares(found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float]) ->
 
     From rounds in which one leaf alone was under load if all leaves had such, since these depend on nobody's fault;
     else from the others, since a slow uplink takes a little from all its partners, and they are alike in that. Not from
-    runs of a retest. The best one with a leaf alone counts where there are many leaves: with other partners its streams
-    may meet inside the fabric.
+    runs of a retest.
     """
     alone = each_apart(found)
     same = {
         key: _before(apart(many)) if alone else [one for one in many if not one.apart] for key, many in found.items()
     }
-    best = alone and len({leaf for leaf, _ in found}) > EACH_ALONE
-    rates = _rates(same, offered, max if best else median)
+    rates = _rates(same, offered)
     wanted = {key: expected(key, rates) for key in rates}
     return {key: rates[key].bytes_per_s / value for key, value in wanted.items() if value}
 
