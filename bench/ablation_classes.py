@@ -64,6 +64,7 @@ def classes() -> Iterator[TrialClass]:
         yield TrialClass(name=f"4, noise 0.02, {level}", topology=small, faults=(f"node:{level}",), conditions=rough)
     yield from faulty_fabrics()
     yield from fast_trunks()
+    yield from many_uplinks()
     yield from complete_designs()
     yield from changing_faults()
     yield from late_parts()
@@ -104,6 +105,21 @@ def fast_trunks() -> Iterator[TrialClass]:
     jobs = SimulatedConditions(jobs=3)
     yield TrialClass(name="96, fast trunks, uplink, jobs", topology=many, faults=("uplink:0.6",), conditions=jobs)
     yield TrialClass(name="32, fast trunks, uplink since 1 s", topology=tree, faults=("uplink:0.3,since=1",))
+
+
+def many_uplinks() -> Iterator[TrialClass]:
+    """Sixteen leaves, of which many are slow or none: their differences under load look like scatter."""
+    tree = "fat-tree:96,per-leaf=6,trunk=2"
+    for routed in (False, True):
+        known = "routes" if routed else "leaves"
+        for slow in (0, 4, 7):
+            faults = ("uplink:0.5",) * slow
+            yield TrialClass(name=f"16 leaves, {slow} slow, {known}", topology=tree, faults=faults, routed=routed)
+        static = "fat-tree:160,per-leaf=10,trunk=2"
+        yield TrialClass(name=f"160, static routes, healthy, {known}", topology=static, routed=routed)
+        narrow = "fat-tree:96,per-leaf=6,oversubscription=2"
+        slow_few = ("uplink:0.5",) * 4
+        yield TrialClass(name=f"16 leaves, 2:1, 4 slow, {known}", topology=narrow, faults=slow_few, routed=routed)
 
 
 def complete_designs() -> Iterator[TrialClass]:
@@ -164,6 +180,11 @@ def changing_faults() -> Iterator[TrialClass]:
                 busy = SimulatedConditions(starved=starved, waits_known=known)
                 name = f"{nodes}, {starved.value} busy, waits {'known' if known else 'unknown'}"
                 yield TrialClass(name=name, topology=topology, conditions=busy)
+        busy = SimulatedConditions(starved=Starved.ALWAYS)
+        lossy = ("node:0.97,lost=0.03",)
+        yield TrialClass(name=f"{nodes}, always busy, 0.03 lost", topology=topology, faults=lossy, conditions=busy)
+        yield TrialClass(name=f"{nodes}, always busy, healthy", topology=topology, conditions=busy)
+        yield TrialClass(name=f"{nodes}, always busy", topology=topology, faults=("node:0.6",), conditions=busy)
         busy = SimulatedConditions(starved=Starved.ALL)
         yield TrialClass(name=f"{nodes}, all busy, 1 fault", topology=topology, faults=("node:0.6",), conditions=busy)
         for since in (0.15, 0.4):

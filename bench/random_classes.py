@@ -2,7 +2,7 @@
 
 The classes of the ablation are few and known; these are many, and nobody has seen them. Families differ in what
 disturbs the check: faults that begin late or lose packets, latency, jobs of others, losses on cables, and ranks that
-wait for a processor.
+wait for a processor now and then or all the time.
 """
 
 import random
@@ -100,12 +100,25 @@ def busy_ranks(draw: random.Random) -> TrialClass:
     )  # fmt: skip
 
 
+def always_busy(draw: random.Random) -> TrialClass:
+    """Fabrics all of whose ranks wait for a processor all the time, as the kernel says."""
+    kinds = ("node:0.8", "node:0.6", "node:0.7:in", "uplink:0.6", "link:0.5", "pair:0.6", "node:0.97,lost=0.02")
+    conditions = SimulatedConditions(
+        noise=draw.choice((0.0005, 0.003, 0.01)), starved=Starved.ALWAYS, one_kernel=draw.random() < 0.3,
+    )  # fmt: skip
+    return TrialClass(
+        name="", topology=tree(draw, (4, 5, 6, 8, 12, 16, 24), (1, 1, 2)), conditions=conditions,
+        faults=tuple(draw.choice(kinds) for _ in range(draw.choice((0, 1, 1, 2)))), routed=draw.random() < 0.4,
+    )  # fmt: skip
+
+
 FAMILIES: dict[str, Callable[[random.Random], TrialClass]] = {
     "all kinds": faults_of_all_kinds,
     "latency": late_parts,
     "jobs": beside_jobs,
     "loss": lossy_parts,
     "waits": busy_ranks,
+    "always busy": always_busy,
 }
 
 

@@ -12,7 +12,7 @@ from seatrial.commands.check.run import CheckOutcome
 from seatrial.lab.simulator.disturbances import SPELL_SHARES, SimulatedConditions, Spells, Starved
 from seatrial.lab.simulator.faults import FaultCourse, parse_fault
 from seatrial.lab.simulator.launcher import RETRANSMISSION_S
-from seatrial.lab.simulator.score import Truth
+from seatrial.lab.simulator.score import Match, Truth
 from seatrial.lab.simulator.topology import fat_tree, parse_topology
 from seatrial.lab.simulator.trial import FabricTrial, SimulatedFabric, TrialSettings, run_trial
 from seatrial.locate.evidence import run_value, waits_of
@@ -192,6 +192,38 @@ def test_runs_are_not_bad_for_another_reason_since_others_lost_nothing_by_as_lon
     conditions = SimulatedConditions(starved=Starved.ALL, idle_waits=0.6, noise=noise)
     judgement = checked(tmp_path, "fat-tree:10,per-leaf=10", conditions=conditions, seed=1)[1].judgement
     assert (judgement.findings, judgement.verdict) == ((), Verdict.INCONCLUSIVE)
+
+
+ALWAYS = SimulatedConditions(starved=Starved.ALWAYS)
+
+
+@pytest.mark.parametrize(
+    ("topology", "faults", "seed"),
+    [
+        ("fat-tree:12", ["node:0.6"], 2),
+        ("fat-tree:12", ["node:0.6"], 4),
+        ("fat-tree:6,per-leaf=2", ["node:0.6:in", "node:0.7:in"], 3),
+        ("fat-tree:16,per-leaf=16", ["node:0.6"], 9),
+        ("fat-tree:24,per-leaf=12", ["node:0.8", "node:0.8"], 5),
+        ("fat-tree:5,per-leaf=5", ["node:0.97,lost=0.03"], 1),
+        ("fat-tree:12", [], 1),
+    ],
+)
+def test_slow_nodes_are_named_where_all_ranks_wait_all_the_time(
+    topology: str, faults: list[str], seed: int, tmp_path: Path
+) -> None:
+    """Every pair was below its limit, so each counted as bad, and none as good: innocent nodes were named."""
+    trial, _ = checked(tmp_path, topology, *faults, seed=seed, conditions=ALWAYS)
+    assert [fault.match is not Match.MISSED for fault in trial.score.faults] == [True] * len(faults)
+    assert {claim.truth for claim in trial.score.claims} <= {Truth.TRUE}
+    assert trial.verdict is not Verdict.PASS
+
+
+@pytest.mark.parametrize("seed", [1, 3, 4, 7])
+def test_an_absent_node_makes_no_uplink_slow(seed: int, tmp_path: Path) -> None:
+    """Nodes behind an absent one moved up by a place, so that streams of others met on half of their cables."""
+    trial, _ = checked(tmp_path, "fat-tree:24,per-leaf=8", "node:0.6", seed=seed)
+    assert [(claim.kind, claim.truth) for claim in trial.score.claims] == [(FindingKind.SLOW_LINK, Truth.TRUE)]
 
 
 def test_ranks_of_a_starved_node_wait_and_say_so() -> None:
