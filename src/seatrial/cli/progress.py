@@ -70,6 +70,9 @@ class Written(Progress):
         self._said_s = clock.monotonic_s()
         print(f"seatrial: {text}", file=self._stream, flush=True)
 
+    def until(self, deadline_s: float) -> None:
+        """Nothing."""
+
 
 def time_left_s(estimated_s: float | None, deadline_s: float, now_s: float) -> float | None:
     """What the rounds will take at the pace so far, at most until the deadline; None where neither is known."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from seatrial.launch.contract import PLAIN, FactsReading, HoldsNothing, Hosts, StartManner
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, StartManner
 from seatrial.model.errors import RoundRefused
 from seatrial.model.measurement import DefaultStart, GroupMeasurement, GroupRound, Measurement, Round
 from seatrial.model.run import RunInfo
@@ -86,10 +86,11 @@ def _group_key(group: GroupRound | GroupMeasurement, nodes: tuple[str, ...]) -> 
     return group.phase, group.variant, group.shape.kernel, group.shape.message_bytes, group.shape.window, nodes
 
 
-class ReplayLauncher(HoldsNothing):
+class ReplayLauncher:
     """The contract over an archive's run."""
 
     name = "replay"
+    job = ""
 
     def __init__(
         self,
@@ -134,6 +135,9 @@ class ReplayLauncher(HoldsNothing):
             features=self._info.features,
         )
 
+    def allocate(self, nodes: Sequence[str], seconds: float) -> None:
+        """Nothing to get hold of."""
+
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """The recorded readings, one after the other, the last for ever."""
         texts = self._readings.pop(0) if len(self._readings) > 1 else self._readings[0]
@@ -150,3 +154,6 @@ class ReplayLauncher(HoldsNothing):
     def default_start(self, nodes: Sequence[str], log: Path) -> DefaultStart | None:
         """The recorded one."""
         return self._default
+
+    def close(self) -> None:
+        """Nothing to give back."""
