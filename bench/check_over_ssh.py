@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.lab_loop import count_wrong, four_nodes, own_folder
+from tests.support.lab_hosts import without_slurm
 
 from seatrial.lab.cluster import planting
 from seatrial.lab.cluster.plan import LabPlan
-from seatrial.lab.cluster.ssh import without_slurm
 from seatrial.lab.faults.base import Parameters
 from seatrial.process.process import run
 

@@ -16,12 +16,13 @@ from seatrial.lab.cluster import planting, state
 from seatrial.lab.cluster.host_argv import inside
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.processes import attempt, call, pids_in, pids_marked, program, send
-from seatrial.lab.cluster.ssh import SYSTEM_FOLDER, start_sshd, without_slurm
+from seatrial.lab.cluster.ssh import SYSTEM_FOLDER, start_sshd
 from seatrial.lab.faults.base import Parameters
 from seatrial.process.keeper import NAME as KEEPER
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided, eventually, inconclusive
 from tests.support.json_objects import parsed
+from tests.support.lab_hosts import without_slurm
 from tests.support.processes import read_of
 
 pytestmark = pytest.mark.lab

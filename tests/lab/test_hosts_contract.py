@@ -11,10 +11,10 @@ import pytest
 
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.processes import attempt, pids_in, program
-from seatrial.lab.cluster.ssh import without_slurm
 from seatrial.process.process import run
 from tests.lab.mpi_processes import COMPILERS, ROOT, of_mpi, require_compiler
 from tests.lab.waiting import LONG_S, eventually
+from tests.support.lab_hosts import without_slurm
 
 pytestmark = pytest.mark.lab
 

@@ -1,11 +1,18 @@
-"""An archive with healthy runs and runs after a change, as tests of comparisons need it."""
+"""An archive with healthy runs and runs after a change, as tests of comparisons need it, and runs that are cut off."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.builders import Cluster, names, record, slow_part
+import pytest
+
+from seatrial.archive import layout
+from seatrial.archive.writer import RunWriter
+from seatrial.model.run import Ending
+from tests.support.builders import Cluster, fill, info_of, names, record, sail, slow_part
 
 MTU = "/sys/class/net/eth0/mtu|"
 
@@ -38,3 +45,25 @@ def slow_run(archive: Path, number: int, nodes: int = 5, share: float = 0.8) -> 
 def _dated(number: int, first_day: int) -> dict[str, Any]:
     day = f"2026-11-{first_day + number - 1:02d}"
     return {"started": f"{day}T10:00:00Z", "ended": f"{day}T10:01:00Z"}
+
+
+def cut_off(archive: Path, cluster: Cluster) -> RunWriter:
+    """A run that nobody closed."""
+    writer = RunWriter(archive, info_of(cluster, ending=Ending.RUNNING, ended=""))
+    fill(writer, cluster, sail(cluster))
+    return writer
+
+
+@contextmanager
+def killed_before_the_last_name(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whoever closes a run within the block ends before its folder gets its last name."""
+    real = os.rename
+
+    def killed(name: str, new: str, **where: int) -> None:
+        if name.endswith(layout.PARTIAL):
+            raise KeyboardInterrupt
+        real(name, new, **where)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(os, "rename", killed)
+        yield

@@ -96,7 +96,7 @@ def two_rails(**trouble: Any) -> Launcher:
     return Launcher(Railed(nodes=("n1", "n2")), **trouble)
 
 
-def carry_out(launcher: Launcher, folder: Path, *, budget_s: float = 600, **changes: Any) -> run.TransportsOutcome:
+def carry_out(launcher: Launcher, folder: Path, *, budget_s: float = 600, **changes: Any) -> run.TransportsRun:
     """The whole run, of three starts."""
     use_launcher(launcher)
     site = SiteSettings(archive=folder, run="t", budget_s=budget_s)
@@ -104,13 +104,13 @@ def carry_out(launcher: Launcher, folder: Path, *, budget_s: float = 600, **chan
     return run.run_transports(settings)
 
 
-def plain(outcome: run.TransportsOutcome) -> Transports:
+def plain(outcome: run.TransportsRun) -> Transports:
     """What was found where the MPI was left the choice."""
-    assert isinstance(outcome.found, Transports)
-    return outcome.found
+    assert isinstance(outcome.result, Transports)
+    return outcome.result
 
 
-def by_rail(outcome: run.TransportsOutcome) -> TransportsByRail:
+def by_rail(outcome: run.TransportsRun) -> TransportsByRail:
     """What was found over each rail."""
-    assert isinstance(outcome.found, TransportsByRail)
-    return outcome.found
+    assert isinstance(outcome.result, TransportsByRail)
+    return outcome.result

@@ -34,6 +34,7 @@ from seatrial.files.writing import (
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run_values import RunSummary
+from seatrial.model.words import utc_text
 
 FILE = "baseline.json"
 VALUES_FILE = "values.parquet"
@@ -156,7 +157,7 @@ def write_baseline(
     check_name(name)
     baseline = Baseline(
         format=formats.BASELINE, name=name, version=replaces + 1, facts_run=facts_run,
-        made=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"), runs=tuple(runs),
+        made=utc_text(datetime.now(UTC)), runs=tuple(runs),
     )  # fmt: skip
     try:
         with shared_folder(archive / BASELINES_FOLDER) as place:

@@ -19,6 +19,7 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.files.writing import OLD, Foreign, own_folder
+from seatrial.model.words import utc_text
 
 BEAT_S = 5.0
 """Seconds between two beats."""
@@ -96,7 +97,7 @@ def new_lease(holder: Holder) -> Lease:
         pid=os.getpid(),
         started_ticks=started_ticks(os.getpid()) or 0,
         user=_word(_user()),
-        since=datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z"),
+        since=utc_text(datetime.now(UTC)),
         beat_s=BEAT_S,
     )
 

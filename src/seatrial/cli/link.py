@@ -137,9 +137,9 @@ def _curve(site: SiteSettings, ends: tuple[str, ...], given: dict[str, Any], pro
     if given["rails"] is not None:
         wanted = RailsSettings(site=site, ends=ends, **part_of(given, RailsSettings))
         compared = rails_run.run_rails(wanted, progress)
-        return rails_view.rails_report(compared.run, compared.found), compared.folder
-    result = curve_run.run_curve(CurveSettings(site=site, ends=ends, **part_of(given, CurveSettings)), progress)
-    return curve_view.curve_report(result.run, result.found), result.folder
+        return rails_view.rails_report(compared.recorded.info, compared.result), compared.folder
+    measured = curve_run.run_curve(CurveSettings(site=site, ends=ends, **part_of(given, CurveSettings)), progress)
+    return curve_view.curve_report(measured.recorded.info, measured.result), measured.folder
 
 
 def _saturation(
@@ -147,8 +147,8 @@ def _saturation(
 ) -> tuple[Report, Path]:
     launcher = "ssh" if site.hosts or in_other_job(os.environ) else "slurm"
     site = replace(site, launcher=launcher, nodes=() if site.replay else ends)
-    result = saturate_run.run_saturate(SaturateSettings(site=site, ends=ends, ranks=given["ranks"]), progress)
-    return saturate_view.saturation_report(result.run, result.found), result.folder
+    measured = saturate_run.run_saturate(SaturateSettings(site=site, ends=ends, ranks=given["ranks"]), progress)
+    return saturate_view.saturation_report(measured.recorded.info, measured.result), measured.folder
 
 
 def _transports(
@@ -158,4 +158,4 @@ def _transports(
     site = replace(site, nodes=ends or ((within,) if within else ()))
     settings = TransportsSettings(site=site, ends=ends, **part_of(given, TransportsSettings))
     outcome = transports_run.run_transports(settings, progress)
-    return transports_view.transports_report(outcome.run, outcome.found), outcome.folder
+    return transports_view.transports_report(outcome.recorded.info, outcome.result), outcome.folder

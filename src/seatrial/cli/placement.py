@@ -46,10 +46,10 @@ def placement(
         given["starts"] = 0
         looks = [PlacementSettings(site=site, words=words, **given) for words in lines]
         with progress_on(sys.stderr) as progress:
-            placed = [placement_run.run_placement(settings, progress).placement for settings in looks]
+            placed = [placement_run.run_placement(settings, progress).result for settings in looks]
         return output.show(placement_side_by_side.side_by_side_report(placement_side_by_side.side_by_side(placed)))
     settings = PlacementSettings(site=site, words=line, **given)
     with progress_on(sys.stderr) as progress:
-        result = placement_run.run_placement(settings, progress)
-    report = placement_view.placement_report(result.recorded.info, result.placement)
-    return output.show(report, result.folder)
+        measured = placement_run.run_placement(settings, progress)
+    report = placement_view.placement_report(measured.recorded.info, measured.result)
+    return output.show(report, measured.folder)

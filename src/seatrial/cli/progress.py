@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 
-class Drawn:
+class Drawn(Progress):
     """Progress on a terminal: a bar, the share done and the time left."""
 
     def __init__(self, bar: "Bar") -> None:
@@ -25,24 +25,24 @@ class Drawn:
         self._total = 0
 
     def stage(self, text: str) -> None:
-        """See experiment.progress."""
+        """See driver.progress."""
         self._bar.update(self._task, description=text)
 
     def rounds(self, more: int) -> None:
-        """See experiment.progress."""
+        """See driver.progress."""
         self._total += more
         self._bar.update(self._task, total=self._total)
 
     def advance(self, rounds: int = 1) -> None:
-        """See experiment.progress."""
+        """See driver.progress."""
         self._bar.advance(self._task, rounds)
 
     def until(self, deadline_s: float) -> None:
-        """See experiment.progress."""
+        """See driver.progress."""
         self._bar.update(self._task, deadline_s=deadline_s)
 
 
-class Written:
+class Written(Progress):
     """Not on a terminal: a line for each stage, and one now and then while a stage lasts."""
 
     def __init__(self, stream: IO[str]) -> None:
@@ -52,16 +52,16 @@ class Written:
         self._said_s = clock.monotonic_s()
 
     def stage(self, text: str) -> None:
-        """See experiment.progress."""
+        """See driver.progress."""
         self._text = text
         self._say(text)
 
     def rounds(self, more: int) -> None:
-        """See experiment.progress."""
+        """See driver.progress."""
         self._total += more
 
     def advance(self, rounds: int = 1) -> None:
-        """See experiment.progress."""
+        """See driver.progress."""
         self._done += rounds
         if clock.monotonic_s() - self._said_s >= LOG_S:
             self._say(f"{self._text}: {self._done} of {max(self._done, self._total)} rounds")

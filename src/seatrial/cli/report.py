@@ -67,7 +67,7 @@ def report_of(folder: Path) -> "Report":
         case RunKind.PLACEMENT:
             made = placement_view.placement_report(info, placement_judge.judge_placement(recorded))
         case RunKind.TRANSPORTS:
-            made = transports_view.transports_report(info, transports_run.judged_again(folder).found)
+            made = transports_view.transports_report(info, transports_run.judged_again(folder).result)
         case RunKind.SATURATE:
             made = saturate_view.saturation_report(info, saturate_judge.judge_saturation(recorded))
         case RunKind.NODES:

@@ -1,6 +1,5 @@
 """seatrial swap: which part is at fault, by exchanging parts between places."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -12,6 +11,7 @@ from seatrial.cli.parameters import CommandGroup, argument, option
 from seatrial.commands.swap import judge as swap_judge
 from seatrial.commands.swap import view as swap_view
 from seatrial.commands.swap import words as swap_words
+from seatrial.driver.clock import now_text
 from seatrial.files.inputs import TABLES_BYTES
 from seatrial.model.errors import UsageError
 from seatrial.model.part_swap import SwapHistory
@@ -77,7 +77,7 @@ def record(
     name: str, results: tuple[str, ...], exchange: tuple[str, ...], run: str, archive: Path, output: OutputForms
 ) -> int:
     """Record what was exchanged and what was measured then; says what to exchange next."""
-    time = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    time = now_text()
     history = swap_words.recorded(_read(archive, name), exchange, results, run=run, time=time)
     swaps.write_swap(archive, history)
     return output.show(swap_view.swap_report(swap_judge.judge(history)))

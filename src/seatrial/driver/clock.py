@@ -6,6 +6,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
+from seatrial.model.words import utc_text
+
 clock: ContextVar[Callable[[], float]] = ContextVar("clock", default=time.monotonic)
 """What `monotonic_s` reads; tests set it to move time themselves."""
 
@@ -17,7 +19,7 @@ def monotonic_s() -> float:
 
 def now_text(timespec: str = "seconds") -> str:
     """Now in UTC, ISO 8601. `timespec`: `seconds` or `milliseconds`, as in `datetime.isoformat`."""
-    return datetime.now(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
+    return utc_text(datetime.now(UTC), timespec)
 
 
 def new_run_name(what: str) -> str:

@@ -110,13 +110,13 @@ def collect(folder: Path, submitted: Submitted, progress: Progress) -> Collected
     archive = folder.parent
     final, partial = archive / submitted.run, archive / f"{submitted.run}{layout.PARTIAL}"
     if (result := _result(folder, submitted)) is not None:
-        return Collected(folder=result, state="over")
+        return result
     lines = jobs_of(submitted)
     left = [line for line in lines if not line.ended]
     if not left and partial.exists():
         await_the_last_file()
     if (result := _result(folder, submitted)) is not None:
-        return Collected(folder=result, state="over")
+        return result
     if left:
         remedy = left[0].hopeless if is_own(folder) else ""  # others may have named a job of this user's
         return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} is {left[0].why}. {remedy}".rstrip())
@@ -128,12 +128,12 @@ def collect(folder: Path, submitted: Submitted, progress: Progress) -> Collected
     return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} ended without results: {why}")
 
 
-def _result(folder: Path, submitted: Submitted) -> Path | None:
+def _result(folder: Path, submitted: Submitted) -> Collected | None:
     """The run that the job closed, under another name if others had taken its own; None: there is none."""
     for run in closed_as(folder.parent, submitted.run):
         with contextlib.suppress(DamagedRun):
             if _is_of_the_job(run, folder) and (run.name == submitted.run or read_info(run).job == submitted.job):
-                return run
+                return Collected(folder=run, state="over")
     return None
 
 
@@ -165,7 +165,7 @@ def _recovered(folder: Path, submitted: Submitted, progress: Progress) -> Collec
     if found.damaged:
         raise SeatrialError(found.damaged[0].what, found.damaged[0].remedy)
     if (result := _result(folder, submitted)) is not None:  # another process was quicker
-        return Collected(folder=result, state="over")
+        return result
     job = f"{submitted.run}: job {submitted.job} is not in the queue"
     if found.busy:
         return Collected(folder=None, state=f"{job}, and another process is closing its run.")

@@ -19,6 +19,7 @@ from seatrial.model.errors import SeatrialError
 from seatrial.model.imported import Batch
 from seatrial.model.run import Ending, RunInfo, RunKind
 from seatrial.model.settings import Settings, SiteSettings
+from seatrial.model.words import utc_text
 
 
 def write_batch(
@@ -51,7 +52,7 @@ def times_of(batches: Sequence[Batch]) -> list[str]:
     if any(moment is None for moment in moments):
         latest = datetime.now(UTC).replace(microsecond=0)
         moments = [latest - timedelta(seconds=len(batches) - place) for place in range(len(batches))]
-    return [moment.isoformat().replace("+00:00", "Z") for moment in moments if moment is not None]
+    return [utc_text(moment, "auto") for moment in moments if moment is not None]
 
 
 def _moment(label: str) -> datetime | None:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -133,11 +133,14 @@ def best_values(measurements: Sequence[Measurement], nodes: set[str]) -> Earlier
         pair = measurement.pair
         if measurement.phase not in APART and measurement.times_s and nodes.issuperset(pair):
             runs[measurement.shape.kernel, pair].append(run_value(measurement))
+    return _best((kernel, pair, median(values)) for (kernel, pair), values in runs.items())
+
+
+def _best(values: Iterable[tuple[Kernel, Pair, float]]) -> EarlierRun:
     sent: dict[str, float] = {}
     received: dict[str, float] = {}
     late: dict[str, float] = {}
-    for (kernel, (source, target)), values in runs.items():
-        value = median(values)
+    for kernel, (source, target), value in values:
         if kernel is Kernel.ONEWAY:
             sent[source] = max(sent.get(source, 0.0), value)
             received[target] = max(received.get(target, 0.0), value)
@@ -295,28 +298,19 @@ def _values(
     nodes: frozenset[str],
 ) -> EarlierRun:
     """The best pair of each node in one run, and its figures; only pairs of which this run has both nodes."""
-    sent: dict[str, float] = {}
-    received: dict[str, float] = {}
-    late: dict[str, float] = {}
-    for kernel, table in tables.items():
-        for (source, target), value in _pairs(table, row):
-            if not {source, target} <= nodes:
-                continue
-            if kernel is Kernel.ONEWAY:
-                sent[source] = max(sent.get(source, 0.0), value)
-                received[target] = max(received.get(target, 0.0), value)
-            else:
-                for name in (source, target):
-                    late[name] = min(late.get(name, value), value)
+    best = _best(
+        (kernel, pair, value)
+        for kernel, table in tables.items()
+        for pair, value in _pairs(table, row)
+        if nodes.issuperset(pair)
+    )
     hosts = {ALL_NODES, *map(node_of, nodes)}
     tried = {
         table.metric.name: {name: value for (name, _), value in _pairs(table, row) if name in hosts}
         for table in figures
     }
-    return EarlierRun(
-        run=run.run, started=run.started, out_bytes_per_s=sent, in_bytes_per_s=received, latency_s=late,
-        figures={name: values for name, values in tried.items() if values}, seatrial=run.seatrial,
-    )  # fmt: skip
+    shown = {name: values for name, values in tried.items() if values}
+    return msgspec.structs.replace(best, run=run.run, started=run.started, figures=shown, seatrial=run.seatrial)
 
 
 def _pairs(table: MetricTable | None, row: int) -> list[tuple[tuple[str, str], float]]:

@@ -1,9 +1,7 @@
 """How a long job reports its progress; the command line draws it."""
 
-from typing import Protocol
 
-
-class Progress(Protocol):
+class Progress:
     """Called by the driver, drawn by the command line."""
 
     def stage(self, text: str) -> None:
@@ -19,17 +17,5 @@ class Progress(Protocol):
         """No round begins after this time of `monotonic_s`."""
 
 
-class Silent:
+class Silent(Progress):
     """Says nothing."""
-
-    def stage(self, text: str) -> None:
-        """Nothing."""
-
-    def rounds(self, more: int) -> None:
-        """Nothing."""
-
-    def advance(self, rounds: int = 1) -> None:
-        """Nothing."""
-
-    def until(self, deadline_s: float) -> None:
-        """Nothing."""

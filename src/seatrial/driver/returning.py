@@ -29,7 +29,6 @@ from seatrial.process.process import run
 from seatrial.slurm import argv, text
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S, asked
 from seatrial.slurm.queue import new_job_name
-from seatrial.slurm.text import NodeLine
 
 PARTNERS = 3
 """Three partners of a slow node of four show among each other what good nodes deliver."""
@@ -201,13 +200,9 @@ def _await(names: Sequence[str]) -> None:
     deadline = time.monotonic() + SETTLE_S
     while time.monotonic() < deadline:
         lines = text.parse_sinfo(asked(argv.state_of(names)).stdout)
-        if all(_answers(line) for line in lines):
+        if all(line.idle or line.reserved for line in lines):
             return
         time.sleep(0.5)
-
-
-def _answers(line: NodeLine) -> bool:
-    return line.idle or line.reserved
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -27,6 +28,16 @@ from seatrial.model.settings import CheckSettings, Settings, SiteSettings
 from seatrial.model.words import count
 from seatrial.rules.base import Readings, findings_of, one_place_per_host
 from seatrial.rules.software import MPI_SETTINGS
+
+Judged = TypeVar("Judged")
+
+
+class MeasuredRun(msgspec.Struct, Generic[Judged], frozen=True, kw_only=True):
+    """The closed run's folder, what is in it, and the judgement."""
+
+    folder: Path
+    recorded: RecordedRun
+    result: Judged
 
 
 class ExplainedByFacts(LaunchError):

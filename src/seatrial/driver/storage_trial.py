@@ -1,7 +1,6 @@
 """The trial of storage within a run: its folder, how much it may write there, and its rounds."""
 
 import os
-import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ from seatrial.archive.working_folder import Use, WorkingFolder
 from seatrial.driver.run import Run
 from seatrial.model.errors import UsageError
 from seatrial.model.measurement import GroupRound
+from seatrial.model.words import unescaped
 from seatrial.pairs.node_places import NodePlaces
 from seatrial.pairs.node_rounds import (
     FREE_PART,
@@ -69,7 +69,7 @@ def kind_of(folder: Path, mounts: str) -> str:
         words = line.split(" ")
         if len(words) < 3:
             continue
-        point = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), words[1]))
+        point = Path(unescaped(words[1]))
         if folder.is_relative_to(point) and len(point.parts) >= best:
             best, kind = len(point.parts), words[2]
     return kind

@@ -2,8 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Generic, TypeVar
 
 import msgspec
 
@@ -12,7 +10,7 @@ from seatrial.archive.writer import RunWriter
 from seatrial.driver.node_selection import enough
 from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.run import Run
+from seatrial.driver.run import Judged, MeasuredRun, Run
 from seatrial.launch.contract import Hosts, Launcher, StartManner, StartsByDefault
 from seatrial.launch.mpi import family_of
 from seatrial.launch.rails import rail_manner
@@ -20,25 +18,16 @@ from seatrial.limits.rail_paths import RailDevice, no_rail_because, rail_named, 
 from seatrial.locate.evidence import run_value
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.measurement import DefaultStart, Kernel, Phase, Round, Shape
-from seatrial.model.run import RecordedRun, RunInfo, is_kind
+from seatrial.model.run import RecordedRun, is_kind
 from seatrial.model.settings import CurveSettings, SaturateSettings, SiteSettings
 from seatrial.model.words import count
 from seatrial.pairs.sizes import Pace
 
 Pair = tuple[str, str]
-PairJudgement = TypeVar("PairJudgement")
 MOST_KINDS = 4
 """More kinds are rather names of racks."""
 DEFAULT_LOG = "default-launch.err"
 PILOT_BYTES = 8
-
-
-class TwoNodesOutcome(msgspec.Struct, Generic[PairJudgement], frozen=True, kw_only=True):
-    """A closed run on two nodes, and its judgement."""
-
-    folder: Path
-    run: RunInfo
-    found: PairJudgement
 
 
 class TwoNodes(Run):
@@ -106,9 +95,9 @@ class TwoNodes(Run):
 def run_two_nodes(
     settings: CurveSettings | SaturateSettings,
     work: Callable[[TwoNodes], str],
-    judge: Callable[[RecordedRun], PairJudgement],
+    judge: Callable[[RecordedRun], Judged],
     progress: Progress | None = None,
-) -> TwoNodesOutcome[PairJudgement]:
+) -> MeasuredRun[Judged]:
     """Carry out `work`, whose answer is a remark for the report or empty. Whatever ends it, the run is closed.
 
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
@@ -123,7 +112,7 @@ def run_two_nodes(
     trial.note_cut(opening.cut)
     folder = trial.carry_out(lambda: work(trial))
     recorded = trial.recorded()
-    return TwoNodesOutcome(folder=folder, run=recorded.info, found=judge(recorded))
+    return MeasuredRun(folder=folder, recorded=recorded, result=judge(recorded))
 
 
 def pairs_of_kinds(nodes: Sequence[str], hosts: Hosts) -> tuple[Pair, ...]:

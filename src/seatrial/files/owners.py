@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePath
 
 from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.words import unescaped
 
 MOST_LINKS = 40
 """Symbolic links that Linux follows for one path at most (path_resolution(7))."""
@@ -22,7 +23,6 @@ USER_MAP = Path("/proc/self/uid_map")
 MOUNTS = Path("/proc/self/mountinfo")
 BY_USER = re.compile(r" - fuse\S* \S+ (?:\S+,)?user_id=(\d{1,20})| - fuse(?!ctl)")
 """FUSE, and who mounted it (mount.fuse(8))."""
-OCTAL = re.compile(r"\\([0-7]{3})")
 
 _owner_on: dict[int, int] = {}
 """Device -> owner that its file server gives to what this user creates, where it is another one (root_squash)."""
@@ -139,7 +139,7 @@ def _mounted_by_others() -> list[tuple[str, str]]:
         return []
     mounts = [(line.split(), match) for line in lines if (match := BY_USER.search(line))]
     others = [fields for fields, match in mounts if int(match[1] or -1) not in (0, os.geteuid())]
-    return [(fields[2], OCTAL.sub(lambda code: chr(int(code[1], 8)), fields[4])) for fields in others]
+    return [(fields[2], unescaped(fields[4])) for fields in others]
 
 
 def _is_private(status: os.stat_result) -> bool:

@@ -111,6 +111,18 @@ class Launcher(Protocol):
         """Give everything back that `allocate` got."""
 
 
+class HoldsNothing:
+    """A launcher, or a part of one, that need not get hold of nodes and has nothing to give back."""
+
+    job = ""
+
+    def allocate(self, nodes: Sequence[str], seconds: float) -> None:
+        """Nothing to get hold of."""
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
 @runtime_checkable
 class StartsByDefault(Protocol):
     """A launcher that can look where the MPI's own launcher puts ranks when nobody says anything of binding."""

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, StartManner
+from seatrial.launch.contract import PLAIN, FactsReading, HoldsNothing, Hosts, StartManner
 from seatrial.launch.environments.discovery import find_program
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment, Where
 from seatrial.launch.line_parser import Dialect, LaunchLine, is_srun, launcher_of
@@ -68,10 +68,8 @@ def compiler_beside(words: Sequence[str], environment: Environment = NO_ENVIRONM
     return find_program(environment, str(beside))
 
 
-class LineLauncher:
+class LineLauncher(HoldsNothing):
     """The contract over a launch line. What it calls nodes are places, HOST:0, HOST:1, ..., one rank each."""
-
-    job = ""
 
     def __init__(self, line: LaunchLine, probe: Path, wait_s: float, environment: Environment = NO_ENVIRONMENT) -> None:
         """`wait_s`: how long an srun outside of a job may wait in the queue. `environment`: what the line runs in."""
@@ -109,9 +107,6 @@ class LineLauncher:
         """Not known before a start."""
         return Hosts(nodes=(), fabric=NO_FABRIC)
 
-    def allocate(self, nodes: Sequence[str], seconds: float) -> None:
-        """The line gets hold of what it needs."""
-
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """Nobody is asked in mid-run: a launch line starts all of its ranks or none."""
         return FactsReading(texts=dict.fromkeys(nodes, ""), silent={})
@@ -139,9 +134,6 @@ class LineLauncher:
         add = (*manner.options, *self._pinned, *PIPED.get(self._line.dialect, ()))
         program = self.environment.around_program([str(self._probe)])
         return self.environment.around_launcher(self._line.argv(program, add=add, bound=bound, piped=False))
-
-    def close(self) -> None:
-        """Nothing to give back."""
 
 
 def known_program(line: LaunchLine, environment: Environment = NO_ENVIRONMENT) -> None:

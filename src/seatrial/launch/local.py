@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from seatrial.launch.collector import QUICK_FACTS, collector
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, ProgramCommand, StartManner
+from seatrial.launch.contract import PLAIN, FactsReading, HoldsNothing, Hosts, ProgramCommand, StartManner
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask
 from seatrial.launch.mpi import Family, Mpi
@@ -29,11 +29,10 @@ def mpirun_argv(mpi: Mpi, ranks: int, *probe: str | Path, root: bool, options: S
     return [*argv, "-n", str(ranks), *options, *map(str, probe)]
 
 
-class LocalLauncher:
+class LocalLauncher(HoldsNothing):
     """The contract on one machine: what it calls nodes are places, HOST:0, HOST:1, ..., one rank each."""
 
     name = "local"
-    job = ""
 
     def __init__(
         self, mpi: Mpi, probe: Path, ranks: int, *, quick_facts: bool = False, environment: Environment = NO_ENVIRONMENT
@@ -55,9 +54,6 @@ class LocalLauncher:
             )
         name = socket.gethostname()
         return Hosts(nodes=tuple(f"{name}:{rank}" for rank in range(self._ranks)), fabric=NO_FABRIC)
-
-    def allocate(self, nodes: Sequence[str], seconds: float) -> None:
-        """Nothing to get hold of here."""
 
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """This machine's facts, for every place."""
@@ -112,6 +108,3 @@ class LocalLauncher:
         whole = mpirun_argv(self._mpi, len(nodes), *program, root=os.geteuid() == 0)
         alone = without_schedulers(environment.around_launcher(whole), os.environ)
         return ask(alone, len(nodes), timeout_s=START_TIMEOUT_S, variables=variables)
-
-    def close(self) -> None:
-        """Nothing to give back."""

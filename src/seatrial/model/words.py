@@ -1,7 +1,8 @@
-"""Numbers and names in sentences, the natural order of names, and unknown words."""
+"""Numbers, names and times in texts, the natural order of names, and unknown words."""
 
 import re
 from collections.abc import Hashable, Iterable, Sequence
+from datetime import datetime
 from typing import TypeVar
 
 import msgspec
@@ -13,6 +14,7 @@ MOMENT = (
     r"|\d\d:\d\d:\d\d(?:[.,]\d{1,18})?|\d{10}\.\d{1,18})"
 )
 """Expression for the times that ts, journals and launchers put before each line of an output."""
+_ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
 def count(number: int, noun: str, several: str = "") -> str:
@@ -46,6 +48,21 @@ def by_text(said: Iterable[tuple[str, T]]) -> dict[T, list[str]]:
 _DIGITS = re.compile(r"([0-9]+)")
 
 NaturalKey = tuple[tuple[tuple[int, int, str], ...], str]
+
+
+def utc_text(moment: datetime, timespec: str = "seconds") -> str:
+    """A moment in UTC as ISO 8601. `timespec`: as in `datetime.isoformat`."""
+    return moment.isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def age_s(time: str, at: datetime) -> float:
+    """Seconds from a time in ISO 8601 until now; 0 where the clock says that it is still to come."""
+    return max((at - datetime.fromisoformat(time)).total_seconds(), 0.0)
+
+
+def unescaped(text: str) -> str:
+    r"""\040 and the like: blank, tab, newline, backslash and # in three octal digits (proc(5), getmntent(3))."""
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), text)
 
 
 def name_form(name: str) -> str:

@@ -58,10 +58,6 @@ def gpu_samples(text: str) -> list[GpuSample]:
     return samples
 
 
-def _number(cell: str) -> float | None:
-    return float(cell) if NUMBER.fullmatch(cell) else None
-
-
 def loaded_gpus(texts: Iterable[tuple[str, str]], facts: Mapping[str, NodeFacts]) -> tuple[LoadedGpu, ...]:
     """A summary for each GPU of the samples in which it was not idle. `texts`: node and samples of each start."""
     by_gpu: dict[tuple[str, str], list[GpuSample]] = {}

@@ -278,23 +278,24 @@ def topology_paths(lines: Iterable[str]) -> dict[str, dict[str, str]]:
 def link_rates(lines: Iterable[str]) -> dict[int, tuple[float, ...]]:
     """`nvidia-smi nvlink -s`: number of the GPU -> rates of its links in bytes/s, 0 for an inactive one."""
     rates: dict[int, list[float]] = {}
-    gpu = -1
-    for line in lines:
-        if head := GPU_LINE.match(line):
-            gpu = int(head[1])
-        elif gpu >= 0 and (link := LINK_RATE.match(line)):
-            rates.setdefault(gpu, []).append(float(link[2] or 0) * GIGABYTE)
+    for gpu, link in _of_gpus(lines, LINK_RATE):
+        rates.setdefault(gpu, []).append(float(link[2] or 0) * GIGABYTE)
     return {number: tuple(of_gpu) for number, of_gpu in rates.items()}
 
 
 def link_errors(lines: Iterable[str]) -> dict[int, dict[str, int]]:
     """`nvidia-smi nvlink -e`: number of the GPU -> kind of error -> its number over all links."""
     errors: dict[int, dict[str, int]] = {}
+    for gpu, error in _of_gpus(lines, LINK_ERROR):
+        kinds = errors.setdefault(gpu, {})
+        kinds[error[2]] = kinds.get(error[2], 0) + int(error[3])
+    return errors
+
+
+def _of_gpus(lines: Iterable[str], form: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
     gpu = -1
     for line in lines:
         if head := GPU_LINE.match(line):
             gpu = int(head[1])
-        elif gpu >= 0 and (error := LINK_ERROR.match(line)):
-            kinds = errors.setdefault(gpu, {})
-            kinds[error[2]] = kinds.get(error[2], 0) + int(error[3])
-    return errors
+        elif gpu >= 0 and (match := form.match(line)):
+            yield gpu, match

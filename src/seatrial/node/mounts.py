@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from seatrial.model.system import AutomountKey, Mount
+from seatrial.model.words import unescaped
 from seatrial.node.frame import Frame
 
 MASTER = "/etc/auto.master"
@@ -116,7 +117,6 @@ KERNELS_OWN = frozenset(
     | {"fusectl", "configfs", "hugetlbfs", "rpc_pipefs", "nsfs", "binfmt_misc", "efivarfs", "cgroup", "cgroup2"}
 )
 """Kinds of file system that hold no user files."""
-ESCAPE = re.compile(r"\\([0-7]{3})")
 OF_THE_MOMENT = ("fd=", "pgrp=", "pipe_ino=", "mountport=", "addr=", "clientaddr=", "mountaddr=")
 """Options that change with every mount, or whose value is not collected."""
 MOST_PATHS = 256
@@ -136,14 +136,14 @@ def read_mounts(frame: Frame) -> tuple[tuple[Mount, ...], dict[str, str]]:
         if len(words) < 4 or words[2] in KERNELS_OWN or words[1].startswith(("/proc/", "/sys/")):
             continue
         state = frame.values.get(f"mount {words[1]}")
-        path = _unescaped(words[1])
+        path = unescaped(words[1])
         reachable = ANSWERS.get(state or "") if words[2] != "autofs" else None
         if state == "no answer":
             absent[f"system.mounts.{path}"] = "no answer in 3 s"
         mount = Mount(
             path=path,
-            source=_unescaped(words[0]),
-            kind=_unescaped(words[2]),
+            source=unescaped(words[0]),
+            kind=unescaped(words[2]),
             options=tuple(each for each in words[3].split(",") if not each.startswith(OF_THE_MOMENT)),
             reachable=reachable,
         )
@@ -157,11 +157,6 @@ def read_paths(frame: Frame) -> dict[str, bool]:
     """Path of $SEATRIAL_PATHS -> whether statfs(2) of it succeeded within 3 s; the first MOST_PATHS."""
     answers = sorted(each for each in frame.values.items() if each[0].startswith("reach /") and each[1] in ANSWERS)
     return {item.removeprefix("reach "): ANSWERS[answer] for item, answer in answers[:MOST_PATHS]}
-
-
-def _unescaped(text: str) -> str:
-    r"""\040 and the like: blank, tab, newline, backslash and # in three octal digits (proc(5), getmntent(3))."""
-    return ESCAPE.sub(lambda match: chr(int(match[1], 8)), text)
 
 
 # Transient mounts: differences in them are ignored.

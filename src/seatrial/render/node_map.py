@@ -64,7 +64,7 @@ def node_map(nodes: Iterable[MapNode], title: str) -> NodeMap:
     """The map of these nodes."""
     ordered = sorted(nodes, key=lambda node: leaf_order(node.leaf, node.name))
     by_leaf: dict[str, list[MapCell]] = {}
-    ages = [_age(node.days) for node in ordered]
+    ages = [next(place for place, (most, _) in enumerate(AGES) if node.days <= most) for node in ordered]
     for node, age in zip(ordered, ages, strict=True):
         by_leaf.setdefault(node.leaf, []).append(
             MapCell(
@@ -87,7 +87,3 @@ def node_map(nodes: Iterable[MapNode], title: str) -> NodeMap:
         ages=tuple(f"{text}: {old[place]}" for place, (_, text) in enumerate(AGES)),
         named=len(ordered) <= MOST_NAMED,
     )
-
-
-def _age(days: float) -> int:
-    return next(place for place, (most, _) in enumerate(AGES) if days <= most)

@@ -233,11 +233,8 @@ def _apart(lower: Sequence[float], upper: Sequence[float]) -> bool:
 
 def spectra_plots(spectra: Sequence[Spectrum]) -> Iterator[Plot]:
     """The distributions of each metric over each other, one for each number of ranks per node."""
-    for metric, (_, what) in METRICS.items():
-        drawn = {_name(one): one.quantiles for one in spectra if one.metric == metric}
-        if len(drawn) > 1:
-            title = f"{what.capitalize()} of pairs of ranks, by ranks per node"
-            yield over_each_other(title, drawn, partial(quantity, metric=metric), what, "values")
+    for title, what, drawn, text_of in _distributions(spectra):
+        yield over_each_other(title, drawn, text_of, what, "values")
 
 
 def spectra_table(spectra: Sequence[Spectrum]) -> Iterator[Table]:
@@ -254,11 +251,23 @@ def spectra_table(spectra: Sequence[Spectrum]) -> Iterator[Table]:
 
 def spectra_bars(spectra: Sequence[Spectrum], width: int) -> Iterator[Drawing]:
     """The distributions for a terminal with room for them, a line for each number of ranks per node."""
-    for metric, (_, what) in METRICS.items() if width >= LEAST_COLUMNS else ():
+    for title, _, drawn, text_of in _distributions(spectra) if width >= LEAST_COLUMNS else ():
+        yield Drawing(title=title, lines=strips(drawn, text_of))
+
+
+def _distributions(
+    spectra: Sequence[Spectrum],
+) -> Iterator[tuple[str, str, dict[str, tuple[float, ...]], Callable[[float], str]]]:
+    """Title, metric, quantiles by number of ranks, and the text of a value, where there is something to compare."""
+    for metric, (_, what) in METRICS.items():
         drawn = {_name(one): one.quantiles for one in spectra if one.metric == metric}
         if len(drawn) > 1:
-            title = f"{what.capitalize()} of pairs of ranks, by ranks per node"
-            yield Drawing(title=title, lines=strips(drawn, partial(quantity, metric=metric)))
+            yield (
+                f"{what.capitalize()} of pairs of ranks, by ranks per node",
+                what,
+                drawn,
+                partial(quantity, metric=metric),
+            )
 
 
 def _name(spectrum: Spectrum) -> str:

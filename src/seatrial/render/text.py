@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render import finding_text
 from seatrial.render.escape import clean, in_ascii
@@ -115,7 +115,7 @@ def _block(block: Block, columns: int, most_rows: int) -> Iterator["RenderableTy
         case Copy():
             yield from (_unbroken(line) for line in block.lines)
         case Drawing():
-            yield from (_drawn(line) for line in block.lines)
+            yield from (_pieces(*((_blanks_kept(piece), style) for piece, style in line)) for line in block.lines)
         case Table():
             yield _indented(_table(block, columns - block.indent, most_rows), block.indent)
             if more := len(block.rows[most_rows:]):
@@ -148,12 +148,9 @@ def _not_printed(block: Findings) -> Iterator["RenderableType"]:
 
 def _brief(block: Findings) -> Iterator["RenderableType"]:
     for number, finding in enumerate(block.findings[:MOST_FINDINGS], start=1):
-        yield labelled([(str(number), _headed(finding)), ("", finding.statement)])
+        heading = f"{finding.verdict.value}  {finding_text.title(finding)}"
+        yield labelled([(str(number), heading), ("", finding.statement)])
     yield from _not_printed(block)
-
-
-def _headed(finding: Finding) -> str:
-    return f"{finding.verdict.value}  {finding_text.title(finding)}"
 
 
 def labelled(rows: Iterable[tuple[str, str]], *, indent: int = 0) -> "RenderableType":
@@ -223,10 +220,6 @@ def _unbroken(words: str) -> "Text":
 
     blanks = len(words) - len(words.lstrip(" "))
     return Text(" " * blanks + clean(words), no_wrap=True)
-
-
-def _drawn(line: Iterable[tuple[str, str]]) -> "Text":
-    return _pieces(*((_blanks_kept(piece), style) for piece, style in line))
 
 
 def _blanks_kept(piece: str) -> str:

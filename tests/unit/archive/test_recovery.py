@@ -26,6 +26,7 @@ from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail
 from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
+from tests.support.run_archives import killed_before_the_last_name
 
 CLUSTER = Cluster(nodes=names(3))
 ALL = sail(CLUSTER).measurements
@@ -265,18 +266,8 @@ def test_a_run_that_the_driver_had_described_as_ended_keeps_its_ending(
 ) -> None:
     writer = RunWriter(tmp_path, info_of(CLUSTER))
     fill(writer, CLUSTER, sail(CLUSTER))
-
-    real = os.rename
-
-    def killed(name: str, new: str, **where: int) -> None:
-        if name.endswith(layout.PARTIAL):
-            raise KeyboardInterrupt
-        real(name, new, **where)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "rename", killed)
-        with pytest.raises(KeyboardInterrupt):
-            writer.close(writer.info)
+    with killed_before_the_last_name(monkeypatch):
+        writer.close(writer.info)
     abandoned(writer)
     (recovered,) = recover_runs(tmp_path).recovered
     assert read_info(Path(recovered.folder)).ending is Ending.COMPLETE

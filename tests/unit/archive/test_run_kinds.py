@@ -97,7 +97,7 @@ def test_every_command_that_measures_writes_its_kind_at_the_start(tmp_path: Path
         info = read_info(tmp_path / name)
         assert (info.kind, info.ending, info.reason) == (RunKind(name), Ending.FAILED, GONE)
         assert info.design is None
-    assert carry_out(Launcher(), tmp_path).run.kind is RunKind.TRANSPORTS
+    assert carry_out(Launcher(), tmp_path).recorded.info.kind is RunKind.TRANSPORTS
 
 
 @pytest.mark.parametrize(("design", "kind"), OLD.items())

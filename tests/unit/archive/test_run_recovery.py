@@ -15,8 +15,9 @@ from seatrial.archive.reader import read_entries, read_info, read_run
 from seatrial.archive.run_recovery import TORN_FILE, partial_folders, recover
 from seatrial.archive.writer import RunWriter
 from seatrial.model.run import Ending, NodeState
-from tests.support.builders import Cluster, fill, info_of, names, record, sail
+from tests.support.builders import Cluster, info_of, names, record, sail
 from tests.support.paths import ROOT
+from tests.support.run_archives import cut_off, killed_before_the_last_name
 
 CLUSTER = Cluster(nodes=names(3))
 
@@ -64,15 +65,8 @@ def test_kill_9_loses_no_line_that_was_acknowledged(tmp_path: Path, acknowledged
     assert read_info(Path(recovered.folder)).ending is Ending.RECOVERED
 
 
-def cut_off(archive: Path) -> RunWriter:
-    """A run that nobody closed."""
-    writer = RunWriter(archive, info_of(CLUSTER, ending=Ending.RUNNING, ended=""))
-    fill(writer, CLUSTER, sail(CLUSTER))
-    return writer
-
-
 def test_a_torn_last_line_is_kept_apart_and_all_others_are_given_back(tmp_path: Path) -> None:
-    writer = cut_off(tmp_path)
+    writer = cut_off(tmp_path, CLUSTER)
     torn = encode(PairHung(source="n1", target="n2"))[:-5]
     with (writer.folder / layout.JOURNAL_FILE).open("ab") as journal:
         journal.write(torn)
@@ -90,7 +84,7 @@ STRANGE = b'{"entry":"pair-hung","source":"\xff","target":"n1"}\n'
     "garbage", [b"\x00" * 512 + b"\n", b"{}\n", b'{"entry":"round-end"}\n', b"\xff\xfe\r\n", STRANGE]
 )
 def test_garbage_in_the_middle_costs_only_itself(tmp_path: Path, garbage: bytes) -> None:
-    writer = cut_off(tmp_path)
+    writer = cut_off(tmp_path, CLUSTER)
     path = writer.folder / layout.JOURNAL_FILE
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:9], garbage, *lines[9:]]))
@@ -100,7 +94,7 @@ def test_garbage_in_the_middle_costs_only_itself(tmp_path: Path, garbage: bytes)
 
 
 def test_lost_nodes_and_hanging_pairs_come_from_the_journal(tmp_path: Path) -> None:
-    writer = cut_off(tmp_path)
+    writer = cut_off(tmp_path, CLUSTER)
     state = NodeState(node="n3", reason="stopped answering", fault=True)
     for entry in (NodeLost(state=state), PairHung(source="n1", target="n2"), PairHung(source="n1", target="n2")):
         writer.append(entry)
@@ -124,23 +118,14 @@ def test_a_run_cut_off_before_its_first_measurement_is_closed_empty(tmp_path: Pa
 
 
 def test_a_recovery_cut_off_in_mid_work_can_be_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = cut_off(tmp_path)
-    real = os.rename
-
-    def killed(name: str, new: str, **where: int) -> None:
-        if name.endswith(layout.PARTIAL):
-            raise KeyboardInterrupt
-        real(name, new, **where)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "rename", killed)
-        with pytest.raises(KeyboardInterrupt):
-            recover(writer.folder)
+    writer = cut_off(tmp_path, CLUSTER)
+    with killed_before_the_last_name(monkeypatch):
+        recover(writer.folder)
     assert read_run(Path(recover(writer.folder).folder)).measurements == sail(CLUSTER).measurements
 
 
 def test_without_run_json_it_is_a_sentence(tmp_path: Path) -> None:
-    writer = cut_off(tmp_path)
+    writer = cut_off(tmp_path, CLUSTER)
     (writer.folder / layout.RUN_FILE).write_bytes(b"{")
     with pytest.raises(DamagedRun, match=r"run\.json cannot be read"):
         recover(writer.folder)

@@ -21,17 +21,12 @@ from seatrial.archive.run_recovery import ORIGINAL_FILE, recover
 from seatrial.archive.writer import ArchiveError, RunTaken, RunWriter, ended
 from seatrial.model.run import Ending
 from tests.lab.waiting import eventually
-from tests.support.builders import Cluster, abandoned, fill, info_of, names, sail
+from tests.support.builders import Cluster, abandoned, names, sail
 from tests.support.paths import ROOT
+from tests.support.run_archives import cut_off
 
 CLUSTER = Cluster(nodes=names(3))
 ALL = sail(CLUSTER).measurements
-
-
-def open_run(archive: Path) -> RunWriter:
-    writer = RunWriter(archive, info_of(CLUSTER, ending=Ending.RUNNING, ended=""))
-    fill(writer, CLUSTER, sail(CLUSTER))
-    return writer
 
 
 def close(writer: RunWriter, ending: Ending = Ending.COMPLETE, reason: str = "") -> Path:
@@ -61,7 +56,7 @@ TAKEN = [forced, renamed, shutil.rmtree, renamed_archive, in_the_middle]
 
 @pytest.mark.parametrize("take", TAKEN)
 def test_all_that_was_delivered_is_kept_under_another_name(tmp_path: Path, take: Callable[[Path], None]) -> None:
-    writer = open_run(tmp_path / "archive")
+    writer = cut_off(tmp_path / "archive", CLUSTER)
     take(writer.folder)
     folder = close(writer)
     assert folder.name == "run-rescued"
@@ -77,7 +72,7 @@ def test_all_that_was_delivered_is_kept_under_another_name(tmp_path: Path, take:
 
 @pytest.mark.parametrize("take", TAKEN)
 def test_the_next_call_after_the_beat_says_so(tmp_path: Path, take: Callable[[Path], None]) -> None:
-    writer = open_run(tmp_path / "archive")
+    writer = cut_off(tmp_path / "archive", CLUSTER)
     take(writer.folder)
     writer._held.beat()
     one = Delivered(number=99, measurement=ALL[0])
@@ -95,7 +90,7 @@ def test_the_next_call_after_the_beat_says_so(tmp_path: Path, take: Callable[[Pa
 
 
 def test_what_the_driver_still_writes_does_not_reach_the_closed_run(tmp_path: Path) -> None:
-    writer = open_run(tmp_path)
+    writer = cut_off(tmp_path, CLUSTER)
     closed = Path(recover(writer.folder).folder)
     writer.append(Delivered(number=99, measurement=ALL[0]))
     with pytest.raises(RunTaken):
@@ -107,7 +102,7 @@ def test_what_the_driver_still_writes_does_not_reach_the_closed_run(tmp_path: Pa
 
 
 def test_what_a_driver_writes_that_is_killed_before_it_notices_is_in_the_logs(tmp_path: Path) -> None:
-    writer = open_run(tmp_path)
+    writer = cut_off(tmp_path, CLUSTER)
     closed = Path(recover(writer.folder).folder)
     one = Delivered(number=99, measurement=ALL[0])
     writer.append(one)
@@ -116,7 +111,7 @@ def test_what_a_driver_writes_that_is_killed_before_it_notices_is_in_the_logs(tm
 
 
 def test_the_journal_of_a_driver_that_has_ended_is_not_copied(tmp_path: Path) -> None:
-    writer = abandoned(open_run(tmp_path))
+    writer = abandoned(cut_off(tmp_path, CLUSTER))
     before = (writer.folder / layout.JOURNAL_FILE).stat().st_ino
     closed = Path(recover(writer.folder).folder)
     assert (closed / layout.JOURNAL_FILE).stat().st_ino == before
@@ -124,14 +119,14 @@ def test_the_journal_of_a_driver_that_has_ended_is_not_copied(tmp_path: Path) ->
 
 
 def test_the_reason_names_who_took_it(tmp_path: Path) -> None:
-    writer = open_run(tmp_path)
+    writer = cut_off(tmp_path, CLUSTER)
     in_the_middle(writer.folder)
     assert "by `seatrial runs recover` of u on h" in read_info(close(writer)).reason
 
 
 def test_a_second_rescue_takes_another_name(tmp_path: Path) -> None:
     for _ in range(2):
-        writer = open_run(tmp_path)
+        writer = cut_off(tmp_path, CLUSTER)
         shutil.rmtree(writer.folder)
         close(writer)
     first, second = sorted(path.name for path in tmp_path.iterdir())
@@ -141,7 +136,7 @@ def test_a_second_rescue_takes_another_name(tmp_path: Path) -> None:
 
 def test_where_nothing_can_be_kept_either_it_is_a_sentence(tmp_path: Path) -> None:
     archive = tmp_path / "archive"
-    writer = open_run(archive)
+    writer = cut_off(archive, CLUSTER)
     shutil.rmtree(archive)
     archive.write_text("a file")
     with pytest.raises(
@@ -151,7 +146,7 @@ def test_where_nothing_can_be_kept_either_it_is_a_sentence(tmp_path: Path) -> No
 
 
 def test_a_lease_that_somebody_deletes_does_not_end_the_run(tmp_path: Path) -> None:
-    writer = open_run(tmp_path)
+    writer = cut_off(tmp_path, CLUSTER)
     (writer.folder / layout.LEASE_FILE).unlink()
     writer._held.beat()
     assert writer._held.look() is Held.MISSING
@@ -161,7 +156,7 @@ def test_a_lease_that_somebody_deletes_does_not_end_the_run(tmp_path: Path) -> N
 
 
 def test_a_name_that_is_taken_when_the_run_is_closed_costs_the_name_only(tmp_path: Path) -> None:
-    writer = open_run(tmp_path)
+    writer = cut_off(tmp_path, CLUSTER)
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "something").touch()
     folder = close(writer)
@@ -171,14 +166,14 @@ def test_a_name_that_is_taken_when_the_run_is_closed_costs_the_name_only(tmp_pat
 
 
 def test_what_a_network_file_system_dropped_is_written_again(tmp_path: Path) -> None:
-    writer = open_run(tmp_path)
+    writer = cut_off(tmp_path, CLUSTER)
     os.truncate(writer.folder / layout.JOURNAL_FILE, 1000)
     found = read_run(close(writer))
     assert (found.measurements, found.damage) == (ALL, ())
 
 
 def test_a_journal_that_somebody_removes_is_written_again(tmp_path: Path) -> None:
-    writer = open_run(tmp_path)
+    writer = cut_off(tmp_path, CLUSTER)
     (writer.folder / layout.JOURNAL_FILE).unlink()
     found = read_run(close(writer))
     assert (found.measurements, found.damage) == (ALL, ())
@@ -189,7 +184,7 @@ def test_what_was_appended_is_flushed_with_every_beat(tmp_path: Path, monkeypatc
     monkeypatch.setattr(lease, "BEAT_S", 0.05)
     flushed: list[str] = []
     monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(str(Path(f"/proc/self/fd/{handle}").readlink())))
-    writer = open_run(tmp_path)
+    writer = cut_off(tmp_path, CLUSTER)
     journal = str(writer.folder / layout.JOURNAL_FILE)
     assert eventually(lambda: flushed.count(journal) > 1)
     close(writer)
@@ -221,7 +216,7 @@ entry.main()
 
 def test_a_check_whose_run_is_taken_away_exits_as_one_that_is_incomplete(tmp_path: Path) -> None:
     """The whole command, playing a recorded run that waits to be interrupted."""
-    source = close(open_run(tmp_path / "source"))
+    source = close(cut_off(tmp_path / "source", CLUSTER))
     archive = tmp_path / "archive"
     partial = archive / "x.partial"
     words = ["check", "--replay", str(source), "--archive", str(archive), "--run", "x"]

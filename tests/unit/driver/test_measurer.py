@@ -13,6 +13,7 @@ from seatrial.archive.journal import Delivered, NodeLost, PairHung, RoundEnded, 
 from seatrial.archive.reader import read_entries
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.measurer import STARTS, Measurer
+from seatrial.driver.progress import Progress
 from seatrial.model.errors import LaunchError, SeatrialError
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Verification
 from seatrial.pairs.survey import BANDWIDTH, LATENCY
@@ -21,7 +22,7 @@ from tests.support.clocks import Clock, use_clock
 from tests.support.scripted import ScriptedLauncher
 
 
-class Counted:
+class Counted(Progress):
     """Progress that keeps count."""
 
     def __init__(self) -> None:

@@ -113,8 +113,8 @@ def test_ablations_that_crash_are_noted_and_nobodys_fault(tmp_path: Path) -> Non
     found = transport_launcher.plain(outcome)
     assert any("Under the settings of forced TCP the probe was lost 2 times" in note for note in found.notes)
     assert "forced TCP the probe was lost" in transports_text(found, width=300)
-    assert "forced TCP the probe was lost" in transports_json(outcome.run, found)
+    assert "forced TCP the probe was lost" in transports_json(outcome.recorded.info, found)
     assert not any(finding.kind is FindingKind.RANK_DIED for finding in found.findings)
     entries = of_type(read_entries(outcome.folder), SessionLost)
     assert [(one.loss.variant, one.loss.altered) for one in entries] == [("forced TCP", True)] * 2
-    assert transports_run.judged_again(outcome.folder).found == outcome.found
+    assert transports_run.judged_again(outcome.folder).result == outcome.result

@@ -1,6 +1,5 @@
 """The limit of a path: what binds, what gates, and when there is none."""
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,16 +9,7 @@ from seatrial.limits.ports import tcp_payload_share
 from seatrial.model.facts import NetworkInterface, NodeFacts, PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.limit import Limit, NoLimit
-
-
-def ethernet(name: str = "eth0", speed: float | None = 1e9, mtu: int | None = 1500, **more: object) -> NetworkInterface:
-    plain = NetworkInterface(name=name, link_type=1, state="up", speed_bits_per_s=speed, mtu_bytes=mtu)
-    return msgspec.structs.replace(plain, **more)
-
-
-def node(name: str, *interfaces: NetworkInterface, **more: object) -> NodeFacts:
-    plain = NodeFacts(hostname=name, complete=True, interfaces=interfaces or (ethernet(),))
-    return msgspec.structs.replace(plain, **more)
+from tests.support.limits_examples import ethernet, node
 
 
 def limit(source: NodeFacts, target: NodeFacts) -> Limit:

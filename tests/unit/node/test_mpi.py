@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.commands.link.transports.catalogue import own_settings
+from seatrial.commands.link.transports.ablation import own_settings
 from seatrial.model.system import MpiFile, SoftwareFacts
 from seatrial.model.verdict import FindingKind
 from seatrial.node.frame import parse_frame

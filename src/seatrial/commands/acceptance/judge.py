@@ -7,11 +7,10 @@ import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.commands.acceptance.spec import AcceptanceThreshold, Item, Spec
-from seatrial.judgement.benchmark_findings import breach_finding
+from seatrial.judgement.benchmark_findings import INCOMPLETE, breach_finding
 from seatrial.model import subject, units
 from seatrial.model.benchmark import Better, Label, Output
-from seatrial.model.errors import ExitCode
-from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
+from seatrial.model.verdict import Finding, FindingKind, RunVerdict, Verdict, worst
 from seatrial.statistics.estimates import median
 
 
@@ -61,16 +60,11 @@ class ItemResult(msgspec.Struct, frozen=True, kw_only=True):
         return Verdict.NOT_RUN if self.left else Verdict.PASS
 
 
-class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
+class Acceptance(RunVerdict, frozen=True, kw_only=True):
     """All of it."""
 
     spec: Spec
     items: tuple[ItemResult, ...]
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """The findings of all benchmarks."""
-        return tuple(finding for item in self.items for finding in item.findings)
 
     @property
     def node_hours(self) -> float:
@@ -80,16 +74,20 @@ class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def word(self) -> str:
         """INCOMPLETE only where nothing is wrong with what was run."""
-        if self.findings:
-            return worst([finding.verdict for finding in self.findings]).value
-        return "INCOMPLETE" if any(item.left for item in self.items) else Verdict.PASS.value
+        return self.verdict.value if self.findings or self.complete else INCOMPLETE
 
-    @property
-    def exit_code(self) -> ExitCode:
-        """Findings before incompleteness."""
-        if self.findings:
-            return ExitCode.FINDINGS
-        return ExitCode.INCOMPLETE if any(item.left for item in self.items) else ExitCode.PASS
+
+def judge_acceptance(spec: Spec, items: Sequence[ItemResult]) -> Acceptance:
+    """All benchmarks together."""
+    findings = tuple(finding for item in items for finding in item.findings)
+    return Acceptance(
+        verdict=worst([finding.verdict for finding in findings]),
+        complete=not any(item.left for item in items),
+        findings=findings,
+        notes=(),
+        spec=spec,
+        items=tuple(items),
+    )
 
 
 def judge_item(

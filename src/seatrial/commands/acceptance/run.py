@@ -60,7 +60,7 @@ def carried_out(spec: "Spec", folder: Path, site: SiteSettings, progress: "Progr
             used += attempt.node_hours
         baselines = baselines_of(item, site.archive)
         results.append(acceptance_judge.judge_item(item, benchmark, attempts, baselines, left))
-    return acceptance_judge.Acceptance(spec=spec, items=tuple(results))
+    return acceptance_judge.judge_acceptance(spec, results)
 
 
 def settings_for(item: "Item", folder: Path, site: SiteSettings) -> "tuple[RunSettings, Benchmark]":

@@ -158,7 +158,7 @@ def _terminal(limits: Sequence[AnyLimit], sources: bool) -> Iterator[Block]:
         yield limits_table(limits)
     for limit in limits:
         rows = list(_rows(limit, sources))
-        yield Paragraph(text=_title(limit), strong=True)
+        yield Paragraph(text=f"{limit.path}  {rate_text(limit)}", strong=True)
         if rows:
             yield _table(rows)
     if not limits:
@@ -198,10 +198,6 @@ def _bars(limits: Sequence[AnyLimit]) -> Iterator[Bars]:
                 for term in terms
             ],
         )
-
-
-def _title(limit: AnyLimit) -> str:
-    return f"{limit.path}  {rate_text(limit)}"
 
 
 def _rows(limit: AnyLimit, sources: bool) -> Iterator[tuple[str, str, str]]:

@@ -14,6 +14,7 @@ import msgspec
 from seatrial.model.gate import GateTally
 from seatrial.model.monitoring import NodeStanding
 from seatrial.model.verdict import GOOD, Verdict
+from seatrial.model.words import age_s
 from seatrial.slurm.census import AccountUse, JobGroup, NodeCount
 
 HOUR_S = 3600.0
@@ -287,8 +288,3 @@ def _use(shares: Sequence[AccountUse], most: int) -> Iterator[Figure]:
 def _per(name: str, text: str, label: str, values: Mapping[str, float]) -> Figure:
     rows = tuple(((key,), value) for key, value in sorted(values.items()))
     return Figure(name=name, help=text, labels=(label,), rows=rows)
-
-
-def age_s(time: str, at: datetime) -> float:
-    """Seconds from a time in ISO 8601 until now; 0 where the clock says that it is still to come."""
-    return max((at - datetime.fromisoformat(time)).total_seconds(), 0.0)

@@ -1,7 +1,6 @@
 """A program of the site is started on each node by itself, several times, and more often if a node is out of line."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -14,7 +13,7 @@ from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.node_trials import RETESTS
 from seatrial.driver.opening import all_nodes, find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.run import Run
+from seatrial.driver.run import MeasuredRun, Run
 from seatrial.driver.site_program import ProgramLaunches, site_program, starting
 from seatrial.launch.contract import Launcher
 from seatrial.model.benchmark import StepResult
@@ -35,20 +34,12 @@ LEAST_START_S = 5.0
 """Time that each start has, however short the usual one is: a busy slurmctld lets srun wait for seconds."""
 
 
-class ProgramOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The run's folder, what is in it, and the judgement."""
-
-    folder: Path
-    recorded: RecordedRun
-    result: ProgramResult
-
-
 def node_program(text: str) -> SiteProgram:
     """The program of --program. Raises UsageError as `site_program`."""
     return site_program(text, OPTION, nodes=1)
 
 
-def run_program(settings: NodesSettings, progress: Progress | None = None) -> ProgramOutcome:
+def run_program(settings: NodesSettings, progress: Progress | None = None) -> MeasuredRun[ProgramResult]:
     """Carry out `seatrial nodes --program`. Whatever ends it, the run is closed and keeps what was printed.
 
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the nodes are
@@ -62,7 +53,7 @@ def run_program(settings: NodesSettings, progress: Progress | None = None) -> Pr
     work = ProgramRun(settings, frame, launcher, opening.writer)
     folder = frame.carry_out(lambda: work.measure(opening.nodes, hosts.asleep), lambda: bool(work.steps))
     recorded = work.recorded()
-    return ProgramOutcome(folder=folder, recorded=recorded, result=judge_program(recorded))
+    return MeasuredRun(folder=folder, recorded=recorded, result=judge_program(recorded))
 
 
 class ProgramRun:

@@ -2,9 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
-
-import msgspec
 
 from seatrial.archive.run_sets import StoredSet
 from seatrial.archive.writer import RunWriter
@@ -15,22 +12,14 @@ from seatrial.driver.node_trials import RETESTS, NodeTrialRounds
 from seatrial.driver.opening import all_nodes, find_hosts, open_run
 from seatrial.driver.past import find_past, with_past
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.run import Run, describe
-from seatrial.model.run import Design, RecordedRun
+from seatrial.driver.run import MeasuredRun, Run, describe
+from seatrial.model.run import Design
 from seatrial.model.settings import NodesSettings
 from seatrial.model.words import count
 from seatrial.pairs.node_rounds import FULL, FULL_OF_SHARED
 
 
-class NodesOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The run's folder, what is in it, and the judgement."""
-
-    folder: Path
-    recorded: RecordedRun
-    result: NodesResult
-
-
-def run_nodes(settings: NodesSettings, progress: Progress | None = None) -> NodesOutcome:
+def run_nodes(settings: NodesSettings, progress: Progress | None = None) -> MeasuredRun[NodesResult]:
     """Carry out `seatrial nodes`. Whatever ends it, the run is closed and keeps what was delivered.
 
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
@@ -45,7 +34,7 @@ def run_nodes(settings: NodesSettings, progress: Progress | None = None) -> Node
     work = NodesRun(settings, frame, partial(_keep_past, opening.writer, past) if past else None)
     folder = frame.carry_out(lambda: work.measure(opening.nodes, opening.hosts.asleep))
     recorded = frame.recorded()
-    return NodesOutcome(folder=folder, recorded=recorded, result=judge_nodes(recorded))
+    return MeasuredRun(folder=folder, recorded=recorded, result=judge_nodes(recorded))
 
 
 def _keep_past(writer: RunWriter, past: StoredSet, frame: Run) -> None:

@@ -17,7 +17,7 @@ from seatrial.commands.placement.line_facts import hosts_of_line, line_facts
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.facts_reading import FactsRead
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.run import Run, describe
+from seatrial.driver.run import MeasuredRun, Run, describe
 from seatrial.driver.site import environment_of_line, probe_for
 from seatrial.files.owners import temporary_folder
 from seatrial.judgement.rank_notes import by_node
@@ -34,7 +34,7 @@ from seatrial.launch.line_parser import Dialect, LaunchLine, parse_line
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import Kernel, Measurement, Phase, ProbeStart, RankPlace, Round, Shape
 from seatrial.model.node_list import node_list
-from seatrial.model.run import Design, RecordedRun
+from seatrial.model.run import Design
 from seatrial.model.settings import PlacementSettings
 from seatrial.model.words import count
 from seatrial.node.rank_places import rank_places
@@ -46,14 +46,6 @@ DESIGN = "placement"
 THREADS = "OMP_NUM_THREADS"
 TRIES = 2
 """Tries of the first start under the advised placement, which may well not be possible."""
-
-
-class PlacementOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The run's folder, what is in it, and what it says."""
-
-    folder: Path
-    recorded: RecordedRun
-    placement: Placement
 
 
 class Placing(Run):
@@ -185,7 +177,7 @@ class FirstStart(msgspec.Struct, frozen=True, kw_only=True):
         return hosts
 
 
-def run_placement(settings: PlacementSettings, progress: Progress | None = None) -> PlacementOutcome:
+def run_placement(settings: PlacementSettings, progress: Progress | None = None) -> MeasuredRun[Placement]:
     """Carry out `seatrial placement`. Whatever ends it, the run is closed.
 
     Raises UsageError for an invalid line, LaunchError where it does not start, ArchiveError.
@@ -221,7 +213,7 @@ def run_placement(settings: PlacementSettings, progress: Progress | None = None)
     placing = Placing(settings, launcher, writer, found, progress)
     folder = placing.carry_out(placing.measure_line)
     recorded = placing.recorded()
-    return PlacementOutcome(folder=folder, recorded=recorded, placement=judge_placement(recorded))
+    return MeasuredRun(folder=folder, recorded=recorded, result=judge_placement(recorded))
 
 
 def _threads_here(line: LaunchLine) -> int | None:

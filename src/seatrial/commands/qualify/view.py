@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from seatrial.model.errors import ExitCode
 from seatrial.model.monitoring import NodeStanding
 from seatrial.model.node_list import node_list
 from seatrial.model.qualification import Coverage, NodeScore, QualifySlice
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import Verdict, exit_code
 from seatrial.model.words import count, some
 from seatrial.render.node_map import MapNode, node_map
 from seatrial.render.report import Block, Cells, Gauge, Lines, PageLink, Report, record_table
@@ -54,7 +53,7 @@ def qualify_report(fields: QualifyFields, standing: Iterable[NodeStanding] = ())
     return Report(
         word=verdict.value,
         sentence=sentence,
-        exit_code=ExitCode.FINDINGS if bad else ExitCode.PASS,
+        exit_code=exit_code(verdict, named=bool(bad)),
         payload=lambda: fields,
         gauges=(
             Gauge(name="nodes", value=fields.coverage.nodes),

@@ -22,12 +22,11 @@ from seatrial.commands.scale.measured import ScaleSeries
 from seatrial.commands.scale.points import LeftOut
 from seatrial.judgement.benchmark_findings import breach_finding
 from seatrial.model.benchmark import Better
-from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Estimate
 from seatrial.model.subject import curve as curve_subject
 from seatrial.model.subject import output as output_subject
 from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
-from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.verdict import Finding, FindingKind, Verdict, exit_code
 from seatrial.model.words import count, some
 from seatrial.render.curves import FEWEST_SIZES
 from seatrial.render.finding_text import word_of
@@ -94,7 +93,7 @@ def scale_report(
     left = (*(series.left if series else ()), *map(_lost, incomplete))
     pays = all(item.pays_up_to is None for item in judged)
     word = word_of(findings, "INCOMPLETE" if left else (Verdict.PASS if pays else Verdict.NOTE).value)
-    code = ExitCode.FINDINGS if findings else ExitCode.INCOMPLETE if left else ExitCode.PASS
+    code = exit_code(word, named=bool(findings), complete=not left)
     sentence = left[0] if left and not findings else _sentence(judged, findings, both)
 
     curves = [item for item in judged if item.points]

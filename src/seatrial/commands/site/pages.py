@@ -14,6 +14,7 @@ from seatrial.judgement.standings import Judged
 from seatrial.model.facts import NodeFacts
 from seatrial.model.monitoring import NodeStanding
 from seatrial.model.run import RunInfo
+from seatrial.model.words import utc_text
 from seatrial.render.envelope import envelope
 from seatrial.render.html import as_html
 from seatrial.render.json import json_text
@@ -55,7 +56,7 @@ def page_text(name: str, report: Report, links: Sequence[PageLink] = ()) -> str:
 
 def twin_text(report: Report, at: datetime) -> str:
     """The fields of a report as --json prints them."""
-    return json_text(envelope(report, command="", time=time_text(at)))
+    return json_text(envelope(report, command="", time=utc_text(at)))
 
 
 def with_links(report: Report, heads: Collection[str], links: Mapping[str, PageLink]) -> Report:
@@ -95,8 +96,3 @@ def _linked_table(block: Table, heads: Collection[str], links: Mapping[str, Page
 def source_hash(value: object) -> str:
     """A short name for what a page is made from: equal values have equal names."""
     return hashlib.sha256(repr(value).encode("utf-8", errors="surrogatepass")).hexdigest()[:32]
-
-
-def time_text(at: datetime) -> str:
-    """The time in UTC, ISO 8601."""
-    return at.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -27,7 +27,7 @@ from seatrial.commands.site.addresses import (
 from seatrial.commands.site.generation import Generation
 from seatrial.commands.site.node_pages import nodes_of, render_nodes
 from seatrial.commands.site.over_time import render_over_time
-from seatrial.commands.site.pages import Readers, page_text, page_texts, source_hash, time_text, twin_text, with_links
+from seatrial.commands.site.pages import Readers, page_text, page_texts, source_hash, twin_text, with_links
 from seatrial.commands.site.past import changed_verdicts
 from seatrial.commands.site.run_pairs import pairs_of_twin, pairs_report, run_pairs
 from seatrial.commands.site.view import SiteFields
@@ -36,7 +36,7 @@ from seatrial.judgement.standings import looks_of
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RunKind
 from seatrial.model.subject import SubjectKind
-from seatrial.model.words import count
+from seatrial.model.words import count, utc_text
 from seatrial.render.envelope import error_envelope, failure_of
 from seatrial.render.html import as_html
 from seatrial.render.json import json_text
@@ -68,10 +68,10 @@ def render_site(archive: Path, made: Generation, readers: Readers, at: datetime)
         at=at,
         ago=readers.ago,
     )
-    about = (str(archive), f"as of {time_text(at)}")
+    about = (str(archive), f"as of {utc_text(at)}")
     index = readers.status(nodes.standings, len(nodes.runs), nodes.unread, at)
     index = replace(index, kind="status", page=lambda: lists.index_blocks(listed), about=about)
-    made.write(INDEX, time_text(at), *page_texts(INDEX, index, at))
+    made.write(INDEX, utc_text(at), *page_texts(INDEX, index, at))
     run_list = replace(
         readers.run_list(rows),
         kind="runs list",
@@ -79,7 +79,7 @@ def render_site(archive: Path, made: Generation, readers: Readers, at: datetime)
         page=lambda: lists.run_list_blocks(listed),
         about=about,
     )
-    made.write(RUN_LIST, time_text(at), *page_texts(RUN_LIST, run_list, at))
+    made.write(RUN_LIST, utc_text(at), *page_texts(RUN_LIST, run_list, at))
     made.finish()
     return SiteFields(
         folder=made.place,
@@ -148,7 +148,7 @@ def _unread(name: str, row: RunRow, error: SeatrialError, at: datetime) -> tuple
     about = tuple(text for text in (row.run, row.started, row.state) if text)
     report = Report(sentence=error.what, remedy=error.remedy, payload=lambda: row, about=about)
     page = as_html(report, ways(UP, name.rpartition("/")[2]))
-    return page, json_text(error_envelope(failure_of(error), time=time_text(at)))
+    return page, json_text(error_envelope(failure_of(error), time=utc_text(at)))
 
 
 def _judged_nodes(report: Report, folder: Path) -> dict[str, PageLink]:

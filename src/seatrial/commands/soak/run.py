@@ -1,7 +1,6 @@
 """All kernels in turn on all nodes, again and again for some minutes: what fails or fades only under load."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -12,9 +11,9 @@ from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.node_trials import NodeTrialRounds
 from seatrial.driver.opening import all_nodes, find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.run import Run
+from seatrial.driver.run import MeasuredRun, Run
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
-from seatrial.model.run import Design, RecordedRun
+from seatrial.model.run import Design
 from seatrial.model.settings import SoakSettings
 from seatrial.model.words import count
 from seatrial.pairs.node_rounds import LOAD, LOAD_OF_SHARED
@@ -24,15 +23,7 @@ LATENCY = Shape(kernel=Kernel.PINGPONG, message_bytes=8, window=1, warmup=10, it
 BANDWIDTH = Shape(kernel=Kernel.ONEWAY, message_bytes=1 << 20, window=4, warmup=1, iterations=6)
 
 
-class SoakOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The run's folder, what is in it, and the judgement."""
-
-    folder: Path
-    recorded: RecordedRun
-    result: SoakResult
-
-
-def run_soak(settings: SoakSettings, progress: Progress | None = None) -> SoakOutcome:
+def run_soak(settings: SoakSettings, progress: Progress | None = None) -> MeasuredRun[SoakResult]:
     """Carry out `seatrial nodes --for`. Whatever ends it, the run is closed and keeps what was delivered.
 
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
@@ -49,7 +40,7 @@ def run_soak(settings: SoakSettings, progress: Progress | None = None) -> SoakOu
         measurements=StoredMeasurements(folder, PAIRS),
         group_measurements=StoredMeasurements(folder, GROUPS),
     )
-    return SoakOutcome(folder=folder, recorded=recorded, result=judge_soak(recorded))
+    return MeasuredRun(folder=folder, recorded=recorded, result=judge_soak(recorded))
 
 
 class SoakRun:

@@ -6,12 +6,11 @@ from datetime import datetime
 
 import msgspec
 
-from seatrial.model.errors import ExitCode
 from seatrial.model.gate import GateTally
 from seatrial.model.monitoring import NodeStanding
 from seatrial.model.node_list import node_list
-from seatrial.model.verdict import GOOD, Verdict, worst
-from seatrial.model.words import count, some
+from seatrial.model.verdict import GOOD, Verdict, exit_code, worst
+from seatrial.model.words import age_s, count, some
 from seatrial.render.node_map import MapNode, node_map
 from seatrial.render.report import Block, Gauge, Lines, PageLink, Report, rows_table
 
@@ -32,7 +31,7 @@ class StatusFields(msgspec.Struct, frozen=True, kw_only=True):
 
 def ago(time: str, at: datetime) -> str:
     """`3 days`, `1 hour`: how long ago a time in ISO 8601 is, in its largest unit."""
-    seconds = max((at - datetime.fromisoformat(time)).total_seconds(), 0.0)
+    seconds = age_s(time, at)
     for length_s, unit in SPANS:
         if seconds >= length_s:
             return count(int(seconds // length_s), unit)
@@ -51,13 +50,12 @@ def status_report(
     faulty = [part for part in parts if part.faults]
     undecided = [node for node in nodes if not node.faults and node.verdict not in (*GOOD, Verdict.MEASURED)]
     unknown = undecided or unread or not nodes
-    code = ExitCode.FINDINGS if faulty else ExitCode.INCOMPLETE if unknown else ExitCode.PASS
     verdict = worst([part.verdict for part in parts]) if parts else Verdict.NOT_RUN
     verdict = Verdict.INCONCLUSIVE if unread and not faulty and not undecided else verdict
     return Report(
         word=verdict.value,
         sentence=_sentence(nodes, faulty, undecided, unread, at),
-        exit_code=code,
+        exit_code=exit_code(Verdict.PASS, named=bool(faulty), complete=not unknown),
         payload=lambda: StatusFields(nodes=tuple(parts), runs=runs, unread=unread, gate=gate),
         gauges=(
             Gauge(name="nodes", value=len(nodes)),

@@ -28,7 +28,7 @@ from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.past import find_past, last_alike, read_past
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.run import Run, describe
+from seatrial.driver.run import MeasuredRun, Run, describe
 from seatrial.files.inputs import read_beginning, read_end
 from seatrial.judgement.benchmark_result import RunResult, judge_run
 from seatrial.launch.contract import Launcher, StartManner, StartsPrograms
@@ -47,15 +47,9 @@ PATHS = 'for name do command -v "$name" && exit 0; done; echo seatrial-none'
 PROGRAM = re.compile(r"[A-Za-z][\w.-]{0,60}")
 
 
-class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The run's folder, what is in it, and the judgement."""
-
-    folder: Path
-    recorded: RecordedRun
-    result: RunResult
-
-
-def run_benchmark(settings: RunSettings, benchmark: Benchmark, progress: Progress | None = None) -> RunOutcome:
+def run_benchmark(
+    settings: RunSettings, benchmark: Benchmark, progress: Progress | None = None
+) -> MeasuredRun[RunResult]:
     """Carry out `seatrial bench run`. Whatever ends it, the run is closed and keeps what was printed.
 
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the nodes are
@@ -72,7 +66,7 @@ def run_benchmark(settings: RunSettings, benchmark: Benchmark, progress: Progres
     work = BenchmarkRun(settings, launch, launcher, frame, opening.writer, past)
     folder = frame.carry_out(lambda: work.carry_out(opening.nodes, hosts.asleep))
     recorded = work.recorded()
-    return RunOutcome(folder=folder, recorded=recorded, result=judge_run(recorded, benchmark))
+    return MeasuredRun(folder=folder, recorded=recorded, result=judge_run(recorded, benchmark))
 
 
 def launch_of(benchmark: Benchmark, settings: RunSettings) -> Launch:

@@ -55,6 +55,8 @@ def reason(done: Completed) -> str:
 
 
 SPACES = Path("/run/netns")
+SIGNAL_S = 10.0
+"""Seconds for which processes are signalled again: one that waits for a disk or a server ends, or stops, late."""
 
 
 def pids_in(spaces: Iterable[str]) -> list[int]:
@@ -136,30 +138,28 @@ def kill_all(spaces: Iterable[str]) -> list[int]:
     return kill_until_none(lambda: pids_in(wanted))
 
 
-def kill_until_none(look: Callable[[], list[int]], timeout_s: float = 10.0) -> list[int]:
+def kill_until_none(look: Callable[[], list[int]]) -> list[int]:
     """Kill what `look` finds until it finds nothing; return the processes that would not die.
 
     One that was found and has ended since counts as found: it may have left a child behind. What has ended and is not
     yet collected has neither namespace nor environment (proc(5)), so it cannot be found.
     """
-    deadline = time.monotonic() + timeout_s
-    while pids := look():
-        if time.monotonic() > deadline:
-            return pids
-        send(pids, signal.SIGKILL)
-        time.sleep(0.02)
-    return []
+    return _signalled(look, signal.SIGKILL)
 
 
 def stop_all(space: str) -> list[int]:
     """Freeze every process in a namespace; return the ones that still run."""
-    deadline = time.monotonic() + 5.0
-    while pids := [pid for pid in pids_in([space]) if state_letter(pid) not in ("", "T", "Z")]:
-        if time.monotonic() > deadline:
-            return pids
-        send(pids, signal.SIGSTOP)
+    over = ("", "T", "Z")
+    return _signalled(lambda: [pid for pid in pids_in([space]) if state_letter(pid) not in over], signal.SIGSTOP)
+
+
+def _signalled(look: Callable[[], list[int]], number: signal.Signals) -> list[int]:
+    """Signal what `look` finds until it finds nothing, or for some seconds; what is left."""
+    deadline = time.monotonic() + SIGNAL_S
+    while (pids := look()) and time.monotonic() <= deadline:
+        send(pids, number)
         time.sleep(0.02)
-    return []
+    return pids
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

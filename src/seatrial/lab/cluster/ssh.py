@@ -10,7 +10,7 @@ from pathlib import Path
 
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.host_argv import inside, settings
-from seatrial.lab.cluster.plan import LOGIN, LabPlan
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.processes import call, named, pids_in
 from seatrial.model.errors import SeatrialError
 
@@ -92,14 +92,3 @@ def restart_sshd(plan: LabPlan, node: str) -> None:
     """Start the server of a node again, if the lab has one on every node and this one is gone."""
     if plan.ssh and not named(pids_in([plan.space(node)]), "sshd"):
         start_sshd(plan, node)
-
-
-def without_slurm(
-    plan: LabPlan, argv: Sequence[str], *, host: str = LOGIN, cwd: str | None = None, extra: Sequence[str] = ()
-) -> list[str]:
-    """`argv` as a user runs it on a cluster without Slurm: its variables are missing, so that no command answers.
-
-    `extra`: more settings, NAME=value.
-    """
-    shown = [setting for setting in settings(plan) if not setting.startswith("SLURM_")]
-    return inside(plan, host, ["env", "-u", "SLURM_CONF", "-C", cwd or str(Path.cwd()), *shown, *extra, *argv])

@@ -2,7 +2,6 @@
 
 import math
 import os
-import re
 import shutil
 import signal
 import time
@@ -14,6 +13,7 @@ from seatrial.lab.cluster.node_groups import remove_groups
 from seatrial.lab.cluster.plan import check_name, own_space
 from seatrial.lab.cluster.processes import SPACES, attempt, kill_all, kill_until_none, pids_marked, send, start_ticks
 from seatrial.model.errors import SeatrialError
+from seatrial.model.words import unescaped
 
 PATIENCE_S = 15.0
 """Seconds for which as many parts of a lab may remain."""
@@ -61,7 +61,7 @@ def mounts_below(home: Path) -> list[str]:
     """Mount points in or below a folder, the innermost first (proc(5), mountinfo)."""
     points = []
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
-        point = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), line.split()[4])
+        point = unescaped(line.split()[4])
         if Path(point).is_relative_to(home):
             points.append(point)
     return points[::-1]

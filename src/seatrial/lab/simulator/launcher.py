@@ -15,7 +15,7 @@ from seatrial.fabric.routes import Route, Routes
 from seatrial.lab.simulator.disturbances import SimulatedConditions, Surroundings
 from seatrial.lab.simulator.faults import SimulatedFault
 from seatrial.lab.simulator.network import Network
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, StartManner
+from seatrial.launch.contract import PLAIN, FactsReading, HoldsNothing, Hosts, StartManner
 from seatrial.launch.probe_text import FORMAT
 from seatrial.model.errors import ProbeLost, RoundRefused
 from seatrial.model.fabric import Fabric, FabricDevice
@@ -197,11 +197,10 @@ def _both_ways(pairs: tuple[Pair, ...]) -> tuple[tuple[Pair, ...], tuple[Pair, .
     return pairs, tuple((target, source) for source, target in pairs)
 
 
-class SimulatedLauncher:
+class SimulatedLauncher(HoldsNothing):
     """Starts nothing. Faults are planted once, for the whole of it."""
 
     name = "simulated"
-    job = ""
 
     def __init__(
         self,
@@ -236,9 +235,6 @@ class SimulatedLauncher:
         fabric = Fabric(leaf_of=self.nodes.leaf_of, source="the simulated fabric's map")
         return Hosts(nodes=self.nodes.names, fabric=fabric, cluster=self.routes.fabric.source)
 
-    def allocate(self, nodes: Sequence[str], seconds: float) -> None:
-        """Nothing to get hold of."""
-
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """Every node answers, the same each time."""
         return FactsReading(texts={node: self.nodes.facts_text(node) for node in nodes}, silent={})
@@ -250,9 +246,6 @@ class SimulatedLauncher:
         session = SimulatedSession(node_of, self.routes, self._network, self.nodes.adapter_of, self.surroundings)
         self._sessions.append(session)
         return session
-
-    def close(self) -> None:
-        """Nothing to give back."""
 
 
 class SimulatedNodes:

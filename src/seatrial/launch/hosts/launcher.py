@@ -9,7 +9,7 @@ from pathlib import Path
 from seatrial.failures.start_failure import SSH_REMEDY
 from seatrial.files.owners import distrust
 from seatrial.launch.collector import EXTRA_S_PER_NODE
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, ProgramCommand, StartManner
+from seatrial.launch.contract import PLAIN, FactsReading, HoldsNothing, Hosts, ProgramCommand, StartManner
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask as ask_environment
 from seatrial.launch.hosts.host_file import refuse_names
@@ -28,7 +28,7 @@ from seatrial.process.process import Completed
 START_TIMEOUT_S = 60.0
 
 
-class HostsLauncher:
+class HostsLauncher(HoldsNothing):
     """The contract through ssh and mpirun, for hosts that a user, a host file or another scheduler names."""
 
     name = "ssh"
@@ -136,9 +136,6 @@ class HostsLauncher:
         names = DAEMONS.get(self._mpi.family, ())
         return next((str(folder / name) for name in names if os.access(folder / name, os.X_OK)), "")
 
-    def allocate(self, nodes: Sequence[str], seconds: float) -> None:
-        """Nothing to get hold of: whoever names hosts may use them."""
-
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """Each host by a login of its own."""
         return read_remote_facts(nodes, quick=self._quick)
@@ -212,9 +209,6 @@ class HostsLauncher:
         patience_s = START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes)
         around = {**mpirun_variables(), **variables}
         return ask_environment(self._around(whole), len(nodes), timeout_s=patience_s, variables=around)
-
-    def close(self) -> None:
-        """Nothing to give back."""
 
     def _around(self, argv: Sequence[str]) -> list[str]:
         """An mpirun as it is started: in the environment, without a job's variables, ended if we are killed."""

@@ -30,7 +30,7 @@ from seatrial.render.fleet.view import (
     column_fields,
     fleet_pictures,
     node_fields,
-    taken,
+    read_as,
 )
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, judged_report, rows_table
@@ -263,9 +263,7 @@ def _blocks(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> Iterat
     for note in _notes(judged):
         yield Paragraph(text=note)
     yield Paragraph(text=suspects_text(judged.suspects))
-    for text, files in by_text((file, taken(table)) for file, table in tables.items()).items():
-        if text:
-            yield Paragraph(text=f"{some(files, MOST_NAMES)}: {text}")
+    yield from read_as(tables)
 
 
 def _everywhere(judged: StrataJudgement) -> str:

@@ -322,6 +322,11 @@ def _blocks(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Iterato
         yield Paragraph(text=f"Without a value: {some(judged.unmeasured, MOST_LISTED)}.")
     if judged.without_facts:
         yield Paragraph(text=f"No facts are known of {some(judged.without_facts, MOST_NAMES)}.")
+    yield from read_as(tables)
+
+
+def read_as(tables: Mapping[str, FleetTable]) -> Iterator[Paragraph]:
+    """What was read of the files, each text once with the files that have it."""
     for text, files in by_text((file, taken(table)) for file, table in tables.items()).items():
         if text:
             yield Paragraph(text=f"{some(files, MOST_NAMES)}: {text}")

@@ -11,10 +11,11 @@ import pytest
 
 from seatrial.archive.reader import read_run
 from seatrial.commands.nodes import program_run
-from seatrial.commands.nodes.program_judge import judge_program
-from seatrial.commands.nodes.program_run import ProgramOutcome, node_program, run_program
+from seatrial.commands.nodes.program_judge import ProgramResult, judge_program
+from seatrial.commands.nodes.program_run import node_program, run_program
 from seatrial.commands.nodes.program_view import program_report
 from seatrial.driver.node_trials import RETESTS
+from seatrial.driver.run import MeasuredRun
 from seatrial.driver.site_program import SAMPLED, WATCHED
 from seatrial.judgement.standings import looks_of
 from seatrial.model.errors import ExitCode, UsageError
@@ -47,7 +48,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def tried(
     archive: Path, does: Does, nodes: tuple[str, ...] = TWELVE, budget_s: float = 300.0, **options: object
-) -> tuple[ProgramOutcome, NodeProgramLauncher]:
+) -> tuple[MeasuredRun[ProgramResult], NodeProgramLauncher]:
     launcher = NodeProgramLauncher(Cluster(nodes=nodes), does)
     use_launcher(launcher)
     site = SiteSettings(archive=archive, run="trial", budget_s=budget_s)

@@ -10,9 +10,10 @@ import pytest
 from seatrial.archive import contents, writer
 from seatrial.archive.reader import read_run
 from seatrial.commands.soak import judge, sampled_cycles
-from seatrial.commands.soak.judge import judge_soak
-from seatrial.commands.soak.run import SoakOutcome, run_soak
+from seatrial.commands.soak.judge import SoakResult, judge_soak
+from seatrial.commands.soak.run import run_soak
 from seatrial.commands.soak.sampled_cycles import sampled
+from seatrial.driver.run import MeasuredRun
 from seatrial.launch.contract import PLAIN, StartManner
 from seatrial.model.measurement import Conditions, Corruption, GroupMeasurement, GroupRound, Kernel, Measurement, Round
 from seatrial.model.run import Ending
@@ -66,7 +67,7 @@ class HotLauncher(ScriptedLauncher):
         return HotSession(self, nodes)
 
 
-def soak_of(folder: Path, hours: float) -> tuple[SoakOutcome, HotLauncher]:
+def soak_of(folder: Path, hours: float) -> tuple[MeasuredRun[SoakResult], HotLauncher]:
     clock = Clock()
     use_clock(clock)
     launcher = HotLauncher(clock)

@@ -1,7 +1,7 @@
 """The configuration of the lab's sshd: keys of the lab alone, and nothing of Slurm in a login."""
 
 from seatrial.lab.cluster.plan import make_plan
-from seatrial.lab.cluster.ssh import client_config, known_hosts, server_config, without_slurm
+from seatrial.lab.cluster.ssh import client_config, known_hosts, server_config
 from seatrial.lab.cluster.start import overlay
 from seatrial.lab.cluster.state import folder
 
@@ -26,11 +26,3 @@ def test_the_folder_of_ssh_is_replaced_only_where_the_lab_has_sshd() -> None:
     home = folder("p")
     assert overlay(home, "n1", ssh=True)["/etc/ssh"] == str(home / "ssh")
     assert "/etc/ssh" not in overlay(home, "n1")
-
-
-def test_a_user_without_slurm_finds_none_of_its_variables() -> None:
-    argv = without_slurm(PLAN, ["seatrial"], cwd="/w", extra=["PBS_NODEFILE=/w/nodes"])
-    inner = argv[argv.index("env") :]
-    assert inner[:5] == ["env", "-u", "SLURM_CONF", "-C", "/w"]
-    assert inner[-2:] == ["PBS_NODEFILE=/w/nodes", "seatrial"]
-    assert not any(word.startswith("SLURM_CONF=") for word in inner)

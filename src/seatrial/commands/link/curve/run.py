@@ -4,7 +4,8 @@ from seatrial.commands.link.curve.judge import LinkCurve, fit_latency, judge_cur
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
-from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, run_two_nodes
+from seatrial.driver.run import MeasuredRun
+from seatrial.driver.two_nodes import TwoNodes, run_two_nodes
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.run import Design
 from seatrial.model.settings import CurveSettings
@@ -24,7 +25,7 @@ MOST_STEPS = 10
 """Halvings of the gap around a switch; from half an octave to 2 % it takes 5."""
 
 
-def run_curve(settings: CurveSettings, progress: Progress | None = None) -> TwoNodesOutcome[LinkCurve]:
+def run_curve(settings: CurveSettings, progress: Progress | None = None) -> MeasuredRun[LinkCurve]:
     """Carry out `seatrial link`; errors as of run_two_nodes."""
     return run_two_nodes(settings, lambda trial: _carry_out(trial, settings), judge_curve, progress)
 

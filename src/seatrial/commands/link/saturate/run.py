@@ -5,7 +5,8 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.manners import rank_counts_of
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
-from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, run_two_nodes
+from seatrial.driver.run import MeasuredRun
+from seatrial.driver.two_nodes import TwoNodes, run_two_nodes
 from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import Design
@@ -21,7 +22,7 @@ from seatrial.pairs.sizes import FEWEST_REPETITIONS, REPETITIONS, Pace
 from seatrial.pairs.survey import BANDWIDTH
 
 
-def run_saturate(settings: SaturateSettings, progress: Progress | None = None) -> TwoNodesOutcome[Saturation]:
+def run_saturate(settings: SaturateSettings, progress: Progress | None = None) -> MeasuredRun[Saturation]:
     """Carry out `seatrial link --ranks-per-node`; errors as of run_two_nodes."""
     return run_two_nodes(settings, lambda trial: _carry_out(trial, settings), judge_saturation, progress)
 

@@ -3,7 +3,7 @@
 import math
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -11,8 +11,8 @@ from seatrial.archive import layout
 from seatrial.archive.journal import VariantNoted
 from seatrial.archive.reader import parse_all
 from seatrial.archive.writer import RunWriter
-from seatrial.commands.link.transports.catalogue import VERBOSE, own_settings, variants
-from seatrial.commands.link.transports.components import stock_of
+from seatrial.commands.link.transports import mpich, open_mpi
+from seatrial.commands.link.transports.components import MpiFamily, Stock, stock_of
 from seatrial.commands.link.transports.declared_transport import read_declared
 from seatrial.commands.link.transports.judge import is_within
 from seatrial.driver.clock import monotonic_s
@@ -24,17 +24,31 @@ from seatrial.launch.contract import Launcher, StartManner
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused, SeatrialError
 from seatrial.model.run import Design
 from seatrial.model.settings import TransportsSettings
-from seatrial.model.transport import Counted, Declared, Role, Variant, VariantNote
+from seatrial.model.transport import Carrier, Counted, Declared, Role, Variant, VariantNote
 from seatrial.node.hcas import Traffic, passed_between, read_traffic
+from seatrial.node.mpi import is_variable
 from seatrial.pairs.ablation import PILOT, ablation_order, bytes_of, over_rail, start_rounds
 from seatrial.pairs.rounds import abba_block
 
 TRIES = 2
-"""A start that fails for no known reason, or whose probe dies, is tried once more: see experiment.measurer.STARTS."""
+"""A start that fails for no known reason, or whose probe dies, is tried once more: see driver.measurer.STARTS."""
 DESIGN = "transports"
 DEFAULT = "default"
 FAILURES = (LaunchError, ProbeLost, RoundRefused)
 """Failures of one start, which the other starts survive."""
+
+Choose = Callable[[Stock, tuple[Carrier, ...]], tuple[Variant, ...]]
+FAMILIES: dict[MpiFamily, Choose] = {
+    MpiFamily.OPEN_MPI: open_mpi.variants,
+    MpiFamily.MPICH_UCX: mpich.variants,
+    MpiFamily.MPICH_OFI: mpich.variants,
+    MpiFamily.MPICH_CH3: mpich.variants,
+    MpiFamily.INTEL_MPI: mpich.intel_variants,
+}
+VERBOSE = {**open_mpi.VERBOSE, **mpich.VERBOSE, **mpich.INTEL_VERBOSE}
+"""Each MPI reads its own variables and ignores the others'."""
+CHOOSING = (*(f"{open_mpi.MCA}{name}" for name in ("pml", "mtl", "btl")), "UCX_TLS", "FI_PROVIDER")
+"""Variables that name the transports to choose from; variants set them."""
 
 
 class Part(msgspec.Struct, kw_only=True):
@@ -275,3 +289,19 @@ def _too_short(budget_s: float, block: int, starts: int) -> str:
         f"The budget of {budget_s:.0f} s was spent in block {block + 1} of {starts}; what was measured is judged; "
         "give more by --budget."
     )
+
+
+def own_settings(environment: Mapping[str, str], files: Mapping[str, str]) -> dict[str, str]:
+    """What the site has set of `CHOOSING`, parameter by parameter.
+
+    `files`: the settings in a node's files and in a job's environment there; they override our own `environment`.
+    """
+    of_node = {name if is_variable(name) else open_mpi.MCA + name: value for name, value in files.items()}
+    known = {**environment, **of_node}
+    return {name: known[name] for name in CHOOSING if known.get(name)}
+
+
+def variants(stock: Stock, presumed: tuple[Carrier, ...]) -> tuple[Variant, ...]:
+    """The variants for an MPI, the default first; none for an MPI that is not known."""
+    choose = FAMILIES.get(stock.family)
+    return choose(stock, presumed) if choose else ()

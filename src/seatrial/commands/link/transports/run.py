@@ -11,16 +11,17 @@ from seatrial.commands.link.transports.judge import Transports, TransportsByRail
 from seatrial.driver.node_selection import enough
 from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.two_nodes import Pair, TwoNodesOutcome, pick_ends
+from seatrial.driver.run import MeasuredRun
+from seatrial.driver.two_nodes import Pair, pick_ends
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import RunKind, run_kind
 from seatrial.model.settings import TransportsSettings
 
-TransportsOutcome = TwoNodesOutcome[Transports | TransportsByRail]
+TransportsRun = MeasuredRun[Transports | TransportsByRail]
 
 
-def run_transports(settings: TransportsSettings, progress: Progress | None = None) -> TransportsOutcome:
+def run_transports(settings: TransportsSettings, progress: Progress | None = None) -> TransportsRun:
     """Carry out `seatrial link --transports`, or judge the run in `replay` again. Whatever ends it, the run is closed.
 
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
@@ -37,10 +38,10 @@ def run_transports(settings: TransportsSettings, progress: Progress | None = Non
     trial.note_cut(opening.cut)
     folder = trial.carry_out(trial.measure_variants)
     recorded = trial.recorded()
-    return TransportsOutcome(folder=folder, run=recorded.info, found=judge_run(recorded, trial.notes))
+    return TransportsRun(folder=folder, recorded=recorded, result=judge_run(recorded, trial.notes))
 
 
-def judged_again(folder: Path) -> TransportsOutcome:
+def judged_again(folder: Path) -> TransportsRun:
     """The run in an archive's folder. Raises DamagedRun; SeatrialError for another kind of run."""
     refuse_damaged(folder)
     recorded = read_run(folder)
@@ -50,7 +51,7 @@ def judged_again(folder: Path) -> TransportsOutcome:
         raise SeatrialError(
             f"The run {recorded.info.run} is not a run of seatrial link --transports, but of {kind.command}."
         )
-    return TransportsOutcome(folder=folder, run=recorded.info, found=judge_run(recorded, notes))
+    return TransportsRun(folder=folder, recorded=recorded, result=judge_run(recorded, notes))
 
 
 def place(settings: TransportsSettings, launcher: Launcher, hosts: Hosts) -> tuple[tuple[str, ...], Pair, int]:

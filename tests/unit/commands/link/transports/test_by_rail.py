@@ -31,7 +31,7 @@ def test_each_rail_has_its_own_verdict(tmp_path: Path) -> None:
 
 def test_it_is_judged_the_same_from_the_archive(tmp_path: Path) -> None:
     outcome = carry_out(two_rails(), tmp_path, rails=("eth1", "eth0"))
-    assert run.judged_again(outcome.folder).found == outcome.found
+    assert run.judged_again(outcome.folder).result == outcome.result
     assert [one.rail for one in by_rail(outcome).rails] == ["eth1", "eth0"]
 
 
@@ -89,12 +89,12 @@ def test_what_cut_the_run_off_is_told_once(tmp_path: Path) -> None:
 
 def test_it_is_told_rail_by_rail(tmp_path: Path) -> None:
     outcome = carry_out(two_rails(), tmp_path, rails=())
-    text = transports_text(outcome.found, width=120)
+    text = transports_text(outcome.result, width=120)
     assert text.startswith("PASS  n1 to n2, each rail alone: eth0: OFI carried the data\neth1: OFI carried the data")
     assert "\neth1  PASS: OFI carried the data, " in text
     assert "held by" in text
     assert "hobbled OFI over" not in text
-    told = parsed(transports_json(outcome.run, outcome.found))
+    told = parsed(transports_json(outcome.recorded.info, outcome.result))
     assert [(one["rail"], one["verdict"], one["carried_by"]) for one in told["rails"]] == [
         ("eth0", "PASS", "OFI"),
         ("eth1", "PASS", "OFI"),

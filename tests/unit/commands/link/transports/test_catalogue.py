@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from seatrial.commands.link.transports.catalogue import VERBOSE, own_settings, variants
+from seatrial.commands.link.transports.ablation import VERBOSE, own_settings, variants
 from seatrial.commands.link.transports.components import MpiFamily, Stock, family_of, leave_out, stock_of
 from seatrial.commands.link.transports.inventory import expected, missing_drivers, offers
 from seatrial.model.facts import NodeFacts

@@ -8,7 +8,7 @@ from tests.support.transport_launcher import Launcher, by_rail, carry_out, plain
 
 def test_every_setting_is_drawn_with_its_interval(tmp_path: Path) -> None:
     outcome = carry_out(Launcher(), tmp_path)
-    page = transports_page(outcome.run, outcome.found)
+    page = transports_page(outcome.recorded.info, outcome.result)
     ran = [one for one in plain(outcome).effects if one.latency_times is not None and not one.failure]
     failed = [one for one in plain(outcome).effects if one.failure]
     assert ran
@@ -21,5 +21,5 @@ def test_every_setting_is_drawn_with_its_interval(tmp_path: Path) -> None:
 
 def test_each_rail_has_a_part_of_its_own(tmp_path: Path) -> None:
     outcome = carry_out(two_rails(), tmp_path, rails=())
-    page = transports_page(outcome.run, by_rail(outcome))
+    page = transports_page(outcome.recorded.info, by_rail(outcome))
     assert page.index("<h2>Rail eth0: PASS</h2>") < page.index("<h2>Rail eth1: PASS</h2>")

@@ -37,13 +37,13 @@ def test_the_default_is_proved_and_the_absent_is_invalid(tmp_path: Path) -> None
     )
     (row,) = [row for row in headline(found).split("; ") if row.startswith("forced, of the default's time: ")]
     assert re.search(r"TCP 1\.0\d, OFI (0\.99|1\.0\d), not .*PSM2", row), row
-    assert '"carried_by": "OFI"' in transports_json(outcome.run, found)
+    assert '"carried_by": "OFI"' in transports_json(outcome.recorded.info, found)
 
 
 def test_it_is_judged_the_same_from_the_archive(tmp_path: Path) -> None:
     outcome = carry_out(Launcher(), tmp_path)
     again = run.judged_again(outcome.folder)
-    assert again.found == outcome.found
+    assert again.result == outcome.result
     assert {one.variant for one in read_run(outcome.folder).measurements if one.phase is Phase.VARIANT} >= {"default"}
 
 
@@ -96,7 +96,7 @@ def test_a_probe_that_died_once_is_started_again(tmp_path: Path) -> None:
     assert tcp.failure == "The probe ended."
     assert [one.wire_share for one in found.effects if one.variant.name == "default"] == [1.0]
     assert found.notes[0].startswith("A start as default failed and was repeated: The probe ended.")
-    assert run.judged_again(outcome.folder).found == found
+    assert run.judged_again(outcome.folder).result == found
 
 
 def test_a_node_that_is_gone_ends_the_run_and_is_named(tmp_path: Path) -> None:
@@ -128,4 +128,4 @@ def test_what_was_interrupted_before_the_first_start_is_told(tmp_path: Path) -> 
     found = plain(outcome)
     assert found.reason == "seatrial link --transports was interrupted before it measured anything"
     assert found.notes[0].startswith("Interrupted")
-    assert run.judged_again(outcome.folder).found == found
+    assert run.judged_again(outcome.folder).result == found

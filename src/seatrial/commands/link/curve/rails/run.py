@@ -4,7 +4,8 @@ from seatrial.commands.link.curve.rails.judge import RailComparison, judge_rails
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
-from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, choose_rails, manners_of, run_two_nodes
+from seatrial.driver.run import MeasuredRun
+from seatrial.driver.two_nodes import TwoNodes, choose_rails, manners_of, run_two_nodes
 from seatrial.launch.contract import StartManner
 from seatrial.model.errors import LaunchError
 from seatrial.model.run import Design
@@ -12,7 +13,7 @@ from seatrial.model.settings import RailsSettings
 from seatrial.pairs.rails import RailDesign, rail_design, rail_rounds, rail_schedule, rail_variants
 
 
-def run_rails(settings: RailsSettings, progress: Progress | None = None) -> TwoNodesOutcome[RailComparison]:
+def run_rails(settings: RailsSettings, progress: Progress | None = None) -> MeasuredRun[RailComparison]:
     """Carry out `seatrial link --rails`; errors as of run_two_nodes."""
     return run_two_nodes(settings, lambda trial: _carry_out(trial, settings), judge_rails, progress)
 
