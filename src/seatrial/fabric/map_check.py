@@ -9,25 +9,30 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
+import msgspec
+
 from seatrial.fabric.link_problem import ACTIVATE, RESEAT, LinkFault, link_text, name_of, ports_text, problem
 from seatrial.fabric.link_rates import rate_faults
-from seatrial.fabric.map_integrity import (
+from seatrial.fabric.map_integrity import integrity_problems, one_sided
+from seatrial.fabric.missing_cables import (
     MOST_SWITCHES,
+    CableSearch,
+    FewUplinks,
     MissingCables,
-    integrity_problems,
     missing_cables,
-    one_sided,
     too_many,
 )
 from seatrial.model.fabric import DeviceKind, FabricDevice, FabricLink, FabricMap
 from seatrial.model.subject import FABRIC, device, link
-from seatrial.model.verdict import Finding, FindingKind
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count, natural_key
 
 FEWEST_SHARE = 1 / 8
 """A switch with a smaller part of the adapters of the fullest one is not a leaf: a spine with a host for management."""
 NEARLY_ALL = 0.8
 FEWEST = 3
+MOST_UPPERS = 4
+"""Upper switches that a sentence on uplinks lists."""
 EVERYWHERE = 0.5
 """Share of all cables from which a fault is that of the whole fabric."""
 TO_SWITCHES, TO_ALL, TO_ADAPTERS = "to switches", "", "to adapters"
@@ -199,11 +204,12 @@ def _says(group: Sequence[LinkFault]) -> str:
     return SAYS[group[0].kind].format(rates=rates, expected=expected)
 
 
-def missing_problems(fabric: FabricMap, missing: Sequence[MissingCables]) -> Iterator[Finding]:
-    """One problem for each switch that lacks cables to several others, and one for each other pair."""
+def missing_problems(fabric: FabricMap, missing: CableSearch) -> Iterator[Finding]:
+    """One problem for each switch that lacks cables to several others or to any, and one for each other pair."""
     devices = fabric.by_key
+    yield from (_few_uplinks(few, devices) for few in missing.switches)
     pairs: defaultdict[str, dict[int, MissingCables]] = defaultdict(dict)
-    for number, pair in enumerate(missing):
+    for number, pair in enumerate(missing.pairs):
         for switch in (pair.upper, pair.lower):
             pairs[switch][number] = pair
     names = {switch: natural_key(name_of(devices, switch)) for switch in pairs}
@@ -258,6 +264,29 @@ def _several_pairs(switch: str, group: Sequence[MissingCables], devices: Mapping
         f"{count(len(group), 'switch', 'switches')}: {', '.join(others)}.",
         remedy="Check this switch and the listed ports for a port that is down and a cable that is out.",
     )
+
+
+def _few_uplinks(few: FewUplinks, devices: Mapping[str, FabricDevice]) -> Finding:
+    """A fault, or a note that names both of what it can be."""
+    name, like = name_of(devices, few.switch), name_of(devices, few.example)
+    uppers = ", ".join(f"{cables} to {name_of(devices, upper)}" for upper, cables in few.cables[:MOST_UPPERS])
+    uppers += f" and {len(few.cables) - MOST_UPPERS} more" if len(few.cables) > MOST_UPPERS else ""
+    others = f"{few.agreeing} of {count(few.peers, 'such switch', 'such switches')}, as {like}, have"
+    others = others if few.peers > 1 else f"{like} has"
+    lacking = few.usual - few.present
+    usual = f"{few.usual}" if lacking else f"{few.usual}, shared evenly"
+    fault = f"{name} lacks {count(lacking, 'cable')}" if lacking else "A cable leads to the wrong switch"
+    statement = f"{name} has {count(few.present, 'cable')} to switches above it ({uppers}), where {others} {usual}."
+    finding = problem(
+        kind=FindingKind.CABLES_MISSING,
+        subject=device(name),
+        statement=statement,
+        remedy=f"Check {name} for an uplink port that is down and a cable that is out or in a wrong port.",
+    )
+    if few.decided:
+        return finding
+    statement += f" {fault}, or it was planned so: the map does not decide."
+    return msgspec.structs.replace(finding, verdict=Verdict.NOTE, statement=statement)
 
 
 def _other(pair: MissingCables, switch: str) -> str:
