@@ -10,7 +10,8 @@ from seatrial.fabric.link_problem import rate_text
 from seatrial.fabric.map_lines import MapLines, Rate, kind_of, without_last
 from seatrial.fabric.opareport import is_opareport, parse_opareport
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric import DOWN, NO_LID, DeviceKind, End, FabricDevice, FabricMap
+from seatrial.model.fabric import NO_LID, DeviceKind, End, FabricDevice, FabricMap
+from seatrial.model.port_state import DOWN, PHYSICAL, PortStates
 from seatrial.model.words import NaturalKey, natural_key
 
 HEAD = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d{1,18})\s+"([^"]+)"\s*(?:#\s*"(.*)"(.*))?')
@@ -25,7 +26,8 @@ PORT_LINE = re.compile(
 LINK_HEAD = re.compile(r"^(?P<kind>CA|Switch|Router):\s+(?:0x(?P<guid>[0-9a-fA-F]{1,16})\s+)?(?P<name>.{0,200}):\s*$")
 PORT = re.compile(
     r"^\s*(?:0x(?P<guid>[0-9a-fA-F]{1,16})\s+)?(?:\"(?P<name>[^\"]{0,200})\"\s+)?(?P<lid>\d{1,9})\s+(?P<port>\d{1,4})\[[^\]]{0,9}\]\s+==\(\s*+"
-    r"(?:(?P<width>\d{1,3})X\s+(?P<lane>\d{1,4}(?:\.\d{1,9})?) Gbps)?\s*(?P<state>\w{1,20})/\s*\w{1,40}\)==>\s+"
+    r"(?:(?P<width>\d{1,3})X\s+(?P<lane>\d{1,4}(?:\.\d{1,9})?) Gbps)?\s*(?P<state>\w{1,20})/\s*"
+    rf"(?P<physical>{'|'.join(filter(None, PHYSICAL))})\s*\)==>\s+"
     r'(?:0x[0-9a-fA-F]{1,16}\s+)?(?:(?P<far_lid>\d{1,9})\s+(?P<far_port>\d{1,4}))?\[[^\]]{0,9}\]\s+"(?P<far_name>[^"]{0,200})"'
     r"(?P<remarks>.{0,120})"
 )
@@ -269,7 +271,7 @@ def _section(read: MapLines, head: "re.Match[str]", port: "re.Match[str]") -> st
 
 
 def _take(read: MapLines, end: End, port: "re.Match[str]", by_lid: Mapping[Holder, str]) -> None:
-    read.states[end] = port["state"]
+    read.states[end] = PortStates(logical=port["state"], physical=port["physical"])
     if port["far_lid"] is None:
         if port["state"] == DOWN:
             read.down.append(end)

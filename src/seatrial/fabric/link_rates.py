@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from seatrial.fabric.link_problem import LinkFault, link_text, name_of, rate_of, rate_text, slower_end
 from seatrial.model.fabric import FabricDevice, FabricLink, FabricMap
 from seatrial.model.hca import data_bits_per_s
+from seatrial.model.port_state import PortUse
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, verb
 
@@ -21,15 +22,17 @@ def rate_faults(fabric: FabricMap, tier: Mapping[str, int]) -> Iterator[LinkFaul
     """At most one fault for each cable, in the order of the links."""
     devices = fabric.by_key
     judged = _PeerRates(fabric, tier)
-    state_of = {port.end: port.state for port in fabric.inactive}
+    state_of = {port.end: port.states for port in fabric.inactive}
     any_rate = any(link.width is not None or link.other_width is not None for link in fabric.links)
     for link in fabric.links:
         text = link_text(link, devices)
         width, speed = slower_end(link)
         if states := sorted({state_of[end] for end in (link.one, link.other) if end in state_of}):
-            inactive = " and ".join(states)
-            statement = f"{text} is {inactive}, not Active: it carries no data."
-            yield LinkFault(kind=FindingKind.LINK_NOT_ACTIVE, link=link, rate=inactive, expected="", says=statement)
+            rate = " and ".join(dict.fromkeys(state.text for state in states))
+            fails = any(state.use is PortUse.FAILS for state in states)
+            kind = FindingKind.LINK_FAILING if fails else FindingKind.LINK_NOT_ACTIVE
+            means = ": its link has failed and is trained again" if fails else ", not Active: it carries no data"
+            yield LinkFault(kind=kind, link=link, rate=rate, expected="", says=f"{text} is {rate}{means}.")
         elif _narrow(width, speed):
             yield _fault(link, FindingKind.LINK_NARROW, f"{text} is active at {rate_text(width, speed)} only.")
         elif any_rate and (unknown := _unknown(link)):

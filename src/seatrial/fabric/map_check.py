@@ -47,6 +47,7 @@ REMEDIES = {
 SWITCH_REMEDY = "Check the switch first: its firmware, its port settings, its power; then its cables."
 SAYS = {
     FindingKind.LINK_NOT_ACTIVE: "are {rates}, not Active, and carry no data",
+    FindingKind.LINK_FAILING: "are {rates}: their links have failed and are trained again",
     FindingKind.LINK_NARROW: "are active at {rates} only",
     FindingKind.LINK_RATE_UNKNOWN: "have an unknown rate",
     FindingKind.LINK_BELOW_SUPPORT: "run at {rates}, and both ends of each support {expected}",

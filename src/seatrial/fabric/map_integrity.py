@@ -3,10 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from seatrial.fabric.link_problem import ACTIVATE, LinkFault, link_text, name_of, problem
+import msgspec
+
+from seatrial.fabric.link_problem import ACTIVATE, RESEAT, LinkFault, link_text, name_of, problem
 from seatrial.model.fabric import DeviceKind, DoubleKind, End, FabricLink, FabricMap
+from seatrial.model.port_state import PortUse
 from seatrial.model.subject import device
-from seatrial.model.verdict import Finding, FindingKind
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count, some, verb
 
 SHOWN = 3
@@ -128,18 +131,36 @@ def _without_lid(fabric: FabricMap) -> Iterator[Finding]:
 
 
 def _unanswered(fabric: FabricMap) -> Iterator[Finding]:
-    """Ports with a link whose other end no device answers for; those of cables are judged with the cables."""
+    """Ports with a link whose other end no device answers for, and one note on those that somebody switched off; ports
+    of cables are judged with the cables.
+    """
     devices = fabric.by_key
     joined = {end for link in fabric.links for end in (link.one, link.other)}
+    off: dict[str, str] = {}
     for port in fabric.inactive:
-        if port.end not in joined:
-            name = f"{name_of(devices, port.end.device)}[{port.end.port}]"
-            yield problem(
-                kind=FindingKind.LINK_NOT_ACTIVE,
-                subject=device(name),
-                statement=f"{name} is {port.state}, not Active, and nothing answers at the other end of its cable.",
-                remedy=f"Check the device at the other end. {ACTIVATE}",
-            )
+        if port.end in joined:
+            continue
+        name, state = f"{name_of(devices, port.end.device)}[{port.end.port}]", port.states
+        if state.use is PortUse.OFF:
+            off[name] = state.text
+            continue
+        fails = state.use is PortUse.FAILS
+        yield problem(
+            kind=FindingKind.LINK_FAILING if fails else FindingKind.LINK_NOT_ACTIVE,
+            subject=device(name),
+            statement=f"{name} is {state.text}{'' if fails else ', not Active'}, and nothing answers at the other end "
+            "of its cable.",
+            remedy=RESEAT if fails else f"Check the device at the other end. {ACTIVATE}",
+        )
+    if off:
+        finding = problem(
+            kind=FindingKind.LINK_NOT_ACTIVE,
+            subject=device(next(iter(off)) if len(off) == 1 else count(len(off), "port")),
+            statement=f"Somebody switched off {count(len(off), 'port')}, or tests "
+            f"{verb(len(off), 'it', 'them')}: {some([f'{name} ({text})' for name, text in off.items()], SHOWN)}.",
+            remedy="If this was not meant to last, check why it was done, and switch on the port (ibportstate).",
+        )
+        yield msgspec.structs.replace(finding, verdict=Verdict.NOTE)
 
 
 def _without_cables(fabric: FabricMap) -> Iterator[Finding]:

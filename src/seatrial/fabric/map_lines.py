@@ -4,8 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from seatrial.model.fabric import (
-    ACTIVE,
-    DOWN,
     NO_LID,
     Address,
     DeviceKind,
@@ -17,6 +15,7 @@ from seatrial.model.fabric import (
     FabricMap,
     InactivePort,
 )
+from seatrial.model.port_state import PortStates, PortUse
 from seatrial.model.verdict import Finding
 
 AGGREGATION = "Aggregation Node"
@@ -37,7 +36,7 @@ class MapLines:
     def __init__(self) -> None:
         self.devices: dict[str, FabricDevice] = {}
         self.down: list[End] = []
-        self.states: dict[End, str] = {}
+        self.states: dict[End, PortStates] = {}
         self.unknown: list[str] = []
         self.addresses: dict[End, Address] = {}
         self._cables: dict[tuple[End, End], Rate] = {}
@@ -122,8 +121,8 @@ class MapLines:
     def _inactive(self) -> Iterable[InactivePort]:
         joined = {end for ends in self._cables for end in ends}
         for end, state in sorted(self.states.items()):
-            if state != ACTIVE and (state != DOWN or end in joined):
-                yield InactivePort(end=end, state=state)
+            if state.use is not PortUse.GOOD and (state.use is not PortUse.FREE or end in joined):
+                yield InactivePort(end=end, state=state.logical, physical=state.physical)
 
     def _links(self) -> Iterable[FabricLink]:
         both = sorted({(min(pair), max(pair)) for pair in self._cables})

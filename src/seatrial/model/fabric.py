@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from seatrial.model.port_state import PortStates
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Finding
 
@@ -85,15 +86,17 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     guid: str = ""
 
 
-ACTIVE, DOWN = "Active", "Down"
-"""States of a port: in no other than the first it sends data (InfiniBand specification 14.2.5.6, PortState)."""
-
-
 class InactivePort(msgspec.Struct, frozen=True, kw_only=True, order=True):
-    """A port and the state of its link, as iblinkinfo prints it: Initialize, Armed, Down."""
+    """A port that sends no data, or not all the time."""
 
     end: End
     state: str
+    physical: str = ""
+
+    @property
+    def states(self) -> PortStates:
+        """Both states."""
+        return PortStates(logical=self.state, physical=self.physical)
 
 
 class DoubleKind(enum.StrEnum):
@@ -132,7 +135,7 @@ class FabricMap(msgspec.Struct, frozen=True, kw_only=True):
     without_lid: tuple[str, ...] = ()
     """Switches, and ports of adapters that have a cable, that have no LID; by their descriptions."""
     inactive: tuple[InactivePort, ...] = ()
-    """Ports that have a link, or a device at the other end, and are not Active."""
+    """Ports that are not good, without those that are only free."""
     reported: tuple[Finding, ...] = ()
     """Problems that the tool itself found."""
 

@@ -214,6 +214,7 @@ class FindingKind(enum.StrEnum):
     DUPLICATE_LID = "duplicate-lid", FACT, "is used twice", "fabric"
     NO_LID = "no-lid", FACT, "without a LID", "fabric"
     LINK_NOT_ACTIVE = "link-not-active", FACT, "is not active", "fabric"
+    LINK_FAILING = "link-failing", FACT, "loses its link", "fabric"
     LINK_NARROW = "link-narrow", FACT, "trained to too few lanes", "fabric"
     LINK_RATE_UNKNOWN = "link-rate-unknown", FACT, "rate is not known", "fabric"
     LINK_BELOW_PEERS = "link-below-peers", FACT, "trained below comparable cables", "fabric"

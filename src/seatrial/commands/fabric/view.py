@@ -14,7 +14,7 @@ from seatrial.fabric.table_check import LeafUplinks, TableReport
 from seatrial.model.fabric import DeviceKind, FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.units import link_rate, share
-from seatrial.model.verdict import Finding, Verdict, exit_code, worst
+from seatrial.model.verdict import Finding, FindingKind, Verdict, exit_code, worst
 from seatrial.model.words import count, natural_sorted, some, verb
 from seatrial.render.escape import clean
 from seatrial.render.finding_text import sentence_of
@@ -148,7 +148,7 @@ def _verdict(fabric: FabricMap, problems: Sequence[Finding]) -> tuple[Verdict, s
         return Verdict.NOT_RUN, "The map has no cables: nothing was checked."
     if any(problem.verdict is Verdict.INCONCLUSIVE for problem in problems):
         return Verdict.INCONCLUSIVE, f"The map is incomplete; nothing is wrong with its {size}."
-    open_names = [problem.subject.name for problem in problems]
+    open_names = [problem.subject.name for problem in problems if problem.kind is FindingKind.CABLES_MISSING]
     missing = f"{some(open_names, MOST_NAMED)} may lack cables" if open_names else "none missing"
     unread = f"{_unread(fabric.unknown)}; " if fabric.unknown else ""
     if without := sum(link.width is None for link in fabric.links):
