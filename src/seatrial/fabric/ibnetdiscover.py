@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from seatrial.fabric.ibdiagnet import is_ibdiagnet, parse_ibdiagnet
 from seatrial.fabric.link_problem import rate_text
@@ -12,7 +12,7 @@ from seatrial.fabric.opareport import is_opareport, parse_opareport
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import NO_LID, DeviceKind, End, FabricDevice, FabricMap
 from seatrial.model.port_state import DOWN, PHYSICAL, PortStates
-from seatrial.model.words import NaturalKey, natural_key
+from seatrial.model.words import NaturalKey, natural_key, some
 
 HEAD = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d{1,18})\s+"([^"]+)"\s*(?:#\s*"(.*)"(.*))?')
 CABLE = re.compile(r'^\[(\d{1,18})\](?:\(([0-9a-fA-F]+)\))?\s+"([^"]+)"\[(\d{1,18})\](?:\([0-9a-fA-F]+\))?(.*)$')
@@ -40,6 +40,7 @@ SPEEDS = {
 """Gb/s of a lane as the tool prints it -> name of the speed."""
 SOURCE = "iblinkinfo"
 ADAPTER_PORTS = 2
+SHOWN = 5
 Holder = tuple[int, str]
 """A LID, by which a line identifies the device at its other end; with the name where it is none."""
 
@@ -170,6 +171,16 @@ def adapters_of(fabric: FabricMap, wired: Collection[str], nodes: Iterable[str],
             rails[short(one.host)].append(one)
     adapters = {node: min(rails[short(node)], key=_by_name) for node in nodes if short(node) in rails}
     return {node: one.key for node, one in adapters.items()}
+
+
+def no_such_nodes(nodes: Sequence[str], hosts: Iterable[str], device: str = "") -> UsageError:
+    """The map has adapters (`hosts`: their descriptions), and none of these nodes'."""
+    rail = f" with an adapter called {device!r}" if device else ""
+    return UsageError(
+        f"The fabric's map has none of the nodes ({some(list(nodes), SHOWN)}){rail}; its adapters are called "
+        f"{some(sorted(set(hosts)), SHOWN)}.",
+        "The first word of an adapter's description must be the node's name (/sys/class/infiniband/*/node_desc).",
+    )
 
 
 def short(name: str) -> str:

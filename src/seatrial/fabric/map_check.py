@@ -14,6 +14,7 @@ import msgspec
 from seatrial.fabric.link_problem import ACTIVATE, RESEAT, LinkFault, link_text, name_of, ports_text, problem
 from seatrial.fabric.link_rates import rate_faults
 from seatrial.fabric.map_integrity import integrity_problems, one_sided
+from seatrial.fabric.map_nodes import absent_adapters, absent_nodes
 from seatrial.fabric.missing_cables import (
     MOST_SWITCHES,
     CableSearch,
@@ -56,15 +57,22 @@ SAYS = {
 }
 
 
-def check_map(fabric: FabricMap) -> tuple[Finding, ...]:
-    """All problems of a map: those that the tool reports first, then the map itself, cables, and missing ones."""
+def check_map(fabric: FabricMap, nodes: Sequence[str] = ()) -> tuple[Finding, ...]:
+    """All problems of a map: those that the tool reports first, then the map itself, cables, and missing ones.
+
+    `nodes`: those that it should have. Raises UsageError where it has none of them.
+    """
     tier = tiers(fabric)
     lone = list(one_sided(fabric))
     contradicted = {fault.link for fault in lone}
     faults = [*lone, *(fault for fault in rate_faults(fabric, tier) if fault.link not in contradicted)]
+    integrity = integrity_problems(fabric)
+    complete = not fabric.unknown and all(finding.kind is not FindingKind.MAP_INCOMPLETE for finding in integrity)
     return (
         *fabric.reported,
-        *integrity_problems(fabric),
+        *integrity,
+        *absent_nodes(fabric, nodes, complete=complete),
+        *(absent_adapters(fabric) if complete else ()),
         *_not_searched(too_many(tier)),
         *link_problems(fabric, faults),
         *missing_problems(fabric, missing_cables(fabric, tier)),

@@ -235,7 +235,7 @@ class _Row:
 
     @property
     def has_most(self) -> bool:
-        """Whether it lacks one, or less than half: so much happens; a switch with half of them was planned so."""
+        """Whether it lacks one, or less than half: a switch with half of them may be planned so."""
         return self.lacks <= 1 or 2 * self._present > self.usual
 
     @property

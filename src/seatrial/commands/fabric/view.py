@@ -24,6 +24,7 @@ from seatrial.render.report import Block, Copy, Findings, Gauge, PageLink, Repor
 
 MOST_LISTED = 60
 MOST_NAMED = 3
+MISSING = (FindingKind.CABLES_MISSING, FindingKind.NOT_IN_MAP)
 OF_A_SWITCH = 128
 """Nodes that the manager in an Omni-Path switch takes at most: Dell, HPC Omni-Path Fabric: Supported Architecture and
 Application Study, June 2016, section 3.5.1."""
@@ -146,9 +147,12 @@ def _verdict(fabric: FabricMap, problems: Sequence[Finding]) -> tuple[Verdict, s
         return Verdict.NOT_RUN, "The log of ibdiagnet has no errors, and no cables: give its file ibdiagnet2.db_csv."
     if not fabric.links:
         return Verdict.NOT_RUN, "The map has no cables: nothing was checked."
-    if any(problem.verdict is Verdict.INCONCLUSIVE for problem in problems):
-        return Verdict.INCONCLUSIVE, f"The map is incomplete; nothing is wrong with its {size}."
-    open_names = [problem.subject.name for problem in problems if problem.kind is FindingKind.CABLES_MISSING]
+    undecided = [problem for problem in problems if problem.verdict is Verdict.INCONCLUSIVE]
+    if undecided:
+        incomplete = any(problem.kind is FindingKind.MAP_INCOMPLETE for problem in undecided)
+        why = "The map is incomplete" if incomplete else sentence_of(undecided)
+        return Verdict.INCONCLUSIVE, f"{why}; nothing is wrong with its {size}."
+    open_names = [problem.subject.name for problem in problems if problem.kind in MISSING]
     missing = f"{some(open_names, MOST_NAMED)} may lack cables" if open_names else "none missing"
     unread = f"{_unread(fabric.unknown)}; " if fabric.unknown else ""
     if without := sum(link.width is None for link in fabric.links):
