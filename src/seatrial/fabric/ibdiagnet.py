@@ -125,7 +125,9 @@ def _map_of(tables: Mapping[str, Sequence[Row]]) -> FabricMap:
         guid = _guid(row.get("nodeguid", ""))
         keys[guid] = f"{NODE_TYPES.get(row.get('nodetype', ''), 'H')}-{guid}"
         name = row.get("nodedesc", "")
-        read.section(FabricDevice(key=keys[guid], kind=kind_of(keys[guid], name), name=name))
+        read.section(
+            FabricDevice(key=keys[guid], kind=kind_of(keys[guid], name), name=name, model=row.get("deviceid", ""))
+        )
     ports = {(_guid(row.get("nodeguid", "")), row.get("portnum", "")): row for row in tables.get("PORTS", ())}
     for (guid, port), row in ports.items():
         if port.isdecimal() and int(port):

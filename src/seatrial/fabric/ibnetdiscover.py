@@ -39,6 +39,7 @@ SPEEDS = {
 }  # fmt: skip
 """Gb/s of a lane as the tool prints it -> name of the speed."""
 SOURCE = "iblinkinfo"
+MODEL = "devid="
 ADAPTER_PORTS = 2
 SHOWN = 5
 Holder = tuple[int, str]
@@ -73,14 +74,15 @@ def parse_ibnetdiscover(text: str) -> FabricMap:
     without a newline only the cable counts: its rate and LID may be cut off.
     """
     read = MapLines()
-    block = ""
+    block = model = ""
     lines, last = without_last(text)
     for line in lines:
         if not line.strip() or line.startswith("#") or "=" in line.partition('"')[0]:
-            continue
-        if head := HEAD.match(line):
+            model = line.strip().removeprefix(MODEL) if line.startswith(MODEL) else model
+        elif head := HEAD.match(line):
             block = head[3]
-            read.section(_device(head))
+            read.section(_device(head, model))
+            model = ""
         elif (cable := CABLE.match(line)) and block:
             _take_cable(read, block, cable)
         else:
@@ -132,7 +134,7 @@ def _rate(width: str, speed: str) -> tuple[int, str]:
     return int(width), speed.replace("???", "")
 
 
-def _device(head: "re.Match[str]") -> FabricDevice:
+def _device(head: "re.Match[str]", model: str) -> FabricDevice:
     lid = LID.search(head[5] or "")
     name = (head[4] or "").strip()
     return FabricDevice(
@@ -141,6 +143,7 @@ def _device(head: "re.Match[str]") -> FabricDevice:
         name=name,
         lid=int(lid[1]) if lid else None,
         ports=int(head[2]),
+        model=model,
     )
 
 

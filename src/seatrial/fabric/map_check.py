@@ -26,7 +26,7 @@ from seatrial.fabric.missing_cables import (
 from seatrial.model.fabric import DeviceKind, FabricDevice, FabricLink, FabricMap
 from seatrial.model.subject import FABRIC, device, link
 from seatrial.model.verdict import Finding, FindingKind, Verdict
-from seatrial.model.words import count, natural_key
+from seatrial.model.words import count, natural_key, some
 
 FEWEST_SHARE = 1 / 8
 """A switch with a smaller part of the adapters of the fullest one is not a leaf: a spine with a host for management."""
@@ -118,7 +118,8 @@ def tiers(fabric: FabricMap) -> Mapping[str, int]:
 def link_problems(fabric: FabricMap, faults: Sequence[LinkFault]) -> Iterator[Finding]:
     """Problems of switches first, then those of the remaining cables, in their order."""
     devices = fabric.by_key
-    left = list(faults)
+    yield from _perhaps_planned([fault for fault in faults if fault.planned], devices)
+    left = [fault for fault in faults if not fault.planned]
     for kind in dict.fromkeys(fault.kind for fault in faults):
         of_kind = [fault for fault in left if fault.kind is kind]
         if (
@@ -141,6 +142,23 @@ def link_problems(fabric: FabricMap, faults: Sequence[LinkFault]) -> Iterator[Fi
             statement=fault.says,
             remedy=REMEDIES.get(fault.kind, RESEAT),
         )
+
+
+def _perhaps_planned(faults: Sequence[LinkFault], devices: Mapping[str, FabricDevice]) -> Iterator[Finding]:
+    """One note for all cables of one rate."""
+    for rate in dict.fromkeys(fault.rate for fault in faults):
+        group = [fault for fault in faults if fault.rate == rate]
+        cables = [link_text(fault.link, devices) for fault in group]
+        alike = count(len(group), "cable")
+        finding = problem(
+            kind=FindingKind.LINK_BELOW_PEERS,
+            subject=device(alike),
+            statement=f"{alike} {_says(group)}. They trained too low, or were planned so: the map does not decide. The "
+            f"cables: {some(cables)}.",
+            remedy="Compare with the types of adapters, switches and cables; replace what should be faster.",
+            cables=tuple(cables),
+        )
+        yield msgspec.structs.replace(finding, verdict=Verdict.NOTE)
 
 
 def _places(cable: FabricLink, devices: Mapping[str, FabricDevice]) -> Iterator[Place]:

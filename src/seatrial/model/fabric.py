@@ -29,6 +29,8 @@ class FabricDevice(msgspec.Struct, frozen=True, kw_only=True):
     """The node description: "MF0;A09:MQM9701/U1" of a switch, "n1 mlx5_0" of an adapter."""
     lid: int | None = None
     ports: int = 0
+    model: str = ""
+    """Device ID, which adapters or switches of one type share; "" where not reported."""
 
     @property
     def host(self) -> str:

@@ -158,7 +158,11 @@ def _verdict(fabric: FabricMap, problems: Sequence[Finding]) -> tuple[Verdict, s
     if without := sum(link.width is None for link in fabric.links):
         return Verdict.INCONCLUSIVE, f"{unread}{without} of {size} without a rate; {missing}, and no other fault."
     verdict = Verdict.INCONCLUSIVE if unread else Verdict.PASS  # such a line may report a cable or a fault
-    return verdict, f"{unread}{size}, each as fast as its peers, {missing}."
+    slower = any(problem.kind is FindingKind.LINK_BELOW_PEERS for problem in problems)
+    return (
+        verdict,
+        f"{unread}{size}, {'some slower than others' if slower else 'each as fast as its peers'}, {missing}.",
+    )
 
 
 def _map_lines(fabric: FabricMap, tables: TableReport | None) -> Iterator[str]:
