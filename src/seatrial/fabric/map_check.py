@@ -30,6 +30,8 @@ from seatrial.model.words import count, natural_key, some
 
 FEWEST_SHARE = 1 / 8
 """A switch with a smaller part of the adapters of the fullest one is not a leaf: a spine with a host for management."""
+TWICE = 2
+"""Adapters of a leaf over those of a spine that has some, too."""
 NEARLY_ALL = 0.8
 FEWEST = 3
 MOST_UPPERS = 4
@@ -105,6 +107,7 @@ def tiers(fabric: FabricMap) -> Mapping[str, int]:
                 near[near_end].add(far_end)
     fullest = max(adapters.values(), default=0)
     tier = {switch: 0 for switch, count in adapters.items() if count > FEWEST_SHARE * fullest}
+    tier = {switch: 0 for switch in tier if not _is_above_leaves(switch, adapters, near)}
     queue = deque(sorted(tier))
     while queue:
         switch = queue.popleft()
@@ -113,6 +116,15 @@ def tiers(fabric: FabricMap) -> Mapping[str, int]:
                 tier[other] = tier[switch] + 1
                 queue.append(other)
     return tier
+
+
+def _is_above_leaves(switch: str, adapters: Counter[str], near: Mapping[str, set[str]]) -> bool:
+    """Whether it is a spine to which some adapters are connected: it joins switches, not joined otherwise, which have
+    twice as many adapters each.
+    """
+    leaves = {other for other in near[switch] if adapters[other] >= TWICE * adapters[switch]}
+    joined = any(near[leaf] & leaves for leaf in leaves)
+    return len(leaves) > 1 and not joined and all(len(near[leaf]) <= len(near[switch]) for leaf in leaves)
 
 
 def link_problems(fabric: FabricMap, faults: Sequence[LinkFault]) -> Iterator[Finding]:
@@ -303,7 +315,9 @@ def _few_uplinks(few: FewUplinks, devices: Mapping[str, FabricDevice]) -> Findin
     lacking = few.usual - few.present
     usual = f"{few.usual}" if lacking else f"{few.usual}, shared evenly"
     fault = f"{name} lacks {count(lacking, 'cable')}" if lacking else "A cable leads to the wrong switch"
-    statement = f"{name} has {count(few.present, 'cable')} to switches above it ({uppers}), where {others} {usual}."
+    statement = (
+        f"{name} has {count(few.present, 'cable')} to switches {few.side} it ({uppers}), where {others} {usual}."
+    )
     finding = problem(
         kind=FindingKind.CABLES_MISSING,
         subject=device(name),

@@ -1,5 +1,6 @@
 """Cables that switches of neighbouring tiers lack: pairs below comparable pairs, and switches with few uplinks."""
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
@@ -51,6 +52,8 @@ class FewUplinks(msgspec.Struct, frozen=True, kw_only=True):
     peers: int
     example: str
     decided: bool
+    side: str = "above"
+    """`below` where it is an upper switch, and the cables are those to the tier below."""
 
     @property
     def present(self) -> int:
@@ -101,7 +104,10 @@ def missing_cables(fabric: FabricMap, tier: Mapping[str, int]) -> CableSearch:
     cables = _Cables(fabric, tier)
     pairs: list[MissingCables] = []
     switches: list[FewUplinks] = []
-    for level in range(max(tier.values(), default=0)):
+    tops = max(tier.values(), default=0)
+    if not tops:
+        pairs += _of_mesh(cables, sorted(tier, key=natural_key))
+    for level in range(tops):
         lower, upper = (
             sorted((switch for switch, of in tier.items() if of == wanted), key=natural_key)
             for wanted in (level, level + 1)
@@ -135,9 +141,9 @@ class _Neighbours:
         self._counts = counts
         self._expected = _expected(counts, self._below, self._above)
         rows = self._rows(counts)
-        planned = [row.number for row in rows if row.is_even or (row.fewer_below and not row.has_most)]
+        planned = [row.number for row in rows if row.is_even or (row.fewer_below and row.lacks > 1) or row.has_twin]
         self._expected[planned] = 0
-        self.switches = list(self._few_uplinks())
+        self.switches = [*self._half_empty(), *self._few_uplinks()]
         """Those without enough cables, or with cables at the wrong switch; it is not known at which."""
 
     def pairs(self) -> Iterator[MissingCables]:
@@ -163,6 +169,40 @@ class _Neighbours:
         peers = self._below.sum(axis=1)
         agree = np.flatnonzero((agreeing >= MOST * peers) & (peers > 0)).tolist()
         return [_Row(row, table, int(usual[row])) for row in agree]
+
+    def _half_empty(self) -> Iterator[FewUplinks]:
+        """Upper switches that lack cables to several lower ones, which would else have all those that others have.
+
+        Adds these pairs if an upper switch has more than half of its cables, else yields the switch, not decided.
+        """
+        counts, totals = self._counts, self._counts.sum(axis=1)
+        columns = _Table(counts.T, self._reach.T, self._above, np.zeros(len(self._upper), dtype=np.int32))
+        usual, agreeing = columns.usual()
+        fewer = (agreeing >= MOST * self._above.sum(axis=1)) & (columns.totals < usual)
+        for column in np.flatnonzero(fewer & (self._above.sum(axis=1) >= FEWEST_SWITCHES)).tolist():
+            peers = np.flatnonzero(self._above[column])
+            own, others = counts[:, column], np.median(counts[:, peers], axis=1).astype(np.int32)
+            agreed = ((counts[:, peers] == others[:, None]).mean(axis=1) >= MOST) & (others > 0)
+            lacking, whole = np.flatnonzero(agreed & (own < others)), np.flatnonzero(agreed & (own == others))
+            if min(len(lacking), len(whole)) < FEWEST_SWITCHES:
+                continue
+            missing = (others - own)[lacking]
+            if np.unique(np.concatenate([totals[whole], totals[lacking] + missing])).size > 1:
+                continue
+            if own.sum() > missing.sum():
+                self._expected[lacking, column] = others[lacking]
+                continue
+            alike = peers[columns.totals[peers] == usual[column]]
+            yield FewUplinks(
+                switch=self._upper[column],
+                cables=tuple((self._lower[row], int(own[row])) for row in np.flatnonzero(agreed).tolist()),
+                usual=int(usual[column]),
+                agreeing=len(alike),
+                peers=len(peers),
+                example=self._upper[alike[0]],
+                decided=False,
+                side="below",
+            )
 
     def _few_uplinks(self) -> Iterator[FewUplinks]:
         """Judged with the cables that pairs lack as if they were there, and adding pairs that are then found."""
@@ -229,9 +269,15 @@ class _Row:
 
     @property
     def is_misplaced(self) -> bool:
-        """Whether it has the usual number, and shares them less evenly than its peers do."""
+        """Whether it has the usual number, and shares them less evenly than most of its peers do."""
         uneven = self._present == self.usual and self._spread > 1
-        return uneven and bool((self._table.spread[self.agreeing] <= 1).all())
+        return uneven and bool((self._table.spread[self.agreeing] <= 1).mean() >= MOST)
+
+    @property
+    def has_twin(self) -> bool:
+        """Whether a peer shares the usual number in the same uneven manner."""
+        counts = self._table.counts
+        return self.is_misplaced and bool((counts[self.peers] == counts[self.number]).all(axis=1).any())
 
     @property
     def has_most(self) -> bool:
@@ -256,6 +302,8 @@ class _Row:
     def is_decided(self) -> bool:
         """Whether something is wrong, as opposed to planned."""
         if self.lacks and (not self.has_most or self._each_lacks or self.fewer_below):
+            return False
+        if self.has_twin:
             return False
         if len(self.peers) < FEWEST_SWITCHES:
             return bool(self.lacks and self._most_pairs_agree)
@@ -286,6 +334,30 @@ class _Row:
         own, other = (self._table.counts[number, self._table.reach[number]] for number in (self.number, peer))
         same = int((own == other[0]).sum()) + len(other)
         return int(self._table.spread[peer]) == 0 and same >= MOST * (len(own) + len(other))
+
+
+def _of_mesh(cables: _Cables, switches: list[str]) -> Iterator[MissingCables]:
+    """Pairs with fewer cables where no switch is above others, and most pairs are joined by one number of cables.
+
+    Of pairs that are not joined only a single one counts, among four switches at least: others may be a chain or ring.
+    """
+    number = len(switches) * (len(switches) - 1) // 2
+    often = Counter(len(ports) for ports in cables.ports.values())
+    usual, ends = often.most_common(1)[0] if often else (0, 0)
+    if number < FEWEST_PEERS or ends < MOST * 2 * number:
+        return
+    present = {pair: len(cables.ports.get(pair, ())) for pair in itertools.combinations(switches, 2)}
+    fewer = [pair for pair in present if present[pair] < usual]
+    if all(present[pair] for pair in fewer) or (len(fewer) == 1 and number > FEWEST_PEERS):
+        for one, other in fewer:
+            yield MissingCables(
+                lower=one,
+                upper=other,
+                present=present[one, other],
+                expected=usual,
+                lower_ports=(),
+                upper_ports=(),
+            )
 
 
 def _peers(joined: Flags) -> Flags:

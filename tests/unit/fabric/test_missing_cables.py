@@ -16,8 +16,8 @@ from tests.support.command_line import Seatrial
 Rows = list[list[int]]
 
 
-def tree_of(cables: Rows, hosts: Sequence[int] = ()) -> FabricMap:
-    """Leaf switches with two adapters each, or as many as `hosts` has."""
+def tree_of(cables: Rows, hosts: Sequence[int] = (), others: Sequence[tuple[str, str]] = ()) -> FabricMap:
+    """Leaf switches with two adapters each, or as many as `hosts` has; and cables between `others`."""
     used: Counter[str] = Counter()
 
     def link(*devices: str) -> FabricLink:
@@ -30,7 +30,7 @@ def tree_of(cables: Rows, hosts: Sequence[int] = ()) -> FabricMap:
     pairs = [(f"n{number}-{leaf}", leaf) for leaf, count in zip(leaves, below, strict=True) for number in range(count)]
     for leaf, row in zip(leaves, cables, strict=True):
         pairs += [(leaf, f"spine{number}") for number, count in enumerate(row, 1) for _ in range(count)]
-    links = tuple(link(*pair) for pair in pairs)
+    links = tuple(link(*pair) for pair in (*pairs, *others))
     keys = sorted({end.device for each in links for end in (each.one, each.other)})
     devices = tuple(FabricDevice(key=key, kind=kind_of(key, ""), name=key[2:]) for key in keys)
     return FabricMap(devices=devices, links=links, sections=tuple(keys))
@@ -130,6 +130,8 @@ def test_a_switch_lacks_uplinks_that_most_of_its_few_peers_have(
         ([[4], [3]], (), ["leaf2"]),
         ([[4], [3]], (8, 6), ["leaf2"]),
         ([[2, 2], [1, 3]], (), ["leaf2"]),
+        ([*[[2, 2, 2]] * 4, [3, 3, 0], [3, 3, 0]], (), ["leaf5", "leaf6"]),
+        ([*[[2, 2]] * 5, [1, 3], [1, 3]], (), ["leaf6", "leaf7"]),
         ([[8], [8], [7], [7]], (), ["leaf3", "leaf4"]),
         ([[4], [4], [4], [2]], (), ["leaf4"]),
         ([[4], [4], [3]], (16, 16, 12), ["leaf3"]),  # in proportion to its adapters
@@ -137,6 +139,7 @@ def test_a_switch_lacks_uplinks_that_most_of_its_few_peers_have(
         ([[8, 8], [8, 8], [7, 7]], (), ["leaf3"]),
         ([*[[2, 2]] * 8, [2, 0]], (4,) * 8 + (2,), ["leaf9"]),
         ([*[[2, 2]] * 8, [1, 0]], (), ["leaf9"]),
+        ([*[[1] * 16] * 8, [1] * 12 + [0] * 4], (16,) * 8 + (12,), ["leaf9"]),  # in proportion, and no single cable
         ([*[[4, 4]] * 8, [2, 1]], (), ["leaf9"]),
         ([*[[2, 2, 2]] * 8, [1, 1, 0]], (), ["leaf9"]),
     ],
@@ -153,3 +156,73 @@ def test_a_note_is_a_pass_that_does_not_say_that_no_cable_is_missing(tmp_path: P
     ran = seatrial("fabric", "check", str(tmp_path / "map"), code=0)
     assert ran.out.startswith("PASS  15 cables, each as fast as its peers, leaf2 may lack cables.")
     assert "leaf2 lacks 1 cable, or it was planned so" in ran.out.replace("\n   ", " ")
+
+
+SERVICE = {
+    "a manager": [("n-sm", "spine1")],
+    "two managers": [("n-sm1", "spine1"), ("n-sm2", "spine2")],
+    "gateways": [(f"n-gw{number}", f"spine{spine}") for number in (1, 2) for spine in (1, 2)],
+    "a storage server on each": [("n-st1", "spine1"), ("n-st2", "spine2"), ("n-st1", "spine2"), ("n-st2", "spine1")],
+}
+
+
+@pytest.mark.parametrize("others", SERVICE.values(), ids=SERVICE)
+@pytest.mark.parametrize("spine", [0, 1])
+def test_a_spine_with_some_adapters_is_no_leaf(others: list[tuple[str, str]], spine: int) -> None:
+    hosts = (6,) * 5
+    assert check_map(tree_of([[2, 2]] * 5, hosts, others)) == ()
+    row = [2, 2]
+    row[spine] -= 1
+    (problem,) = check_map(tree_of([*[[2, 2]] * 4, row], hosts, others))
+    assert (problem.kind, problem.subject.name) == (FindingKind.CABLES_MISSING, f"leaf5 and spine{spine + 1}")
+
+
+def test_leaves_with_few_adapters_are_leaves() -> None:
+    hosts = (16, 16, 16, 16, 3)
+    assert check_map(tree_of([[2, 2]] * 5, hosts)) == ()
+    (problem,) = check_map(tree_of([*[[2, 2]] * 4, [2, 1]], hosts))
+    assert problem.subject.name == "leaf5 and spine2"
+
+
+@pytest.mark.parametrize(
+    ("cables", "verdict"),
+    [
+        ([[2, 2, 1, 2]] * 6 + [[2, 2, 2, 2]] * 6, Verdict.MISCONFIGURED),
+        ([[2, 2, 0, 2]] * 5 + [[2, 2, 2, 2]] * 7, Verdict.MISCONFIGURED),
+        ([[1, 1, 0]] * 4 + [[1, 1, 1]] * 5, Verdict.MISCONFIGURED),
+        ([[2, 2, 0, 2]] * 6 + [[2, 2, 2, 2]] * 6, Verdict.NOTE),  # half of its cables
+        ([[2, 2, 0, 2]] * 8 + [[2, 2, 2, 2]] * 4, None),  # few of its leaves are those of others
+        ([[2, 2, 1]] * 8, None),  # a smaller spine
+        ([[2, 2, 0, 2]] * 6 + [[4, 4, 4, 4]] * 6, None),
+        ([[2, 2, 1]] * 4 + [[2, 2, 2]] * 1 + [[1, 1, 1]] * 4, None),
+    ],
+)
+def test_a_spine_that_lacks_cables_to_many_leaves(cables: Rows, verdict: Verdict | None) -> None:
+    found = [(problem.verdict, problem.subject.name) for problem in check_map(tree_of(cables))]
+    assert found == ([(verdict, "spine3")] if verdict else [])
+
+
+def mesh(switches: int, cables: int, *cut: tuple[int, int, int]) -> FabricMap:
+    """Each two switches are joined by `cables`; `cut`: of two switches some cables less."""
+    less = {(one, other): number for one, other, number in cut}
+    pairs = [(one, other) for one in range(1, switches + 1) for other in range(one + 1, switches + 1)]
+    others = [(f"leaf{a}", f"leaf{b}") for a, b in pairs for _ in range(cables - less.get((a, b), 0))]
+    return tree_of([[]] * switches, (8,) * switches, others)
+
+
+@pytest.mark.parametrize(
+    ("fabric", "named"),
+    [
+        (mesh(3, 4), []),
+        (mesh(5, 2), []),
+        (mesh(2, 4), []),
+        (mesh(3, 4, (1, 2, 1)), ["leaf1 and leaf2"]),
+        (mesh(4, 4, (2, 4, 3)), ["leaf2 and leaf4"]),
+        (mesh(5, 1, (2, 4, 1)), ["leaf2 and leaf4"]),
+        (mesh(3, 4, (1, 3, 4)), []),  # a chain
+        (mesh(4, 4, (1, 3, 4), (2, 4, 4)), []),  # a ring
+        (mesh(3, 4, (1, 2, 2), (1, 3, 2)), []),  # one switch joined by less
+    ],
+)
+def test_switches_that_are_all_joined_to_each_other(fabric: FabricMap, named: list[str]) -> None:
+    assert [problem.subject.name for problem in check_map(fabric)] == named
