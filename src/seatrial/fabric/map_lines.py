@@ -1,7 +1,9 @@
 """What the lines of a map say, collected: devices, cables as each end lists them, and what should be unique."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
+
+import msgspec
 
 from seatrial.model.fabric import (
     NO_LID,
@@ -99,6 +101,7 @@ class MapLines:
                 self.devices[far_end.device] = FabricDevice(
                     key=far_end.device, kind=kind_of(far_end.device, name), name=name
                 )
+        self._name_alike_apart()
         return FabricMap(
             devices=tuple(self.devices[key] for key in sorted(self.devices)),
             links=tuple(self._links()),
@@ -117,6 +120,13 @@ class MapLines:
             doubles=tuple(sorted({*self._double_guids(), *self._double_lids()})),
             without_lid=tuple(sorted({self._holder_text(one) for one in self._without_lid if self._is_end(one)})),
         )
+
+    def _name_alike_apart(self) -> None:
+        """Switches that share a description, as those that nobody named do, get their key behind it."""
+        alike = Counter(device.name for device in self.devices.values() if device.kind is DeviceKind.SWITCH)
+        for key, device in self.devices.items():
+            if device.name and device.kind is DeviceKind.SWITCH and alike[device.name] > 1:
+                self.devices[key] = msgspec.structs.replace(device, name=f"{device.name} {key}")
 
     def _inactive(self) -> Iterable[InactivePort]:
         joined = {end for ends in self._cables for end in ends}
@@ -161,10 +171,33 @@ class MapLines:
                 yield _double(DoubleKind.GUID, f"0x{guid}", {self._text(end) for end in ends}, device)
 
     def _double_lids(self) -> Iterable[Double]:
-        for lid, holders in self._lids.items():
-            if len(holders) > 1:
-                names = {self._holder_text(holder) for holder in holders}
-                yield _double(DoubleKind.LID, str(lid), names if len(names) > 1 else set(holders), "")
+        """LIDs that several devices or ports of one subnet have."""
+        doubled = {lid: holders for lid, holders in self._lids.items() if len(holders) > 1}
+        subnet_of = self._subnets() if doubled else {}
+        for lid, holders in doubled.items():
+            by_subnet: defaultdict[str, list[str]] = defaultdict(list)
+            for holder in holders:
+                by_subnet[subnet_of.get(holder.partition("[")[0], "")].append(holder)
+            for same in by_subnet.values():
+                names = {self._holder_text(holder) for holder in same}
+                if len(same) > 1:
+                    yield _double(DoubleKind.LID, str(lid), names if len(names) > 1 else set(same), "")
+
+    def _subnets(self) -> dict[str, str]:
+        """Device -> one device of those that cables join it to: an output may have several fabrics."""
+        near: defaultdict[str, set[str]] = defaultdict(set)
+        for one, other in self._cables:
+            near[one.device].add(other.device)
+            near[other.device].add(one.device)
+        subnet_of: dict[str, str] = {}
+        for first in near:
+            reached = [] if first in subnet_of else [first]
+            while reached:
+                device = reached.pop()
+                if device not in subnet_of:
+                    subnet_of[device] = first
+                    reached += near[device]
+        return subnet_of
 
     def _is_end(self, holder: str) -> bool:
         """Whether it is a switch or an adapter, not an engine within a switch."""
