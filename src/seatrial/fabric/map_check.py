@@ -14,7 +14,7 @@ import msgspec
 from seatrial.fabric.link_problem import ACTIVATE, RESEAT, LinkFault, link_text, name_of, ports_text, problem
 from seatrial.fabric.link_rates import rate_faults
 from seatrial.fabric.map_integrity import integrity_problems, one_sided
-from seatrial.fabric.map_nodes import absent_adapters, absent_nodes
+from seatrial.fabric.map_nodes import absent_adapters, absent_nodes, misplaced_adapters
 from seatrial.fabric.missing_cables import (
     MOST_SWITCHES,
     CableSearch,
@@ -75,6 +75,7 @@ def check_map(fabric: FabricMap, nodes: Sequence[str] = ()) -> tuple[Finding, ..
         *integrity,
         *absent_nodes(fabric, nodes, complete=complete),
         *(absent_adapters(fabric) if complete else ()),
+        *misplaced_adapters(fabric),
         *_not_searched(too_many(tier)),
         *link_problems(fabric, faults),
         *missing_problems(fabric, missing_cables(fabric, tier)),

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from seatrial.fabric.ibnetdiscover import adapters_of, no_such_nodes, short
-from seatrial.fabric.link_problem import problem
-from seatrial.model.fabric import DeviceKind, FabricMap
+from seatrial.fabric.link_problem import link_text, name_of, problem
+from seatrial.model.fabric import DeviceKind, FabricLink, FabricMap
+from seatrial.model.subject import link as link_subject
 from seatrial.model.subject import node
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count, natural_sorted, some, verb
@@ -17,6 +18,8 @@ UNNAMED = re.compile(r"^$|^(?:MT\d|localhost\b|Mellanox\b|ConnectX|Infiniscale|\
 """Descriptions of adapters without the name of a node: those that firmware and drivers begin with."""
 FEWEST_ALIKE = 3
 """Nodes that have the same adapters, before another can lack one of them."""
+MOST_AT = 2 / 3
+"""Share of the adapters at a switch that are of one rail, before it is the switch of that rail."""
 SHOWN = 3
 REMEDY = (
     "Check that the node is up and that its ports have a link (ibstat), then the cable to its switch; read the map "
@@ -80,6 +83,43 @@ def absent_adapters(fabric: FabricMap) -> Iterator[Finding]:
         statement += f"{lacking}{', or it was planned so: the map does not decide' if planned else ''}."
         finding = _missing(name, statement, brief=f"lacks {lacking}")
         yield msgspec.structs.replace(finding, verdict=Verdict.NOTE) if planned else finding
+
+
+def misplaced_adapters(fabric: FabricMap) -> Iterator[Finding]:
+    """Adapters at a switch that has other adapters of such nodes: where each rail has a switch of its own.
+
+    A note where several nodes have the same adapter there. Nodes are compared with those that have the same adapters.
+    """
+    devices, rails = fabric.by_key, _rails(fabric)
+    at: defaultdict[tuple[frozenset[Rail], str], dict[FabricLink, tuple[str, Rail]]] = defaultdict(dict)
+    for link in fabric.links:
+        for near_end, far_end in ((link.one, link.other), (link.other, link.one)):
+            adapter, name = devices[near_end.device], short(devices[near_end.device].host)
+            if name in rails and adapter.kind is DeviceKind.ADAPTER and len(rails[name]) > 1:
+                at[rails[name], far_end.device][link] = name, (adapter.rail.lower(), near_end.port)
+    for (usual, switch), links in at.items():
+        often = Counter(rail for _, rail in links.values())
+        (main, number), *_ = often.most_common()
+        if number < max(FEWEST_ALIKE, MOST_AT * len(links)):
+            continue
+        for link, (name, rail) in links.items():
+            if rail == main:
+                continue
+            own, most = (_text(each, usual) for each in (rail, main))
+            planned = often[rail] > 1
+            statement = (
+                f"{own} of {name} is connected to {name_of(devices, switch)}, where {number} of {len(links)} ports "
+            )
+            statement += (
+                f"of such nodes are {most}{', or it was planned so: the map does not decide' if planned else ''}."
+            )
+            finding = problem(
+                kind=FindingKind.LINK_MISPLACED,
+                subject=link_subject(link_text(link, devices)),
+                statement=statement,
+                remedy="Compare with the plan of the cables; another cable of this node may be in a wrong port, too.",
+            )
+            yield msgspec.structs.replace(finding, verdict=Verdict.NOTE) if planned else finding
 
 
 def _missing(name: str, statement: str, brief: str = "") -> Finding:

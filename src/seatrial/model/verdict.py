@@ -222,6 +222,7 @@ class FindingKind(enum.StrEnum):
     LINK_ENDS_DISAGREE = "link-ends-disagree", FACT, "ends disagree", "fabric"
     CABLES_MISSING = "cables-missing", FACT, "cables are missing", "fabric"
     NOT_IN_MAP = "not-in-map", FACT, "is not in the map", "fabric"
+    LINK_MISPLACED = "link-misplaced", FACT, "is at another switch than its peers", "fabric"
     LINK_ERRORS_RISING = "link-errors-rising", FACT, "errors rise", "fabric"
     FABRIC_ERROR = "fabric-error", FACT, "ibdiagnet reports an error", "fabric"
     TABLE_MISSING = "table-missing", FACT, "forwarding table is missing", "fabric"

@@ -1,13 +1,16 @@
 """Nodes and adapters that a map should have: those that are given, and those that other nodes have."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.map_check import check_map
+from seatrial.fabric.map_lines import kind_of
 from seatrial.model.errors import UsageError
+from seatrial.model.fabric import End, FabricDevice, FabricLink, FabricMap
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support import fabrics
 from tests.support.command_line import Seatrial
@@ -103,3 +106,41 @@ def test_a_node_that_lacks_an_adapter(text: str, gone: tuple[str, ...], named: d
     assert all(each.kind is FindingKind.NOT_IN_MAP for each in problems)
     if gone == ("n3 mlx5_2",) and named:
         assert problems[0].statement == ("n3 has 3 of the 4 ports that 7 nodes have in the map, and lacks mlx5_2.")
+
+
+def rails_map(*changed: tuple[str, str], nodes: int = 8, mixed: bool = False) -> FabricMap:
+    """Four rails of each node, each to a switch of its own, or all to one. `changed`: adapter -> its switch instead."""
+    homes = {
+        f"n{node} mlx5_{rail}": "leaf1" if mixed else f"leaf{rail + 1}" for node in range(nodes) for rail in range(4)
+    }
+    homes |= dict(changed)
+    ports: Counter[str] = Counter()
+    links = []
+    for adapter, leaf in homes.items():
+        ports[leaf] += 1
+        ends = End(device=f"H-{adapter}", port=1), End(device=f"S-{leaf}", port=ports[leaf])
+        links.append(FabricLink(one=ends[0], other=ends[1], width=4, speed="NDR", other_width=4, other_speed="NDR"))
+    keys = sorted({end.device for link in links for end in (link.one, link.other)})
+    devices = tuple(FabricDevice(key=key, kind=kind_of(key, ""), name=key[2:]) for key in keys)
+    return FabricMap(devices=devices, links=tuple(links), sections=tuple(keys))
+
+
+@pytest.mark.parametrize(
+    ("fabric", "named"),
+    [
+        (rails_map(), {}),
+        (rails_map(mixed=True), {}),
+        (rails_map(("st1 mlx5_0", "leaf3"), ("st1 mlx5_7", "leaf4")), {}),  # a node of another kind
+        (rails_map(*((f"n{node} mlx5_{rail}", "leaf9") for node in (6, 7) for rail in range(4))), {}),
+        (rails_map(nodes=2), {}),
+        (rails_map(("n3 mlx5_1", "leaf3"), ("n3 mlx5_2", "leaf2")), dict.fromkeys((1, 2), Verdict.MISCONFIGURED)),
+        (rails_map(("n3 mlx5_1", "leaf3")), {1: Verdict.MISCONFIGURED}),
+        (rails_map(("n3 mlx5_0", "leaf4"), ("n5 mlx5_3", "leaf1")), dict.fromkeys((0, 3), Verdict.MISCONFIGURED)),
+        (rails_map(("n3 mlx5_1", "leaf3"), ("n4 mlx5_1", "leaf3")), {1: Verdict.NOTE}),
+        (rails_map(*((f"n{node} mlx5_1", "leaf3") for node in range(4))), {1: Verdict.NOTE}),  # two thirds are others
+        (rails_map(*((f"n{node} mlx5_1", "leaf3") for node in range(5))), {}),
+    ],
+)
+def test_an_adapter_at_the_switch_of_another_rail(fabric: FabricMap, named: dict[int, Verdict]) -> None:
+    found = [problem for problem in check_map(fabric) if problem.kind is FindingKind.LINK_MISPLACED]
+    assert {int(problem.subject.name.partition("mlx5_")[2][0]): problem.verdict for problem in found} == named
