@@ -90,6 +90,10 @@ class _PeerRates:
     def __init__(self, fabric: FabricMap, tier: Mapping[str, int]) -> None:
         self._devices: Mapping[str, FabricDevice] = fabric.by_key
         self._tier = tier
+        self._class = {
+            device.key: f"{device.kind.value} {tier.get(device.key, '')} {device.model}" for device in fabric.devices
+        }
+        """Adapter, aggregation engine, or switch of a tier; with its model, as far as it is known."""
         self._at: defaultdict[Group, Counter[Rate]] = defaultdict(Counter)
         self._beside: defaultdict[tuple[str, str], list[FabricLink]] = defaultdict(list)
         self._between: defaultdict[tuple[str, ...], Counter[Rate]] = defaultdict(Counter)
@@ -100,7 +104,7 @@ class _PeerRates:
                 self._between[self._classes_of(link)][rate] += 1
                 rates_of[self._classes_of(link), self._lower_end(link)].add(rate)
                 for near_end, far_end in _both_ways(link):
-                    self._at[near_end, self._class(far_end)][rate] += 1
+                    self._at[near_end, self._class[far_end]][rate] += 1
         self._alike: defaultdict[tuple[str, ...], Counter[Rate]] = defaultdict(Counter)
         """Classes of both ends -> how many adapters, or lower switches, have cables of one rate only, by that rate."""
         self._lower_ends = Counter(classes for classes, _ in rates_of)
@@ -119,7 +123,7 @@ class _PeerRates:
             return text, f"a cable beside it runs at {text}"
         faster_one_there = False
         for near_end, far_end in _both_ways(link):
-            at = self._at[near_end, self._class(far_end)]
+            at = self._at[near_end, self._class[far_end]]
             if shown := _most_faster(rate, at, f"such cables at {name_of(self._devices, near_end)}"):
                 return shown
             faster_one_there |= at.total() < FEWEST_PEERS and max(at)[0] > rate[0]
@@ -133,15 +137,8 @@ class _PeerRates:
         alike = self._alike[classes][rate] if rate is not None else 0
         return alike >= FEWEST_PEERS and alike >= PLANNED * self._lower_ends[classes]
 
-    def _class(self, device: str) -> str:
-        """Adapter, aggregation engine, or switch of a tier; with its model, as far as it is known."""
-        if device not in self._devices:
-            return ""
-        known = self._devices[device]
-        return f"{known.kind.value} {self._tier.get(device, '')} {known.model}"
-
     def _classes_of(self, link: FabricLink) -> tuple[str, ...]:
-        return tuple(sorted(self._class(end.device) for end in (link.one, link.other)))
+        return tuple(sorted(self._class[end.device] for end in (link.one, link.other)))
 
     def _lower_end(self, link: FabricLink) -> str:
         return min((link.one.device, link.other.device), key=lambda key: self._tier.get(key, -1))

@@ -186,9 +186,9 @@ class MapLines:
     def _subnets(self) -> dict[str, str]:
         """Device -> one device of those that cables join it to: an output may have several fabrics."""
         near: defaultdict[str, set[str]] = defaultdict(set)
-        for one, other in self._cables:
-            near[one.device].add(other.device)
-            near[other.device].add(one.device)
+        for near_end, far_end in self._cables:
+            near[near_end.device].add(far_end.device)
+            near[far_end.device].add(near_end.device)
         subnet_of: dict[str, str] = {}
         for first in near:
             reached = [] if first in subnet_of else [first]

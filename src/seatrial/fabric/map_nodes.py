@@ -20,6 +20,7 @@ FEWEST_ALIKE = 3
 """Nodes that have the same adapters, before another can lack one of them."""
 MOST_AT = 2 / 3
 """Share of the adapters at a switch that are of one rail, before it is the switch of that rail."""
+OR_PLANNED = ", or it was planned so: the map does not decide"
 SHOWN = 3
 REMEDY = (
     "Check that the node is up and that its ports have a link (ibstat), then the cable to its switch; read the map "
@@ -78,9 +79,9 @@ def absent_adapters(fabric: FabricMap) -> Iterator[Finding]:
             continue
         lacking = some([_text(rail, usual) for rail in sorted(usual - own)], SHOWN)
         statement = (
-            f"{name} has {len(own)} of the {len(usual)} ports that {alike[usual]} nodes have in the map, and lacks "
+            f"{name} has {len(own)} of the {count(len(usual), 'port')} that {count(alike[usual], 'node')} have in the "
+            f"map, and lacks {lacking}{OR_PLANNED if planned else ''}."
         )
-        statement += f"{lacking}{', or it was planned so: the map does not decide' if planned else ''}."
         finding = _missing(name, statement, brief=f"lacks {lacking}")
         yield msgspec.structs.replace(finding, verdict=Verdict.NOTE) if planned else finding
 
@@ -108,10 +109,8 @@ def misplaced_adapters(fabric: FabricMap) -> Iterator[Finding]:
             own, most = (_text(each, usual) for each in (rail, main))
             planned = often[rail] > 1
             statement = (
-                f"{own} of {name} is connected to {name_of(devices, switch)}, where {number} of {len(links)} ports "
-            )
-            statement += (
-                f"of such nodes are {most}{', or it was planned so: the map does not decide' if planned else ''}."
+                f"{own} of {name} is connected to {name_of(devices, switch)}, where {number} of "
+                f"{count(len(links), 'port')} of such nodes are {most}{OR_PLANNED if planned else ''}."
             )
             finding = problem(
                 kind=FindingKind.LINK_MISPLACED,
@@ -139,7 +138,7 @@ def _wired(fabric: FabricMap) -> dict[str, list[int]]:
 
 
 def _rails(fabric: FabricMap) -> dict[str, frozenset[Rail]]:
-    """Node -> its adapters and ports with cables. A name is no node's if two of its adapters are called alike."""
+    """Node -> its adapters and ports with cables. Names of which two adapters are called alike are left out."""
     devices = fabric.by_key
     listed: defaultdict[str, list[Rail]] = defaultdict(list)
     for key, ports in _wired(fabric).items():

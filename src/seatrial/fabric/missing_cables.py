@@ -62,7 +62,7 @@ class FewUplinks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CableSearch(msgspec.Struct, frozen=True, kw_only=True):
-    """Where cables are missing: between which pairs, and at which switches without it being known to where."""
+    """Missing cables: pairs that lack some, and switches that lack some of which the other end is not known."""
 
     pairs: tuple[MissingCables, ...] = ()
     switches: tuple[FewUplinks, ...] = ()
@@ -144,7 +144,7 @@ class _Neighbours:
         planned = [row.number for row in rows if row.is_even or (row.fewer_below and row.lacks > 1) or row.has_twin]
         self._expected[planned] = 0
         self.switches = [*self._half_empty(), *self._few_uplinks()]
-        """Those without enough cables, or with cables at the wrong switch; it is not known at which."""
+        """Switches that lack cables of which the other end is not known, or share them unevenly."""
 
     def pairs(self) -> Iterator[MissingCables]:
         """The pairs that lack cables."""
@@ -162,13 +162,13 @@ class _Neighbours:
                 upper_ports=self._cables.expected_ports(b, a, above, lacking),
             )
 
-    def _rows(self, counts: Counts) -> "list[_Row]":
+    def _rows(self, counts: Counts) -> "list[_Uplinks]":
         """Lower switches whose peers agree on a number of uplinks."""
         table = _Table(counts, self._reach, self._below, self._down)
         usual, agreeing = table.usual()
         peers = self._below.sum(axis=1)
         agree = np.flatnonzero((agreeing >= MOST * peers) & (peers > 0)).tolist()
-        return [_Row(row, table, int(usual[row])) for row in agree]
+        return [_Uplinks(row, table, int(usual[row])) for row in agree]
 
     def _half_empty(self) -> Iterator[FewUplinks]:
         """Upper switches that lack cables to several lower ones, which would else have all those that others have.
@@ -216,7 +216,7 @@ class _Neighbours:
             elif not (self._expected[row.number] > self._counts[row.number]).any():
                 yield self._few(row)
 
-    def _few(self, row: "_Row") -> FewUplinks:
+    def _few(self, row: "_Uplinks") -> FewUplinks:
         columns = np.flatnonzero(self._reach[row.number]).tolist()
         return FewUplinks(
             switch=self._lower[row.number],
@@ -250,7 +250,7 @@ class _Table:
         return usual, agreeing
 
 
-class _Row:
+class _Uplinks:
     """A lower switch beside its peers, most of which have the same number of uplinks."""
 
     def __init__(self, number: int, table: _Table, usual: int) -> None:
@@ -318,8 +318,8 @@ class _Row:
             usual = int(values[often.argmax()])
             if usual > counts[self.number, column] and often.max() >= MOST * len(self.peers):
                 expected[column] = usual
-        found = sum(usual - int(counts[self.number, column]) for column, usual in expected.items())
-        return expected if found == self.lacks or not self.lacks else {}
+        located = sum(usual - int(counts[self.number, column]) for column, usual in expected.items())
+        return expected if located == self.lacks or not self.lacks else {}
 
     @property
     def _each_lacks(self) -> bool:
@@ -349,11 +349,11 @@ def _of_mesh(cables: _Cables, switches: list[str]) -> Iterator[MissingCables]:
     present = {pair: len(cables.ports.get(pair, ())) for pair in itertools.combinations(switches, 2)}
     fewer = [pair for pair in present if present[pair] < usual]
     if all(present[pair] for pair in fewer) or (len(fewer) == 1 and number > FEWEST_PEERS):
-        for one, other in fewer:
+        for pair in fewer:
             yield MissingCables(
-                lower=one,
-                upper=other,
-                present=present[one, other],
+                lower=pair[0],
+                upper=pair[1],
+                present=present[pair],
                 expected=usual,
                 lower_ports=(),
                 upper_ports=(),
