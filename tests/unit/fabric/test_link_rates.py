@@ -84,6 +84,13 @@ def test_many_slower_hosts_are_one_note(slow: list[int], *, is_note: bool) -> No
         assert problems_report(fabric, problems).sentence == "64 cables, some slower than others, none missing."
 
 
+@pytest.mark.parametrize(("slow", "is_note"), [((1, 2), False), ((1, 2, 3), True)])
+def test_two_slower_hosts_of_a_small_fabric_are_faults(slow: tuple[int, ...], *, is_note: bool) -> None:
+    text = fabrics.fabric_text("1 leaves x 7 hosts, 1 spines, 2 cables, 4xHDR")
+    problems = check_map(parse_fabric(with_hosts(text, dict.fromkeys(slow, "2xHDR"))))
+    assert {each.verdict for each in problems} == {Verdict.NOTE if is_note else Verdict.MISCONFIGURED}
+
+
 @pytest.mark.parametrize(("leaves", "verdict"), [((3,), Verdict.MISCONFIGURED), ((1, 2, 3, 4), Verdict.NOTE)])
 def test_slower_uplinks_of_several_leaves_may_be_those_of_older_switches(
     leaves: tuple[int, ...], verdict: Verdict

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.fabric.map_check import check_map
+from seatrial.fabric.map_check import check_map, tiers
 from seatrial.fabric.map_lines import kind_of
 from seatrial.model.fabric import End, FabricDevice, FabricLink, FabricMap
 from seatrial.model.verdict import FindingKind, Verdict
@@ -175,6 +175,12 @@ def test_a_spine_with_some_adapters_is_no_leaf(others: list[tuple[str, str]], sp
     row[spine] -= 1
     (problem,) = check_map(tree_of([*[[2, 2]] * 4, row], hosts, others))
     assert (problem.kind, problem.subject.name) == (FindingKind.CABLES_MISSING, f"leaf5 and spine{spine + 1}")
+
+
+@pytest.mark.parametrize(("on_the_spine", "is_leaf"), [(3, False), (4, True)])
+def test_leaves_have_twice_the_adapters_of_a_spine(on_the_spine: int, *, is_leaf: bool) -> None:
+    fabric = tree_of([[2, 2]] * 5, (6,) * 5, [(f"n-st{number}", "spine1") for number in range(on_the_spine)])
+    assert (tiers(fabric)["S-spine1"] == 0) == is_leaf
 
 
 def test_leaves_with_few_adapters_are_leaves() -> None:
