@@ -30,6 +30,7 @@ from seatrial.model.words import count, natural_key, some
 
 FEWEST_SHARE = 1 / 8
 """A switch with a smaller part of the adapters of the fullest one is not a leaf: a spine with a host for management."""
+LEAVES_OF_A_SPINE = 2
 TWICE = 2
 """Adapters of a leaf over those of a spine that has some, too."""
 NEARLY_ALL = 0.8
@@ -120,12 +121,18 @@ def tiers(fabric: FabricMap) -> Mapping[str, int]:
 
 
 def _is_above_leaves(switch: str, adapters: Counter[str], near: Mapping[str, set[str]]) -> bool:
-    """Whether it is a spine to which some adapters are connected: it joins switches, not joined otherwise, which have
-    twice as many adapters each.
+    """Whether it is a spine to which some adapters are connected.
+
+    It joins switches that have twice as many adapters each, that have no cables to each other, and that a switch
+    without adapters joins, too, or that have no more neighbours than it has.
     """
     leaves = {other for other in near[switch] if adapters[other] >= TWICE * adapters[switch]}
     joined = any(near[leaf] & leaves for leaf in leaves)
-    return len(leaves) > 1 and not joined and all(len(near[leaf]) <= len(near[switch]) for leaf in leaves)
+    if len(leaves) < LEAVES_OF_A_SPINE or joined:
+        return False
+    beside = {other for leaf in leaves for other in near[leaf] if not adapters[other]}
+    shared = any(len(near[other] & leaves) >= LEAVES_OF_A_SPINE for other in beside)
+    return shared or all(len(near[leaf]) <= len(near[switch]) for leaf in leaves)
 
 
 def link_problems(fabric: FabricMap, faults: Sequence[LinkFault]) -> Iterator[Finding]:

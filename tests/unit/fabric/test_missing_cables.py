@@ -183,6 +183,13 @@ def test_leaves_have_twice_the_adapters_of_a_spine(on_the_spine: int, *, is_leaf
     assert (tiers(fabric)["S-spine1"] == 0) == is_leaf
 
 
+@pytest.mark.parametrize("leaves", [2, 3, 9])
+def test_more_spines_than_leaves(leaves: int) -> None:
+    fabric = tree_of([[1] * 6] * leaves, (8,) * leaves, [("n-sm", "spine1")])
+    assert tiers(fabric)["S-spine1"] == 1
+    assert check_map(fabric) == ()
+
+
 def test_leaves_with_few_adapters_are_leaves() -> None:
     hosts = (16, 16, 16, 16, 3)
     assert check_map(tree_of([[2, 2]] * 5, hosts)) == ()
