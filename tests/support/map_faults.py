@@ -8,7 +8,7 @@ import msgspec
 
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.map_check import check_map, tiers
-from seatrial.fabric.map_integrity import missing_cables
+from seatrial.fabric.missing_cables import missing_cables
 from seatrial.model.fabric import DeviceKind, End, FabricLink, FabricMap
 from seatrial.model.verdict import FindingKind
 
@@ -66,7 +66,7 @@ def _named(fabric: FabricMap) -> frozenset[Named]:
 
 
 def _missing(fabric: FabricMap) -> frozenset[tuple[str, str]]:
-    return frozenset((pair.lower, pair.upper) for pair in missing_cables(fabric, tiers(fabric)))
+    return frozenset((pair.lower, pair.upper) for pair in missing_cables(fabric, tiers(fabric)).pairs)
 
 
 def _edited(text: str, ends: Sequence[End], change: Callable[[str], str]) -> str:

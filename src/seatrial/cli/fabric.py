@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from seatrial.cli.options import DURATION, PATH, read_text, routes_option
+from seatrial.cli.options import DURATION, NODES, PATH, read_text, routes_option
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import CommandGroup, argument, option
 from seatrial.commands.fabric import view as fabric_view
@@ -61,6 +61,7 @@ def show(file: Path | None, live: bool, routes: str, output: OutputForms) -> int
     help="Two readings by perfquery, ibqueryerrors, ibdiagnet or opapmaquery; reports errors that rose.",
 )
 @option("--watch TIME", type=DURATION, help="With --live: read the error counters twice, this far apart.")
+@option("--nodes NODES", "-w", type=NODES, help="Nodes that the map must have: n[1-4] or n1,n3.")
 @routes_option
 @output_options("junit", "plot", "nagios")
 def check(
@@ -68,6 +69,7 @@ def check(
     live: bool,
     counters: tuple[Path, Path] | None,
     watch: float | None,
+    nodes: tuple[str, ...],
     routes: str,
     output: OutputForms,
 ) -> int:
@@ -76,7 +78,7 @@ def check(
         raise UsageError("--watch reads the counters of a live fabric.", "Add --live, or give --counters.")
     cables = read_map(file, live)
     tables = read_routes(cables, routes)
-    problems: list[Finding] = [*map_check.check_map(cables), *(tables.problems if tables else ())]
+    problems: list[Finding] = [*map_check.check_map(cables, nodes), *(tables.problems if tables else ())]
     if counters is not None:
         problems += risen(cables, read_text(counters[0]), read_text(counters[1]))
     if watch:

@@ -13,7 +13,8 @@ from seatrial.fabric.counters import IBDIAGNET_NAMES
 from seatrial.fabric.link_problem import ACTIVATE, RESEAT, problem, rate_text
 from seatrial.fabric.map_lines import MapLines, Rate, kind_of
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric import ACTIVE, DOWN, End, FabricDevice, FabricMap
+from seatrial.model.fabric import End, FabricDevice, FabricMap
+from seatrial.model.port_state import ACTIVE, LOGICAL, PHYSICAL, PortStates
 from seatrial.model.subject import FABRIC, Subject, device, link
 from seatrial.model.unit_text import count_of
 from seatrial.model.verdict import Finding, FindingKind
@@ -49,8 +50,8 @@ NODE_TYPES = {"2": "S", "3": "S"}
 STATE = re.compile(
     r"\blogical (?:link )?state\b|^link with LOG=|\b(?:link|port)\b.{0,60}\b(?:INIT|ARM(?:ED)?)\b", re.IGNORECASE
 )
-PORT_STATES = {"1": DOWN, "2": "Initialize", "3": "Armed"}
-"""Values of PortState, by the names that iblinkinfo prints; all others count as Active."""
+PORT_STATES = {str(value): name for value, name in enumerate(LOGICAL)}
+PHYSICAL_STATES = {str(value): name for value, name in enumerate(PHYSICAL)}
 OWN = {FindingKind.LINK_BELOW_SUPPORT: "linkspeedactv", FindingKind.LINK_NOT_ACTIVE: "portstate"}
 """The column of PORTS by which cables are judged here, so that what ibdiagnet says of the same is left out."""
 MOST_MESSAGES = 4
@@ -124,12 +125,15 @@ def _map_of(tables: Mapping[str, Sequence[Row]]) -> FabricMap:
         guid = _guid(row.get("nodeguid", ""))
         keys[guid] = f"{NODE_TYPES.get(row.get('nodetype', ''), 'H')}-{guid}"
         name = row.get("nodedesc", "")
-        read.section(FabricDevice(key=keys[guid], kind=kind_of(keys[guid], name), name=name))
+        read.section(
+            FabricDevice(key=keys[guid], kind=kind_of(keys[guid], name), name=name, model=row.get("deviceid", ""))
+        )
     ports = {(_guid(row.get("nodeguid", "")), row.get("portnum", "")): row for row in tables.get("PORTS", ())}
     for (guid, port), row in ports.items():
         if port.isdecimal() and int(port):
-            read.states[End(device=keys.get(guid, f"H-{guid}"), port=int(port))] = PORT_STATES.get(
-                row.get("portstate", ""), ACTIVE
+            read.states[End(device=keys.get(guid, f"H-{guid}"), port=int(port))] = PortStates(
+                logical=PORT_STATES.get(row.get("portstate", ""), ACTIVE),
+                physical=PHYSICAL_STATES.get(row.get("portphystate", ""), ""),
             )
     for row in tables.get("LINKS", ()):
         ends = [(_guid(row.get(f"nodeguid{end}", "")), row.get(f"portnum{end}", "")) for end in (1, 2)]

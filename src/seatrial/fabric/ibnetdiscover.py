@@ -3,15 +3,16 @@
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from seatrial.fabric.ibdiagnet import is_ibdiagnet, parse_ibdiagnet
 from seatrial.fabric.link_problem import rate_text
 from seatrial.fabric.map_lines import MapLines, Rate, kind_of, without_last
 from seatrial.fabric.opareport import is_opareport, parse_opareport
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric import DOWN, NO_LID, DeviceKind, End, FabricDevice, FabricMap
-from seatrial.model.words import NaturalKey, natural_key
+from seatrial.model.fabric import NO_LID, DeviceKind, End, FabricDevice, FabricMap
+from seatrial.model.port_state import DOWN, PHYSICAL, PortStates
+from seatrial.model.words import NaturalKey, natural_key, some
 
 HEAD = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d{1,18})\s+"([^"]+)"\s*(?:#\s*"(.*)"(.*))?')
 CABLE = re.compile(r'^\[(\d{1,18})\](?:\(([0-9a-fA-F]+)\))?\s+"([^"]+)"\[(\d{1,18})\](?:\([0-9a-fA-F]+\))?(.*)$')
@@ -25,7 +26,8 @@ PORT_LINE = re.compile(
 LINK_HEAD = re.compile(r"^(?P<kind>CA|Switch|Router):\s+(?:0x(?P<guid>[0-9a-fA-F]{1,16})\s+)?(?P<name>.{0,200}):\s*$")
 PORT = re.compile(
     r"^\s*(?:0x(?P<guid>[0-9a-fA-F]{1,16})\s+)?(?:\"(?P<name>[^\"]{0,200})\"\s+)?(?P<lid>\d{1,9})\s+(?P<port>\d{1,4})\[[^\]]{0,9}\]\s+==\(\s*+"
-    r"(?:(?P<width>\d{1,3})X\s+(?P<lane>\d{1,4}(?:\.\d{1,9})?) Gbps)?\s*(?P<state>\w{1,20})/\s*\w{1,40}\)==>\s+"
+    r"(?:(?P<width>\d{1,3})X\s+(?P<lane>\d{1,4}(?:\.\d{1,9})?) Gbps)?\s*(?P<state>\w{1,20})/\s*"
+    rf"(?P<physical>{'|'.join(filter(None, PHYSICAL))})\s*\)==>\s+"
     r'(?:0x[0-9a-fA-F]{1,16}\s+)?(?:(?P<far_lid>\d{1,9})\s+(?P<far_port>\d{1,4}))?\[[^\]]{0,9}\]\s+"(?P<far_name>[^"]{0,200})"'
     r"(?P<remarks>.{0,120})"
 )
@@ -37,7 +39,9 @@ SPEEDS = {
 }  # fmt: skip
 """Gb/s of a lane as the tool prints it -> name of the speed."""
 SOURCE = "iblinkinfo"
+MODEL = "devid="
 ADAPTER_PORTS = 2
+SHOWN = 5
 Holder = tuple[int, str]
 """A LID, by which a line identifies the device at its other end; with the name where it is none."""
 
@@ -70,14 +74,15 @@ def parse_ibnetdiscover(text: str) -> FabricMap:
     without a newline only the cable counts: its rate and LID may be cut off.
     """
     read = MapLines()
-    block = ""
+    block = model = ""
     lines, last = without_last(text)
     for line in lines:
         if not line.strip() or line.startswith("#") or "=" in line.partition('"')[0]:
-            continue
-        if head := HEAD.match(line):
+            model = line.strip().removeprefix(MODEL) if line.startswith(MODEL) else model
+        elif head := HEAD.match(line):
             block = head[3]
-            read.section(_device(head))
+            read.section(_device(head, model))
+            model = ""
         elif (cable := CABLE.match(line)) and block:
             _take_cable(read, block, cable)
         else:
@@ -129,7 +134,7 @@ def _rate(width: str, speed: str) -> tuple[int, str]:
     return int(width), speed.replace("???", "")
 
 
-def _device(head: "re.Match[str]") -> FabricDevice:
+def _device(head: "re.Match[str]", model: str) -> FabricDevice:
     lid = LID.search(head[5] or "")
     name = (head[4] or "").strip()
     return FabricDevice(
@@ -138,6 +143,7 @@ def _device(head: "re.Match[str]") -> FabricDevice:
         name=name,
         lid=int(lid[1]) if lid else None,
         ports=int(head[2]),
+        model=model,
     )
 
 
@@ -168,6 +174,16 @@ def adapters_of(fabric: FabricMap, wired: Collection[str], nodes: Iterable[str],
             rails[short(one.host)].append(one)
     adapters = {node: min(rails[short(node)], key=_by_name) for node in nodes if short(node) in rails}
     return {node: one.key for node, one in adapters.items()}
+
+
+def no_such_nodes(nodes: Sequence[str], hosts: Iterable[str], device: str = "") -> UsageError:
+    """The map has adapters (`hosts`: their descriptions), and none of these nodes'."""
+    rail = f" with an adapter called {device!r}" if device else ""
+    return UsageError(
+        f"The fabric's map has none of the nodes ({some(list(nodes), SHOWN)}){rail}; its adapters are called "
+        f"{some(sorted(set(hosts)), SHOWN)}.",
+        "The first word of an adapter's description must be the node's name (/sys/class/infiniband/*/node_desc).",
+    )
 
 
 def short(name: str) -> str:
@@ -269,7 +285,7 @@ def _section(read: MapLines, head: "re.Match[str]", port: "re.Match[str]") -> st
 
 
 def _take(read: MapLines, end: End, port: "re.Match[str]", by_lid: Mapping[Holder, str]) -> None:
-    read.states[end] = port["state"]
+    read.states[end] = PortStates(logical=port["state"], physical=port["physical"])
     if port["far_lid"] is None:
         if port["state"] == DOWN:
             read.down.append(end)

@@ -21,6 +21,8 @@ class LinkFault(msgspec.Struct, frozen=True, kw_only=True):
     rate: str
     expected: str
     says: str
+    planned: bool = False
+    """Whether several others are alike, so that it may have been planned so."""
 
 
 ACTIVATE = (

@@ -1,35 +1,43 @@
 """Cables that are not active, or trained too narrow or too slow, and rates that the ends or the tool leave open."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+
+import msgspec
 
 from seatrial.fabric.link_problem import LinkFault, link_text, name_of, rate_of, rate_text, slower_end
 from seatrial.model.fabric import FabricDevice, FabricLink, FabricMap
 from seatrial.model.hca import data_bits_per_s
+from seatrial.model.port_state import PortUse
 from seatrial.model.verdict import FindingKind
-from seatrial.model.words import count, verb
 
 FEWEST_PEERS = 3
 FULL_WIDTH = 4
 HALF_WIDTH = 2
 SPLIT_SPEEDS = ("HDR", "NDR", "XDR")
 """A port of 4X can be split in two of 2X: HDR100, NDR200, XDR400."""
+PLANNED = 1 / 4
+"""Share of adapters, or of lower switches, with cables of one rate only from which that rate may be planned."""
 Group = tuple[str, str]
+Rate = tuple[float, str]
+"""Bits of data per second, and width and speed."""
 
 
 def rate_faults(fabric: FabricMap, tier: Mapping[str, int]) -> Iterator[LinkFault]:
     """At most one fault for each cable, in the order of the links."""
     devices = fabric.by_key
     judged = _PeerRates(fabric, tier)
-    state_of = {port.end: port.state for port in fabric.inactive}
+    state_of = {port.end: port.states for port in fabric.inactive}
     any_rate = any(link.width is not None or link.other_width is not None for link in fabric.links)
     for link in fabric.links:
         text = link_text(link, devices)
         width, speed = slower_end(link)
         if states := sorted({state_of[end] for end in (link.one, link.other) if end in state_of}):
-            inactive = " and ".join(states)
-            statement = f"{text} is {inactive}, not Active: it carries no data."
-            yield LinkFault(kind=FindingKind.LINK_NOT_ACTIVE, link=link, rate=inactive, expected="", says=statement)
+            rate = " and ".join(dict.fromkeys(state.text for state in states))
+            fails = any(state.use is PortUse.FAILS for state in states)
+            kind = FindingKind.LINK_FAILING if fails else FindingKind.LINK_NOT_ACTIVE
+            means = ": its link has failed and is trained again" if fails else ", not Active: it carries no data"
+            yield LinkFault(kind=kind, link=link, rate=rate, expected="", says=f"{text} is {rate}{means}.")
         elif _narrow(width, speed):
             yield _fault(link, FindingKind.LINK_NARROW, f"{text} is active at {rate_text(width, speed)} only.")
         elif any_rate and (unknown := _unknown(link)):
@@ -43,7 +51,8 @@ def rate_faults(fabric: FabricMap, tier: Mapping[str, int]) -> Iterator[LinkFaul
             yield _fault(link, FindingKind.LINK_BELOW_SUPPORT, statement, link.supported)
         elif against := judged.faster(link):
             statement = f"{text} runs at {rate_text(width, speed)}, where {against[1]}."
-            yield _fault(link, FindingKind.LINK_BELOW_PEERS, statement, against[0])
+            fault = _fault(link, FindingKind.LINK_BELOW_PEERS, statement, against[0])
+            yield msgspec.structs.replace(fault, planned=judged.many_alike(link))
 
 
 def _fault(link: FabricLink, kind: FindingKind, says: str, expected: str = "") -> LinkFault:
@@ -74,54 +83,65 @@ def _disagree(link: FabricLink) -> bool:
 class _PeerRates:
     """Comparable cables: those beside one, and those that join the same kinds of devices at one of its ends.
 
-    At least three must agree, and be the majority, before one can be below them: a port that is meant for a slower node
-    is alone in that.
+    At least three must be there, and most of them faster, before one can be below them: a port that is meant for a
+    slower node is alone in that.
     """
 
     def __init__(self, fabric: FabricMap, tier: Mapping[str, int]) -> None:
         self._devices: Mapping[str, FabricDevice] = fabric.by_key
         self._tier = tier
-        at: defaultdict[Group, list[FabricLink]] = defaultdict(list)
+        self._class = {
+            device.key: f"{device.kind.value} {tier.get(device.key, '')} {device.model}" for device in fabric.devices
+        }
+        """Adapter, aggregation engine, or switch of a tier; with its model, as far as it is known."""
+        self._at: defaultdict[Group, Counter[Rate]] = defaultdict(Counter)
         self._beside: defaultdict[tuple[str, str], list[FabricLink]] = defaultdict(list)
-        between: defaultdict[tuple[str, ...], list[FabricLink]] = defaultdict(list)
+        self._between: defaultdict[tuple[str, ...], Counter[Rate]] = defaultdict(Counter)
+        rates_of: defaultdict[tuple[tuple[str, ...], str], set[Rate]] = defaultdict(set)
         for link in fabric.links:
             self._beside[link.one.device, link.other.device].append(link)
-            between[self._tiers_of(link)].append(link)
-            for near_end, far_end in _both_ways(link):
-                at[near_end, self._class(far_end)].append(link)
-        self._usual = {place: _usual(links) for place, links in at.items()}
-        self._between = {place: _usual(links) for place, links in between.items()}
+            if (rate := _named_rate(link)) is not None:
+                self._between[self._classes_of(link)][rate] += 1
+                rates_of[self._classes_of(link), self._lower_end(link)].add(rate)
+                for near_end, far_end in _both_ways(link):
+                    self._at[near_end, self._class[far_end]][rate] += 1
+        self._alike: defaultdict[tuple[str, ...], Counter[Rate]] = defaultdict(Counter)
+        """Classes of both ends -> how many adapters, or lower switches, have cables of one rate only, by that rate."""
+        self._lower_ends = Counter(classes for classes, _ in rates_of)
+        for (classes, _), rates in rates_of.items():
+            if len(rates) == 1:
+                self._alike[classes][next(iter(rates))] += 1
 
     def faster(self, link: FabricLink) -> tuple[str, str] | None:
         """The rate that the cable should have, and which cables show it; None where none do."""
-        rate = rate_of(link)
+        rate = _named_rate(link)
         if rate is None:
             return None
         best = max(self._beside[link.one.device, link.other.device], key=lambda other: rate_of(other) or 0.0)
-        if (rate_of(best) or 0.0) > rate:
+        if (rate_of(best) or 0.0) > rate[0]:
             text = rate_text(*slower_end(best))
             return text, f"a cable beside it runs at {text}"
-        places = [
-            ((near_end, self._class(far_end)), f"at {name_of(self._devices, near_end)}")
-            for near_end, far_end in _both_ways(link)
-        ]
-        for place, where in places:
-            if (usual := self._usual.get(place)) and rate < usual[0]:
-                such = f"{usual[1]} of {count(usual[2], 'such cable')} {where}"
-                return usual[3], f"{such} {verb(usual[1], 'runs', 'run')} at {usual[3]}"
-        usual = self._between.get(self._tiers_of(link))
-        if usual and rate < usual[0] and all(end.device in self._tier for end in (link.one, link.other)):
-            such = f"{usual[1]} of {count(usual[2], 'cable')} between such switches"
-            return usual[3], f"{such} {verb(usual[1], 'runs', 'run')} at {usual[3]}"
+        faster_one_there = False
+        for near_end, far_end in _both_ways(link):
+            at = self._at[near_end, self._class[far_end]]
+            if shown := _most_faster(rate, at, f"such cables at {name_of(self._devices, near_end)}"):
+                return shown
+            faster_one_there |= at.total() < FEWEST_PEERS and max(at)[0] > rate[0]
+        if faster_one_there or all(end.device in self._tier for end in (link.one, link.other)):
+            return _most_faster(rate, self._between[self._classes_of(link)], "cables between such devices")
         return None
 
-    def _class(self, device: str) -> str:
-        """Adapter, aggregation engine, or switch of a tier."""
-        kind = self._devices[device].kind.value if device in self._devices else ""
-        return f"{kind} {self._tier.get(device, '')}"
+    def many_alike(self, link: FabricLink) -> bool:
+        """Whether several adapters, or lower switches, have only cables of its rate, which may be planned then."""
+        classes, rate = self._classes_of(link), _named_rate(link)
+        alike = self._alike[classes][rate] if rate is not None else 0
+        return alike >= FEWEST_PEERS and alike >= PLANNED * self._lower_ends[classes]
 
-    def _tiers_of(self, link: FabricLink) -> tuple[str, ...]:
-        return tuple(sorted(self._class(end.device) for end in (link.one, link.other)))
+    def _classes_of(self, link: FabricLink) -> tuple[str, ...]:
+        return tuple(sorted(self._class[end.device] for end in (link.one, link.other)))
+
+    def _lower_end(self, link: FabricLink) -> str:
+        return min((link.one.device, link.other.device), key=lambda key: self._tier.get(key, -1))
 
 
 def _both_ways(link: FabricLink) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -129,10 +149,16 @@ def _both_ways(link: FabricLink) -> tuple[tuple[str, str], tuple[str, str]]:
     return ends, ends[::-1]
 
 
-def _usual(links: Sequence[FabricLink]) -> tuple[float, int, int, str] | None:
-    """The rate that more than half of at least three links have: rate, how many have it, of how many, its name."""
-    rates = [(rate, rate_text(*slower_end(link))) for link in links if (rate := rate_of(link)) is not None]
-    if len(rates) < FEWEST_PEERS:
+def _named_rate(link: FabricLink) -> Rate | None:
+    rate = rate_of(link)
+    return None if rate is None else (rate, rate_text(*slower_end(link)))
+
+
+def _most_faster(own: Rate, rates: Counter[Rate], such: str) -> tuple[str, str] | None:
+    """The commonest of the faster rates, and how many cables have them, if that is more than half of at least three."""
+    faster = Counter({rate: often for rate, often in rates.items() if rate[0] > own[0]})
+    total, above = rates.total(), faster.total()
+    if total < FEWEST_PEERS or 2 * above <= total:
         return None
-    (rate, name), often = Counter(rates).most_common(1)[0]
-    return (rate, often, len(rates), name) if 2 * often > len(rates) else None
+    (_, name), often = faster.most_common(1)[0]
+    return name, f"{above} of {total} {such} {'run at' if often == above else 'are faster, most of them at'} {name}"

@@ -9,25 +9,34 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
+import msgspec
+
 from seatrial.fabric.link_problem import ACTIVATE, RESEAT, LinkFault, link_text, name_of, ports_text, problem
 from seatrial.fabric.link_rates import rate_faults
-from seatrial.fabric.map_integrity import (
+from seatrial.fabric.map_integrity import integrity_problems, one_sided
+from seatrial.fabric.map_nodes import absent_adapters, absent_nodes, misplaced_adapters
+from seatrial.fabric.missing_cables import (
     MOST_SWITCHES,
+    CableSearch,
+    FewUplinks,
     MissingCables,
-    integrity_problems,
     missing_cables,
-    one_sided,
     too_many,
 )
 from seatrial.model.fabric import DeviceKind, FabricDevice, FabricLink, FabricMap
 from seatrial.model.subject import FABRIC, device, link
-from seatrial.model.verdict import Finding, FindingKind
-from seatrial.model.words import count, natural_key
+from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.words import count, natural_key, some
 
 FEWEST_SHARE = 1 / 8
 """A switch with a smaller part of the adapters of the fullest one is not a leaf: a spine with a host for management."""
+LEAVES_OF_A_SPINE = 2
+TWICE = 2
+"""Adapters of a leaf over those of a spine that has some, too."""
 NEARLY_ALL = 0.8
 FEWEST = 3
+MOST_UPPERS = 4
+"""Upper switches that a sentence on uplinks lists."""
 EVERYWHERE = 0.5
 """Share of all cables from which a fault is that of the whole fabric."""
 TO_SWITCHES, TO_ALL, TO_ADAPTERS = "to switches", "", "to adapters"
@@ -42,6 +51,7 @@ REMEDIES = {
 SWITCH_REMEDY = "Check the switch first: its firmware, its port settings, its power; then its cables."
 SAYS = {
     FindingKind.LINK_NOT_ACTIVE: "are {rates}, not Active, and carry no data",
+    FindingKind.LINK_FAILING: "are {rates}: their links have failed and are trained again",
     FindingKind.LINK_NARROW: "are active at {rates} only",
     FindingKind.LINK_RATE_UNKNOWN: "have an unknown rate",
     FindingKind.LINK_BELOW_SUPPORT: "run at {rates}, and both ends of each support {expected}",
@@ -50,15 +60,23 @@ SAYS = {
 }
 
 
-def check_map(fabric: FabricMap) -> tuple[Finding, ...]:
-    """All problems of a map: those that the tool reports first, then the map itself, cables, and missing ones."""
+def check_map(fabric: FabricMap, nodes: Sequence[str] = ()) -> tuple[Finding, ...]:
+    """All problems of a map: those that the tool reports first, then the map itself, cables, and missing ones.
+
+    `nodes`: those that it should have. Raises UsageError where it has none of them.
+    """
     tier = tiers(fabric)
     lone = list(one_sided(fabric))
     contradicted = {fault.link for fault in lone}
     faults = [*lone, *(fault for fault in rate_faults(fabric, tier) if fault.link not in contradicted)]
+    integrity = integrity_problems(fabric)
+    complete = not fabric.unknown and all(finding.kind is not FindingKind.MAP_INCOMPLETE for finding in integrity)
     return (
         *fabric.reported,
-        *integrity_problems(fabric),
+        *integrity,
+        *absent_nodes(fabric, nodes, complete=complete),
+        *(absent_adapters(fabric) if complete else ()),
+        *misplaced_adapters(fabric),
         *_not_searched(too_many(tier)),
         *link_problems(fabric, faults),
         *missing_problems(fabric, missing_cables(fabric, tier)),
@@ -91,6 +109,7 @@ def tiers(fabric: FabricMap) -> Mapping[str, int]:
                 near[near_end].add(far_end)
     fullest = max(adapters.values(), default=0)
     tier = {switch: 0 for switch, count in adapters.items() if count > FEWEST_SHARE * fullest}
+    tier = {switch: 0 for switch in tier if not _is_above_leaves(switch, adapters, near)}
     queue = deque(sorted(tier))
     while queue:
         switch = queue.popleft()
@@ -101,10 +120,26 @@ def tiers(fabric: FabricMap) -> Mapping[str, int]:
     return tier
 
 
+def _is_above_leaves(switch: str, adapters: Counter[str], near: Mapping[str, set[str]]) -> bool:
+    """Whether it is a spine to which some adapters are connected.
+
+    It joins switches that have twice as many adapters each, that have no cables to each other, and that a switch
+    without adapters joins, too, or that have no more neighbours than it has.
+    """
+    leaves = {other for other in near[switch] if adapters[other] >= TWICE * adapters[switch]}
+    joined = any(near[leaf] & leaves for leaf in leaves)
+    if len(leaves) < LEAVES_OF_A_SPINE or joined:
+        return False
+    beside = {other for leaf in leaves for other in near[leaf] if not adapters[other]}
+    shared = any(len(near[other] & leaves) >= LEAVES_OF_A_SPINE for other in beside)
+    return shared or all(len(near[leaf]) <= len(near[switch]) for leaf in leaves)
+
+
 def link_problems(fabric: FabricMap, faults: Sequence[LinkFault]) -> Iterator[Finding]:
     """Problems of switches first, then those of the remaining cables, in their order."""
     devices = fabric.by_key
-    left = list(faults)
+    yield from _perhaps_planned([fault for fault in faults if fault.planned], devices)
+    left = [fault for fault in faults if not fault.planned]
     for kind in dict.fromkeys(fault.kind for fault in faults):
         of_kind = [fault for fault in left if fault.kind is kind]
         if (
@@ -127,6 +162,23 @@ def link_problems(fabric: FabricMap, faults: Sequence[LinkFault]) -> Iterator[Fi
             statement=fault.says,
             remedy=REMEDIES.get(fault.kind, RESEAT),
         )
+
+
+def _perhaps_planned(faults: Sequence[LinkFault], devices: Mapping[str, FabricDevice]) -> Iterator[Finding]:
+    """One note for all cables of one rate."""
+    for rate in dict.fromkeys(fault.rate for fault in faults):
+        group = [fault for fault in faults if fault.rate == rate]
+        cables = [link_text(fault.link, devices) for fault in group]
+        alike = count(len(group), "cable")
+        finding = problem(
+            kind=FindingKind.LINK_BELOW_PEERS,
+            subject=device(alike),
+            statement=f"{alike} {_says(group)}. They trained too low, or were planned so: the map does not decide. The "
+            f"cables: {some(cables)}.",
+            remedy="Compare with the types of adapters, switches and cables; replace what should be faster.",
+            cables=tuple(cables),
+        )
+        yield msgspec.structs.replace(finding, verdict=Verdict.NOTE)
 
 
 def _places(cable: FabricLink, devices: Mapping[str, FabricDevice]) -> Iterator[Place]:
@@ -199,11 +251,12 @@ def _says(group: Sequence[LinkFault]) -> str:
     return SAYS[group[0].kind].format(rates=rates, expected=expected)
 
 
-def missing_problems(fabric: FabricMap, missing: Sequence[MissingCables]) -> Iterator[Finding]:
-    """One problem for each switch that lacks cables to several others, and one for each other pair."""
+def missing_problems(fabric: FabricMap, missing: CableSearch) -> Iterator[Finding]:
+    """One problem for each switch that lacks cables to several others or to any, and one for each other pair."""
     devices = fabric.by_key
+    yield from (_few_uplinks(few, devices) for few in missing.switches)
     pairs: defaultdict[str, dict[int, MissingCables]] = defaultdict(dict)
-    for number, pair in enumerate(missing):
+    for number, pair in enumerate(missing.pairs):
         for switch in (pair.upper, pair.lower):
             pairs[switch][number] = pair
     names = {switch: natural_key(name_of(devices, switch)) for switch in pairs}
@@ -258,6 +311,31 @@ def _several_pairs(switch: str, group: Sequence[MissingCables], devices: Mapping
         f"{count(len(group), 'switch', 'switches')}: {', '.join(others)}.",
         remedy="Check this switch and the listed ports for a port that is down and a cable that is out.",
     )
+
+
+def _few_uplinks(few: FewUplinks, devices: Mapping[str, FabricDevice]) -> Finding:
+    """A fault, or a note that names both of what it can be."""
+    name, like = name_of(devices, few.switch), name_of(devices, few.example)
+    uppers = ", ".join(f"{cables} to {name_of(devices, upper)}" for upper, cables in few.cables[:MOST_UPPERS])
+    uppers += f" and {len(few.cables) - MOST_UPPERS} more" if len(few.cables) > MOST_UPPERS else ""
+    others = f"{few.agreeing} of {count(few.peers, 'such switch', 'such switches')}, as {like}, have"
+    others = others if few.peers > 1 else f"{like} has"
+    lacking = few.usual - few.present
+    usual = f"{few.usual}" if lacking else f"{few.usual}, shared evenly"
+    fault = f"{name} lacks {count(lacking, 'cable')}" if lacking else "A cable leads to the wrong switch"
+    statement = (
+        f"{name} has {count(few.present, 'cable')} to switches {few.side} it ({uppers}), where {others} {usual}."
+    )
+    finding = problem(
+        kind=FindingKind.CABLES_MISSING,
+        subject=device(name),
+        statement=statement,
+        remedy=f"Check {name} for an uplink port that is down and a cable that is out or in a wrong port.",
+    )
+    if few.decided:
+        return finding
+    statement += f" {fault}, or it was planned so: the map does not decide."
+    return msgspec.structs.replace(finding, verdict=Verdict.NOTE, statement=statement)
 
 
 def _other(pair: MissingCables, switch: str) -> str:

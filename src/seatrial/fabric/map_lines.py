@@ -1,11 +1,11 @@
 """What the lines of a map say, collected: devices, cables as each end lists them, and what should be unique."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
+import msgspec
+
 from seatrial.model.fabric import (
-    ACTIVE,
-    DOWN,
     NO_LID,
     Address,
     DeviceKind,
@@ -17,6 +17,7 @@ from seatrial.model.fabric import (
     FabricMap,
     InactivePort,
 )
+from seatrial.model.port_state import PortStates, PortUse
 from seatrial.model.verdict import Finding
 
 AGGREGATION = "Aggregation Node"
@@ -37,7 +38,7 @@ class MapLines:
     def __init__(self) -> None:
         self.devices: dict[str, FabricDevice] = {}
         self.down: list[End] = []
-        self.states: dict[End, str] = {}
+        self.states: dict[End, PortStates] = {}
         self.unknown: list[str] = []
         self.addresses: dict[End, Address] = {}
         self._cables: dict[tuple[End, End], Rate] = {}
@@ -100,6 +101,7 @@ class MapLines:
                 self.devices[far_end.device] = FabricDevice(
                     key=far_end.device, kind=kind_of(far_end.device, name), name=name
                 )
+        self._name_alike_apart()
         return FabricMap(
             devices=tuple(self.devices[key] for key in sorted(self.devices)),
             links=tuple(self._links()),
@@ -119,11 +121,18 @@ class MapLines:
             without_lid=tuple(sorted({self._holder_text(one) for one in self._without_lid if self._is_end(one)})),
         )
 
+    def _name_alike_apart(self) -> None:
+        """Switches that share a description, as those that nobody named do, get their key behind it."""
+        alike = Counter(device.name for device in self.devices.values() if device.kind is DeviceKind.SWITCH)
+        for key, device in self.devices.items():
+            if device.name and device.kind is DeviceKind.SWITCH and alike[device.name] > 1:
+                self.devices[key] = msgspec.structs.replace(device, name=f"{device.name} {key}")
+
     def _inactive(self) -> Iterable[InactivePort]:
         joined = {end for ends in self._cables for end in ends}
         for end, state in sorted(self.states.items()):
-            if state != ACTIVE and (state != DOWN or end in joined):
-                yield InactivePort(end=end, state=state)
+            if state.use is not PortUse.GOOD and (state.use is not PortUse.FREE or end in joined):
+                yield InactivePort(end=end, state=state.logical, physical=state.physical)
 
     def _links(self) -> Iterable[FabricLink]:
         both = sorted({(min(pair), max(pair)) for pair in self._cables})
@@ -162,10 +171,33 @@ class MapLines:
                 yield _double(DoubleKind.GUID, f"0x{guid}", {self._text(end) for end in ends}, device)
 
     def _double_lids(self) -> Iterable[Double]:
-        for lid, holders in self._lids.items():
-            if len(holders) > 1:
-                names = {self._holder_text(holder) for holder in holders}
-                yield _double(DoubleKind.LID, str(lid), names if len(names) > 1 else set(holders), "")
+        """LIDs that several devices or ports of one subnet have."""
+        doubled = {lid: holders for lid, holders in self._lids.items() if len(holders) > 1}
+        subnet_of = self._subnets() if doubled else {}
+        for lid, holders in doubled.items():
+            by_subnet: defaultdict[str, list[str]] = defaultdict(list)
+            for holder in holders:
+                by_subnet[subnet_of.get(holder.partition("[")[0], "")].append(holder)
+            for same in by_subnet.values():
+                names = {self._holder_text(holder) for holder in same}
+                if len(same) > 1:
+                    yield _double(DoubleKind.LID, str(lid), names if len(names) > 1 else set(same), "")
+
+    def _subnets(self) -> dict[str, str]:
+        """Device -> one device of those that cables join it to: an output may have several fabrics."""
+        near: defaultdict[str, set[str]] = defaultdict(set)
+        for near_end, far_end in self._cables:
+            near[near_end.device].add(far_end.device)
+            near[far_end.device].add(near_end.device)
+        subnet_of: dict[str, str] = {}
+        for first in near:
+            reached = [] if first in subnet_of else [first]
+            while reached:
+                device = reached.pop()
+                if device not in subnet_of:
+                    subnet_of[device] = first
+                    reached += near[device]
+        return subnet_of
 
     def _is_end(self, holder: str) -> bool:
         """Whether it is a switch or an adapter, not an engine within a switch."""

@@ -8,10 +8,9 @@ import msgspec
 import numpy as np
 
 from seatrial.fabric.forwarding import TableForwarding, Tables
-from seatrial.fabric.ibnetdiscover import adapters_of, unique_names
+from seatrial.fabric.ibnetdiscover import SHOWN, adapters_of, no_such_nodes, unique_names
 from seatrial.fabric.parts import FabricPart, FabricParts, PartKind
 from seatrial.fabric.routes import Hop, Numbers, Route, Routes
-from seatrial.model.errors import UsageError
 from seatrial.model.fabric import Component, DeviceKind, Fabric, FabricLink, FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.words import count, some, verb
@@ -19,7 +18,6 @@ from seatrial.model.words import count, some, verb
 Pair = tuple[str, str]
 HOPS_TRIED = 3
 """Cables of a bundle across which pairs are looked for."""
-TOLD = 5
 TRIES = (192, 3072)
 """Pairs looked at, and looked at when those hold too few."""
 
@@ -56,13 +54,7 @@ def make_routing(
     adapter_of = adapters_of(fabric, routes.number, nodes, device)
     if not adapter_of:
         devices = fabric.by_key
-        hosts = sorted({devices[key].name for key in routes.adapters})
-        rail = f" with an adapter called {device!r}" if device else ""
-        raise UsageError(
-            f"The fabric's map has none of the nodes ({some(list(nodes), TOLD)}){rail}; its adapters are called "
-            f"{some(hosts, TOLD)}.",
-            "The first word of an adapter's description must be the node's name (/sys/class/infiniband/*/node_desc).",
-        )
+        raise no_such_nodes(list(nodes), (devices[key].name for key in routes.adapters), device)
     return Routing(
         fabric=fabric,
         tables=tables.only(set(adapter_of.values())) if tables else None,
@@ -112,7 +104,7 @@ class RoutedFabric:
             notes.append(
                 f"{len(missing)} of {count(len(missing) + len(adapter_of), 'node')} "
                 f"{verb(len(missing), 'has', 'have')} no adapter in {self.routing.source} by the first word of its "
-                f"description ({some(missing, TOLD)}): of their routes at most the leaf "
+                f"description ({some(missing, SHOWN)}): of their routes at most the leaf "
                 "switch is known."
             )
         if self.routing.tables is None:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from seatrial.model.port_state import PortStates
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Finding
 
@@ -28,6 +29,8 @@ class FabricDevice(msgspec.Struct, frozen=True, kw_only=True):
     """The node description: "MF0;A09:MQM9701/U1" of a switch, "n1 mlx5_0" of an adapter."""
     lid: int | None = None
     ports: int = 0
+    model: str = ""
+    """Device ID, which adapters or switches of one type share; "" where not reported."""
 
     @property
     def host(self) -> str:
@@ -85,15 +88,17 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     guid: str = ""
 
 
-ACTIVE, DOWN = "Active", "Down"
-"""States of a port: in no other than the first it sends data (InfiniBand specification 14.2.5.6, PortState)."""
-
-
 class InactivePort(msgspec.Struct, frozen=True, kw_only=True, order=True):
-    """A port and the state of its link, as iblinkinfo prints it: Initialize, Armed, Down."""
+    """A port that sends no data, or not all the time."""
 
     end: End
     state: str
+    physical: str = ""
+
+    @property
+    def states(self) -> PortStates:
+        """Both states."""
+        return PortStates(logical=self.state, physical=self.physical)
 
 
 class DoubleKind(enum.StrEnum):
@@ -132,7 +137,7 @@ class FabricMap(msgspec.Struct, frozen=True, kw_only=True):
     without_lid: tuple[str, ...] = ()
     """Switches, and ports of adapters that have a cable, that have no LID; by their descriptions."""
     inactive: tuple[InactivePort, ...] = ()
-    """Ports that have a link, or a device at the other end, and are not Active."""
+    """Ports that are not good, without those that are only free."""
     reported: tuple[Finding, ...] = ()
     """Problems that the tool itself found."""
 

@@ -14,9 +14,17 @@ LEAF, FIRST, SECOND = "0x0c42a1030a0b2c40", "0x0c42a103006c0001", "0x0c42a103006
 HDR, EDR, UP_TO_HDR, UP_TO_4X = 1024, 512, 1799, 19
 
 
-def _db_csv(*, speed: int = HDR, width: int = 2, states: tuple[str, str] | None = None, errors: str = "") -> str:
+def _db_csv(
+    *,
+    speed: int = HDR,
+    width: int = 2,
+    states: tuple[str, str] | None = None,
+    errors: str = "",
+    column: str = ",PortState",
+    active: str = ",4",
+) -> str:
     """`states`: of the second adapter's port and that of the switch; None: the table has no such column."""
-    column, active = (",PortState", ",4") if states else ("", "")
+    column, active = (column, active) if states else ("", "")
     near, far = (f",{state}" for state in states) if states else ("", "")
     return f"""START_NODES
 NodeDesc,NumPorts,NodeType,SystemImageGUID,NodeGUID
@@ -90,6 +98,22 @@ def test_the_states_of_ports_of_a_db_csv(states: tuple[str, str], says: str) -> 
     named = [(each.kind, each.statement) for each in check_map(parse_fabric(_db_csv(states=states)))]
     says = f"a2 mlx5_0[1] - MF0;leaf, row 1:MQM8700/U1[4] is {says}, not Active: it carries no data." if says else ""
     assert named == ([(FindingKind.LINK_NOT_ACTIVE, says)] if says else [])
+
+
+@pytest.mark.parametrize(
+    ("states", "kind"),
+    [
+        (("4,5", "4,5"), None),
+        (("4,6", "4,5"), FindingKind.LINK_FAILING),
+        (("4,5", "4,2"), FindingKind.LINK_FAILING),
+        (("1,3", "1,2"), FindingKind.LINK_NOT_ACTIVE),
+        (("2,5", "2,5"), FindingKind.LINK_NOT_ACTIVE),
+        (("N/A,N/A", "4,5"), None),
+    ],
+)
+def test_the_physical_states_of_ports_of_a_db_csv(states: tuple[str, str], kind: FindingKind | None) -> None:
+    text = _db_csv(states=states, column=",PortState,PortPhyState", active=",4,5")
+    assert [each.kind for each in check_map(parse_fabric(text))] == [kind] * (kind is not None)
 
 
 def test_the_warning_of_a_db_csv_of_a_state_counts_where_no_port_has_one() -> None:

@@ -7,7 +7,7 @@ from seatrial.fabric.ibnetdiscover import SOURCE, parse_fabric
 from seatrial.fabric.map_check import check_map
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import DeviceKind
-from seatrial.model.verdict import FindingKind
+from seatrial.model.verdict import FindingKind, Verdict
 
 TEXT = """CA: n1 mlx5_0:
       0x0c42a103006c2f5a      4    1[  ] ==( 4X       53.125 Gbps Active/  LinkUp)==>       1   17[  ] "leaf1" ( )
@@ -185,3 +185,58 @@ def test_adapters_without_a_lid_are_joined_by_their_names() -> None:
         text = text.replace(f" {lid:>6}    1[", "      0    1[")
     problems = [problem.subject.name for problem in check_map(parse_fabric(text))]
     assert problems == ["2 ports", "n3 mlx5_0[1] - leaf1[3]", "n8 mlx5_0[1] - leaf2[4]"]
+
+
+LOST = ("LinkErrorRecovery", "Polling", "Sleep", "PortConfigurationTraining", "Disabled", "PhyTest")
+
+
+@pytest.mark.parametrize(
+    ("state", "physical", "kind"),
+    [
+        ("Active", "LinkUp", None),
+        *(("Active", physical, FindingKind.LINK_FAILING) for physical in LOST),
+        ("Initialize", "LinkErrorRecovery", FindingKind.LINK_FAILING),
+        ("Down", "LinkErrorRecovery", FindingKind.LINK_FAILING),
+        ("Armed", "LinkUp", FindingKind.LINK_NOT_ACTIVE),
+        ("Down", "Polling", FindingKind.LINK_NOT_ACTIVE),
+        ("Down", "Disabled", FindingKind.LINK_NOT_ACTIVE),
+    ],
+)
+@pytest.mark.parametrize("port", [("leaf1", 3), ("leaf1", 9)])
+def test_both_states_of_a_port_count(
+    port: tuple[str, int], state: str, physical: str, kind: FindingKind | None
+) -> None:
+    text = pair_of_leaves({port: "Marked"}).replace("Marked/  LinkUp", f"{state}/{physical}")
+    problems = check_map(parse_fabric(text))
+    assert [problem.kind for problem in problems] == [kind] * (kind is not None)
+    if kind is FindingKind.LINK_FAILING:
+        assert f"is {state}/{physical}" in problems[0].statement
+        assert "sminfo" not in problems[0].remedy
+
+
+@pytest.mark.parametrize(
+    ("states", "finding"),
+    [
+        ("Down/ Polling", None),
+        ("Down/   Sleep", None),
+        ("Down/PortConfigurationTraining", None),
+        ("Down/Disabled", (FindingKind.LINK_NOT_ACTIVE, Verdict.NOTE)),
+        ("Down/ PhyTest", (FindingKind.LINK_NOT_ACTIVE, Verdict.NOTE)),
+        ("Down/LinkErrorRecovery", (FindingKind.LINK_FAILING, Verdict.MISCONFIGURED)),
+    ],
+)
+def test_the_states_of_a_port_to_which_nothing_answers(
+    states: str, finding: tuple[FindingKind, Verdict] | None
+) -> None:
+    lines = [f'      1 {port:>4}[  ] ==(                {states})==>             [  ] "" ( )\n' for port in (7, 8)]
+    ahead, head, rest = pair_of_leaves({}).partition("Switch: 0x0c42a10300a0b201 leaf1:\n")
+    fabric = parse_fabric(ahead + head + "".join(lines) + rest)
+    problems = check_map(fabric)
+    assert {(each.kind, each.verdict) for each in problems} == ({finding} if finding else set())
+    is_fault = finding is not None and finding[1] is not Verdict.NOTE
+    assert problems_report(fabric, problems).word == (Verdict.MISCONFIGURED if is_fault else Verdict.PASS).value
+
+
+def test_a_state_without_a_name_withholds_the_pass() -> None:
+    fabric = parse_fabric(pair_of_leaves({}).replace("Active/  LinkUp", "Active/?( 9 )", 1))
+    assert problems_report(fabric, check_map(fabric)).word != Verdict.PASS.value

@@ -1,12 +1,16 @@
 """Maps of InfiniBand fabrics from what ibnetdiscover prints."""
 
+import re
 from collections import Counter
 
 import pytest
 
 from seatrial.fabric.ibnetdiscover import parse_fabric, parse_ibnetdiscover, parse_ports
+from seatrial.fabric.map_check import check_map
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import DeviceKind, End
+from seatrial.model.verdict import FindingKind
+from tests.support import fabrics
 from tests.support.fabrics import fabric_text, port_list
 from tests.support.paths import data
 
@@ -69,3 +73,42 @@ def test_a_list_of_ports_says_what_the_map_says() -> None:
 def test_what_is_no_fabric_is_refused() -> None:
     with pytest.raises(UsageError, match="hello"):
         parse_fabric("\nhello\n")
+
+
+TREE = fabrics.fabric_text("3 leaves x 4 hosts, 2 spines, 2 cables, 4xNDR, engines")
+
+
+def other_plane(text: str) -> str:
+    """A fabric of the second rails, with GUIDs of its own and the same LIDs."""
+    text = re.sub(r'"([SH])-0000', r'"\1-00ff', text)
+    return re.sub(r"\((\w+)\)", r"(ff\1)", text).replace("mlx5_0", "mlx5_1").replace("leaf", "x").replace("spine", "y")
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (TREE + other_plane(TREE), []),
+        (TREE + TREE, []),
+        (TREE.replace("lid 1050 ", "lid 1000 "), ["n1 mlx5_0[1] and n6 mlx5_0[1]"]),
+        (TREE.replace("lid 1050 ", "lid 1000 ") + other_plane(TREE), ["n1 mlx5_0[1] and n6 mlx5_0[1]"]),
+        (
+            (TREE + other_plane(TREE)).replace("lid 1050 ", "lid 1000 "),
+            ["n1 mlx5_0[1] and n6 mlx5_0[1]", "n1 mlx5_1[1] and n6 mlx5_1[1]"],
+        ),
+        (TREE + other_plane(TREE).replace("lid 101 ", "lid 2 "), ["x2 and y2"]),
+    ],
+)
+def test_a_lid_is_unique_within_a_subnet(text: str, named: list[str]) -> None:
+    problems = check_map(parse_fabric(text))
+    assert [each.kind for each in problems] == [FindingKind.DUPLICATE_LID] * len(named)
+    assert all(f"is used by {names}." in each.statement for each, names in zip(problems, named, strict=True))
+
+
+@pytest.mark.parametrize("name", ["Quantum Mellanox Technologies", "MF0;switch-112233:MQM8700/U1", "switch"])
+def test_switches_that_share_a_name_have_their_guid_behind_it(name: str) -> None:
+    text = re.sub(r'"(?:leaf|spine)\d+"', f'"{name}"', fabrics.without_cable(TREE, "leaf2", "spine1"))
+    (problem,) = check_map(parse_fabric(text))
+    assert problem.subject.name == f"{name} S-0000000000000002 and {name} S-0000000000000100"
+    assert [each.subject.name for each in check_map(parse_fabric(fabrics.without_cable(TREE, "leaf2", "spine1")))] == [
+        "leaf2 and spine1"
+    ]

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +13,7 @@ import pytest
 from seatrial.fabric.counters import parse_counters, rising
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.map_check import check_map
-from seatrial.fabric.map_lines import kind_of
-from seatrial.model.fabric import End, FabricDevice, FabricLink, FabricMap
+from seatrial.model.fabric import FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.verdict import FindingKind
 from tests.support import fabrics
@@ -220,60 +218,6 @@ def test_a_missing_cable_of_a_fat_tree() -> None:
     assert problem.kind is FindingKind.CABLES_MISSING
     assert "one cable" in problem.statement and "such switches have 2" in problem.statement
     assert {"leaf3", "spine2"} <= set(problem.subject.name.replace("-", " ").split())
-
-
-def tree_of(cables: list[list[int]]) -> FabricMap:
-    """Leaf switches with two adapters each: a row has the number of cables to each spine."""
-    used: Counter[str] = Counter()
-
-    def link(*devices: str) -> FabricLink:
-        used.update(devices)
-        first, second = (End(device=f"{'H' if name[0] == 'n' else 'S'}-{name}", port=used[name]) for name in devices)
-        return FabricLink(one=first, other=second, width=4, speed="NDR", other_width=4, other_speed="NDR")
-
-    leaves = [f"leaf{number}" for number in range(1, len(cables) + 1)]
-    pairs = [(f"n{number}-{leaf}", leaf) for leaf in leaves for number in (1, 2)]
-    for leaf, row in zip(leaves, cables, strict=True):
-        pairs += [(leaf, f"spine{number}") for number, count in enumerate(row, 1) for _ in range(count)]
-    links = tuple(link(*pair) for pair in pairs)
-    keys = sorted({end.device for each in links for end in (each.one, each.other)})
-    devices = tuple(FabricDevice(key=key, kind=kind_of(key, ""), name=key[2:]) for key in keys)
-    return FabricMap(devices=devices, links=links, sections=tuple(keys))
-
-
-@pytest.mark.parametrize(
-    ("cables", "pair"),
-    [
-        ([[1, 3], [2, 2], [2, 2], [2, 2]], "leaf1 and spine1"),
-        ([*[[2, 2]] * 5, [3, 1], *[[2, 2]] * 4], "leaf6 and spine2"),
-        ([[4, 4], [4, 4], [4, 4], [5, 3]], "leaf4 and spine2"),
-        ([[1, 2, 3], [2, 2, 2], [2, 2, 2], [2, 2, 2]], "leaf1 and spine1"),
-        ([[2, 2, 2, 1], [2, 2, 2, 3]], "leaf1 and spine4"),
-        ([[2, 2, 1, 2], [3, 3, 3, 3], [3, 3, 3, 3]], "leaf1 and spine3"),
-    ],
-)
-def test_a_cable_that_leads_to_the_wrong_switch(cables: list[list[int]], pair: str) -> None:
-    (problem,) = check_map(tree_of(cables))
-    assert (problem.kind, problem.subject.name) == (FindingKind.CABLES_MISSING, pair)
-
-
-@pytest.mark.parametrize(
-    "cables",
-    [
-        [[2, 2]] * 4,
-        [[1, 3]] * 4,
-        [[3, 1], [1, 3]] * 3,
-        [*[[2, 2]] * 8, [1, 0]],
-        [*[[4, 4]] * 8, [2, 1]],
-        [*[[2, 2, 2]] * 8, [1, 1, 0]],
-        [[3, 2], [2, 3]] * 3,
-        [[2, 2], [2, 2], [4, 4], [4, 4], [3, 3]],
-        [[2, 1, 1], [1, 2, 1], [1, 1, 2]] * 2,
-        [[1, 3], [2, 2], [2, 2]],  # too few peers at both ends
-    ],
-)
-def test_cables_that_are_distributed_otherwise_are_not_missing(cables: list[list[int]]) -> None:
-    assert check_map(tree_of(cables)) == ()
 
 
 def test_counters_of_two_readings() -> None:

@@ -14,8 +14,8 @@ from seatrial.fabric.table_check import LeafUplinks, TableReport
 from seatrial.model.fabric import DeviceKind, FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.units import link_rate, share
-from seatrial.model.verdict import Finding, Verdict, exit_code, worst
-from seatrial.model.words import count, natural_sorted, verb
+from seatrial.model.verdict import Finding, FindingKind, Verdict, exit_code, worst
+from seatrial.model.words import count, natural_sorted, some, verb
 from seatrial.render.escape import clean
 from seatrial.render.finding_text import sentence_of
 from seatrial.render.json import filled
@@ -23,6 +23,8 @@ from seatrial.render.node_map import MapNode, node_map
 from seatrial.render.report import Block, Copy, Findings, Gauge, PageLink, Report
 
 MOST_LISTED = 60
+MOST_NAMED = 3
+MISSING = (FindingKind.CABLES_MISSING, FindingKind.NOT_IN_MAP)
 OF_A_SWITCH = 128
 """Nodes that the manager in an Omni-Path switch takes at most: Dell, HPC Omni-Path Fabric: Supported Architecture and
 Application Study, June 2016, section 3.5.1."""
@@ -145,13 +147,22 @@ def _verdict(fabric: FabricMap, problems: Sequence[Finding]) -> tuple[Verdict, s
         return Verdict.NOT_RUN, "The log of ibdiagnet has no errors, and no cables: give its file ibdiagnet2.db_csv."
     if not fabric.links:
         return Verdict.NOT_RUN, "The map has no cables: nothing was checked."
-    if problems:
-        return Verdict.INCONCLUSIVE, f"The map is incomplete; nothing is wrong with its {size}."
+    undecided = [problem for problem in problems if problem.verdict is Verdict.INCONCLUSIVE]
+    if undecided:
+        incomplete = any(problem.kind is FindingKind.MAP_INCOMPLETE for problem in undecided)
+        why = "The map is incomplete" if incomplete else sentence_of(undecided)
+        return Verdict.INCONCLUSIVE, f"{why}; nothing is wrong with its {size}."
+    open_names = [problem.subject.name for problem in problems if problem.kind in MISSING]
+    missing = f"{some(open_names, MOST_NAMED)} may lack cables" if open_names else "none missing"
     unread = f"{_unread(fabric.unknown)}; " if fabric.unknown else ""
     if without := sum(link.width is None for link in fabric.links):
-        return Verdict.INCONCLUSIVE, f"{unread}{without} of {size} without a rate; none missing, and no other fault."
+        return Verdict.INCONCLUSIVE, f"{unread}{without} of {size} without a rate; {missing}, and no other fault."
     verdict = Verdict.INCONCLUSIVE if unread else Verdict.PASS  # such a line may report a cable or a fault
-    return verdict, f"{unread}{size}, each as fast as its peers, none missing."
+    slower = any(problem.kind is FindingKind.LINK_BELOW_PEERS for problem in problems)
+    return (
+        verdict,
+        f"{unread}{size}, {'some slower than others' if slower else 'each as fast as its peers'}, {missing}.",
+    )
 
 
 def _map_lines(fabric: FabricMap, tables: TableReport | None) -> Iterator[str]:
