@@ -11,7 +11,7 @@ from seatrial.judgement.benchmark_findings import breach_finding
 from seatrial.model import subject, units
 from seatrial.model.benchmark import Better, Label, Output
 from seatrial.model.errors import ExitCode
-from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
+from seatrial.model.verdict import Finding, FindingKind, Verdict, exit_code, worst
 from seatrial.statistics.estimates import median
 
 
@@ -80,16 +80,14 @@ class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def word(self) -> str:
         """INCOMPLETE only where nothing is wrong with what was run."""
-        if self.findings:
-            return worst([finding.verdict for finding in self.findings]).value
-        return "INCOMPLETE" if any(item.left for item in self.items) else Verdict.PASS.value
+        if any(item.left for item in self.items) and not any(finding.at_fault for finding in self.findings):
+            return "INCOMPLETE"
+        return worst([finding.verdict for finding in self.findings]).value
 
     @property
     def exit_code(self) -> ExitCode:
         """Findings before incompleteness."""
-        if self.findings:
-            return ExitCode.FINDINGS
-        return ExitCode.INCOMPLETE if any(item.left for item in self.items) else ExitCode.PASS
+        return exit_code(self.word)
 
 
 def judge_item(
