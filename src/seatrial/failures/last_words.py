@@ -24,6 +24,7 @@ CONSEQUENCE = re.compile(
 """Lines in which a launcher or MPI reports that ranks have ended, or that it ends the others."""
 EDGE = "-=* \t"
 """Characters of an empty line, or of the edge of a box."""
+EXCEPTION = re.compile(r"\w(?:Error|Exception)\b|\bsevere \(|\bSIG[A-Z]{3,5}\b|[Ss]egmentation fault")
 FRAME = re.compile(r"#?\d{1,4}:? +(?:/|0x|#)|at [\w.$/]{1,200}\(|=+ +backtrace")
 """A line of a list of calls."""
 ABORT = re.compile(r"application called MPI_Abort\([^,\n]{1,80}, (-?\d{1,9})\)(?: - process (\d{1,9}))?")
@@ -92,7 +93,7 @@ def last_words(text: str) -> str:
     lines = [line.strip() for line in text.split("\n") if line.strip(EDGE)]
     own = [line for line in lines if not reports_end(line) and not FRAME.match(line)]
     before = next((number for number, line in enumerate(lines) if reports_end(line)), 0)
-    latest = [line for line in own[-LATEST:] if COMPLAINS.search(line)]
+    latest = [line for line in own[-LATEST:] if COMPLAINS.search(line) or EXCEPTION.search(line)]
     words = spoken(own)[:MOST_LINES] or latest[-MOST_LINES:] or [line for line in lines[:before] if line in own][-1:]
     return shortened(" / ".join(dict.fromkeys(words)))
 
