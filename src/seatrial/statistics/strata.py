@@ -284,7 +284,7 @@ def p_beside(
     own = members.jobs_of(place)
     failing = own[failed[own]]
     together = np.bincount(of[failing], nearest[failing] == 1, len(of) + 1) * 2
-    bad: NDArray[np.bool_] = together >= np.bincount(of[failing], minlength=len(of) + 1)
+    bad = np.greater_equal(together, np.bincount(of[failing], minlength=len(of) + 1))
     left = np.zeros(len(failed), bool)
     left[own] = bad[of[own]]
     finer = np.unique(members.stratum * (LONELY + 1) + nearest, return_inverse=True)[1]
@@ -299,10 +299,11 @@ def _nearest_failed(failed: NDArray[np.bool_], members: Members, began: Reals, p
     """
     order = np.lexsort((began, members.stratum))
     other = ~np.isin(order, members.jobs_of(place))
-    others, number = order[other], np.cumsum(other)
+    others = order[other]
+    number: Places = np.cumsum(other)
     nearest, distance = np.full(len(order), LONELY), np.full(len(order), np.inf)
     for side in (number - other - 1, number):
-        at = np.flatnonzero((side >= 0) & (side < len(others)))
+        at: Places = np.flatnonzero(np.logical_and(side >= 0, side < len(others)))
         job, beside = order[at], others[side[at]]
         apart = np.abs(began[job] - began[beside])
         closer = (members.stratum[job] == members.stratum[beside]) & (apart < distance[job])
