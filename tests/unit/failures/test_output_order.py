@@ -230,3 +230,20 @@ def test_the_last_words_are_those_of_the_rank_that_died(other: str) -> None:
     failure = explain_output(f"0: begin\n7: begin\n7: {words}0: {other}0: {other}{FAILED}{STOPPED}")
     assert failure is not None
     assert failure.meaning == f"{RANK}{words.strip()}."
+
+
+@pytest.mark.parametrize(
+    ("printed", "words"),
+    [
+        ("Fatal error:\nThere is no domain decomposition for 61 ranks\n", "Fatal error: There is no domain decomposition"),
+        ("Error in routine  cdiaghg (17):\n S matrix not positive definite\n", "Error in routine cdiaghg (17): S matrix"),
+        ('FATAL ERROR:\ncannot find file "p"\nstopping\n', 'FATAL ERROR: cannot find file "p".'),
+        ("Time = 12\n[7] #0  Foam::error::printStack(Foam::Ostream&) at ??:?\n[7] #1  Foam::divide() at ??:?\n", "Time = 12."),
+        ("energy -1.2:\nERROR: lost atoms\n", "ERROR: lost atoms."),
+        ("step: 1\nstep: 2\n", "step: 2."),
+    ],
+)  # fmt: skip
+def test_a_complaint_has_the_words_below_it_and_calls_are_none(printed: str, words: str) -> None:
+    failure = explain_output(f"{printed}{FAILED}{STOPPED}")
+    assert failure is not None
+    assert failure.meaning.startswith(f"{RANK}{words}")
