@@ -9,8 +9,8 @@ from seatrial.model.errors import UsageError
 RULE = re.compile(r"-+(?: +-+)+ *")
 CUT = "+"
 """What sacct writes in place of the rest of a cell."""
-STEP = re.compile(r"\d{1,18}(?:[_+]\d{1,9})?\.")
-"""A job with a step, whose name does not matter."""
+CUT_STEP = re.compile(r"(?<=\d)\.[a-z0-9]{0,20}\+$")
+"""The step of a job, whose name does not matter."""
 CUT_STATES = {"CANCELLED+": "CANCELLED", "OUT_OF_ME+": "OUT_OF_MEMORY"}
 WHOLE = frozenset((*COLUMN_NAMES["job"], *COLUMN_NAMES["nodes"]))
 """Columns of which a part is another job, or other nodes."""
@@ -27,8 +27,8 @@ def rows_of_widths(header: str, rule: str, texts: Iterable[str]) -> Iterator[lis
     for text in texts:
         if not text.strip() or text == rule:
             continue
-        cells = [CUT_STATES.get(cell, cell) for cell in cells_of(text, rule)]
+        cells = [CUT_STEP.sub(".batch", CUT_STATES.get(cell, cell)) for cell in cells_of(text, rule)]
         for title, cell in zip(titles, cells, strict=True):
-            if title in WHOLE and cell.endswith(CUT) and not STEP.match(cell):
+            if title in WHOLE and cell.endswith(CUT):
                 raise UsageError(f"Cells of the column {title} are cut off ({cell}).", "Add --parsable2 to sacct.")
         yield [cell.removesuffix(CUT) for cell in cells]
