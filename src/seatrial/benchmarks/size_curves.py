@@ -19,7 +19,7 @@ OFF = 3.0
 """How far off a size is named. Where protocols change, a bandwidth loses a third and seldom half of itself, and a
 latency rises two or three times and stays there; beyond caches a rate falls by half from one size to the next."""
 OFF_SMALL, SMALL_BYTES = 8.0, 1 << 12
-"""The same below this size, where a few repetitions take so little time that one interruption shows."""
+"""How far below this size, where a few repetitions take so little time that one interruption shows."""
 NEAR = 4
 """The most by which neighbouring sizes differ for a peak or a fall: a smooth curve may have one between others."""
 FEWEST = 3
@@ -29,7 +29,7 @@ MESSAGES = "1/s"
 UNITS = ("B/s", MESSAGES, "s")
 
 
-class Point(NamedTuple):
+class SizePoint(NamedTuple):
     """One row: the least and the most that its number may mean before it was rounded, more being better."""
 
     size: int
@@ -38,7 +38,7 @@ class Point(NamedTuple):
     result: Result
 
     @property
-    def flow(self) -> "Point":
+    def flow(self) -> "SizePoint":
         """Bytes in the printed time, in place of its inverse."""
         return self._replace(least=self.least * self.size, most=self.most * self.size)
 
@@ -58,15 +58,15 @@ class Uneven(NamedTuple):
 
 def uneven_sizes(benchmark: Benchmark, output: Output) -> list[Breach]:
     """The worst size of each table, of the metric that is declared first; a size with two rows comes before."""
-    found: dict[tuple[object, ...], Breach] = {}
+    uneven: dict[tuple[object, ...], Breach] = {}
     for metric in benchmark.metrics:
         for key, table in _tables(metric, output):
             parts = [*_repeated(table), *sorted(_off(metric, table), key=lambda part: -part.factor)]
             for part in parts[:1]:
                 line, printed = part.result.line, part.result.printed
                 breach = Breach(kind=FindingKind.UNEVEN_SIZES, reason=part.reason, line=line, text=printed)
-                found.setdefault(key, breach)
-    return sorted(found.values(), key=lambda breach: breach.line)
+                uneven.setdefault(key, breach)
+    return sorted(uneven.values(), key=lambda breach: breach.line)
 
 
 def _tables(metric: Metric, output: Output) -> Iterator[tuple[tuple[object, ...], list[Result]]]:
@@ -119,23 +119,23 @@ def _off(metric: Metric, table: Sequence[Result]) -> Iterator[Uneven]:
     yield from _falls(metric, points) if metric.unit != MESSAGES else ()
 
 
-def _falls(metric: Metric, points: Sequence[Point]) -> Iterator[Uneven]:
+def _falls(metric: Metric, points: Sequence[SizePoint]) -> Iterator[Uneven]:
     """Sizes from which on less flows than for the size before: bandwidths, and sizes over times."""
     flows = [point.flow if metric.better is Better.LESS else point for point in points]
     rest = list(accumulate((flow.most for flow in reversed(flows)), max))[::-1]
     for place, (before, point) in enumerate(pairwise(flows), 1):
         if 0 < rest[place] * point.off <= before.least and point.size <= NEAR * before.size:
             ends = (f"{units.in_unit(one.result.value, metric.unit)} at {_size(one.result)}" for one in (before, point))
-            reason = f"{_name(metric)} changes from {' to '.join(ends)} at once, and larger messages are no better"
+            reason = f"{_name(metric)} changes from {' to '.join(ends)} at once, and larger messages do not recover"
             yield Uneven(before.least / rest[place], point.result, reason)
 
 
-def _best_before(points: Sequence[Point]) -> list[float]:
+def _best_before(points: Sequence[SizePoint]) -> list[float]:
     """The best of all points before each; 0 for the first."""
     return list(accumulate((point.least for point in points), max, initial=0.0))[:-1]
 
 
-def _points(metric: Metric, table: Sequence[Result]) -> list[Point]:
+def _points(metric: Metric, table: Sequence[Result]) -> list[SizePoint]:
     """The rows with what their numbers may mean; of times the inverse, so that more is better."""
     scale = next((one.value / number for one in table if (number := number_of(one.printed))), 0.0)
     points = []
@@ -144,7 +144,7 @@ def _points(metric: Metric, table: Sequence[Result]) -> list[Point]:
         least, most = max(result.value - half, 0.0), max(result.value + half, 0.0)
         if metric.better is Better.LESS:
             least, most = 1 / most if most else math.inf, 1 / least if least else math.inf
-        points.append(Point(int(result.labels["bytes"]), least, most, result))
+        points.append(SizePoint(int(result.labels["bytes"]), least, most, result))
     return points
 
 
@@ -157,12 +157,12 @@ def _half_digit(printed: str) -> float:
     return 0.5 * 10.0**exponent if isinstance(exponent, int) else 0.0
 
 
-def _beside(metric: Metric, point: Point, others: Sequence[Point], factor: float) -> Uneven:
+def _beside(metric: Metric, point: SizePoint, others: Sequence[SizePoint], factor: float) -> Uneven:
     """What one size reaches, and what the others do."""
-    one, *beside = (
+    own, *beside = (
         f"{units.in_unit(each.result.value, metric.unit)} at {_size(each.result)}" for each in (point, *others)
     )
-    reason = f"{_name(metric)} is {one}, beside {' and '.join(beside)}"
+    reason = f"{_name(metric)} is {own}, beside {' and '.join(beside)}"
     return Uneven(factor, point.result, reason)
 
 

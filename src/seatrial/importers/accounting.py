@@ -10,7 +10,15 @@ from typing import IO
 
 import msgspec
 
-from seatrial.importers.accounting_documents import is_json, is_sqlite, rows_of_json, rows_of_sqlite
+from seatrial.importers.accounting_documents import (
+    cells_of,
+    is_json,
+    is_rule,
+    is_sqlite,
+    rows_of_json,
+    rows_of_sqlite,
+    rows_of_widths,
+)
 from seatrial.importers.accounting_fields import (
     COLUMN_NAMES,
     FORMS,
@@ -27,7 +35,6 @@ from seatrial.importers.accounting_fields import (
     ways_to_join,
     whole,
 )
-from seatrial.importers.accounting_widths import RULE, cells_of, rows_of_widths
 from seatrial.importers.fields import LONGEST_LINE_BYTES, text_lines
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count
@@ -109,7 +116,7 @@ def read_accounting(stream: IO[bytes] | Sequence[bytes]) -> AccountedJobs:
     )
     separator = next((mark for mark in "|\t" if mark in header), ",")
     rule = next(texts, "") if separator not in header and first.endswith(b"\n") else ""
-    if RULE.fullmatch(rule):
+    if is_rule(rule):
         reading = _Reading(cells_of(header, rule), rows_of_widths(header, rule, texts))
         return _jobs_of(reading, reading.plain_rows())
     reading = _Reading([title.strip().strip('"') for title in header.lstrip("\ufeff").split(separator)])

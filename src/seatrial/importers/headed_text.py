@@ -61,8 +61,8 @@ def is_headed(text: str) -> bool:
 
 def _headings(text: str) -> "list[re.Match[str]]":
     """The headings of the first form that the text has, if all of them name nodes."""
-    found = next((found for form in HEADINGS if (found := [*form.finditer(text)])), [])
-    return found if all(map(_is_set, found)) else []
+    headings = next((found for form in HEADINGS if (found := [*form.finditer(text)])), [])
+    return headings if all(map(_is_set, headings)) else []
 
 
 def _of_salt(text: str) -> str:

@@ -47,9 +47,7 @@ REMEDIES = {
 
 
 def word_of_output(output: Output) -> str:
-    """INCOMPLETE before INVALID, since a number may be missing because the end is; MEASURED where the output passes all
-    gates and was compared with nothing, or its program did not check its data.
-    """
+    """INCOMPLETE before INVALID; MEASURED where nothing was compared, or the program did not check its data."""
     if not output.complete:
         return INCOMPLETE
     if output.breaches:

@@ -235,10 +235,10 @@ def test_the_last_words_are_those_of_the_rank_that_died(other: str) -> None:
 @pytest.mark.parametrize(
     ("printed", "words"),
     [
-        ("Fatal error:\nThere is no domain decomposition for 61 ranks\n", "Fatal error: There is no domain decomposition"),
-        ("Error in routine  cdiaghg (17):\n S matrix not positive definite\n", "Error in routine cdiaghg (17): S matrix"),
+        ("Fatal error:\nThere is no domain decomposition for 61 ranks\n", "Fatal error: There is no domain"),
+        ("Error in routine  cdiaghg (17):\n S matrix not positive definite\n", "Error in routine cdiaghg (17): S"),
         ('FATAL ERROR:\ncannot find file "p"\nstopping\n', 'FATAL ERROR: cannot find file "p".'),
-        ("Time = 12\n[7] #0  Foam::error::printStack(Foam::Ostream&) at ??:?\n[7] #1  Foam::divide() at ??:?\n", "Time = 12."),
+        ("Time = 12\n[7] #0  Foam::error::printStack() at ??\n[7] #1  Foam::divide() at ??:?\n", "Time = 12."),
         ("energy -1.2:\nERROR: lost atoms\n", "ERROR: lost atoms."),
         ("step: 1\nstep: 2\n", "step: 2."),
     ],

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from seatrial.commands.jobs.concurrent_failures import p_beside
 from seatrial.commands.jobs.families import JobFamily
 from seatrial.commands.jobs.job_table import FAILURES, LEAST_S, ORDER, JobTable
 from seatrial.commands.jobs.joint_nodes import JointNodes, joint_nodes
@@ -37,7 +38,6 @@ from seatrial.statistics.strata import (
     Shares,
     attainable,
     failures_of,
-    p_beside,
     present,
     shares_of,
     shift_of,
@@ -275,8 +275,8 @@ def _most_failing(
     """The counts, the node with the largest excess of those that are named, and its p-value; None: none is.
 
     How far apart other nodes lie is taken from jobs on no suspect where most failures are on suspects: these move all
-    others alike below what is expected, and that does not scatter them. A node is no cause whose jobs fail when those
-    on other nodes do: failed jobs free their node at once, and the next job of a bad campaign follows there.
+    others alike below what is expected, and that does not scatter them. A node whose jobs fail when those elsewhere do
+    is not named: failed jobs free their node at once, and the next job of a bad campaign follows there.
     """
     counted = failures_of(failed, members, shares, max(_critical(tests) - SKEWNESS, LEAST_SUSPICIOUS))
     suspects = np.flatnonzero(counted.p_value * tests <= ERROR_RATE)
