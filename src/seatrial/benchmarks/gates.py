@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from seatrial.benchmarks import gpu_peers
+from seatrial.benchmarks import gpu_peers, size_curves
 from seatrial.benchmarks.declaration import PAIR, Benchmark
 from seatrial.locate.thresholds import GATE_TOLERANCE
 from seatrial.model import units
@@ -23,6 +23,7 @@ EVERY = (
     FindingKind.MESH_DIFFERS,
     FindingKind.WORK_DIFFERS,
     FindingKind.GPU_BELOW_PEERS,
+    FindingKind.UNEVEN_SIZES,
 )
 """Kinds that each output is examined for. Kinds that differ need expectations of the command line."""
 LEAST_BYTES = 1024
@@ -74,7 +75,7 @@ def judge(
     given = {LIMIT: bounds, REQUESTED: expected, gpu_peers.PEERS: enough, OWN_LIMITS: benchmark.own_limits}
     return msgspec.structs.replace(
         output,
-        breaches=(*output.breaches, *kept, *below),
+        breaches=(*output.breaches, *kept, *below, *size_curves.uneven_sizes(benchmark, output)),
         missing=("it has no number of any metric",) if empty else output.missing,
         references=tuple(name for name, value in given.items() if value),
         notes=(*output.notes, *filter(None, [detectable])),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.reading import OutputLine, Reading
+from seatrial.benchmarks.reading import OutputLine, Reading, lost_rows
 from seatrial.importers.nccl_tests import FAILED, GIGABYTE, MARK, NcclCells, NcclRow, NcclRun, nccl_runs
 from seatrial.limits.collectives import bus_bandwidth_limit, bus_factor
 from seatrial.model.benchmark import Label, Metric, Output
@@ -58,6 +58,8 @@ def _complete(reading: Reading, run: NcclRun) -> None:
         reading.lack(f"{where} has no # below its average")
     elif not run.complete:
         reading.lack(f"{where} has no line that concludes it (# Collective test concluded)")
+    if lost := lost_rows([row.size_bytes for row in run.rows]):
+        reading.lack(f"{where}: {lost}")
     for number, _ in run.broken[:1]:
         reading.lack(f"line {number} has too few columns")
 

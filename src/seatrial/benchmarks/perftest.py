@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.reading import OutputLine, Reading
+from seatrial.benchmarks.reading import OutputLine, Reading, lost_rows
 from seatrial.model.benchmark import LEAST_OF_PATH, Metric, Output
 from seatrial.model.unit_text import is_number, is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -37,7 +37,8 @@ class PerftestTable(msgspec.Struct):
     heading: OutputLine
     columns: list[tuple[str, str]]
     """What each column after the iterations is, and its unit."""
-    rows: int = 0
+    rows: list[int] = msgspec.field(default_factory=list)
+    """The size of each."""
     closed: bool = False
     """Whether a rule ends it."""
 
@@ -67,6 +68,8 @@ def parse(text: str) -> Output:
             reading.lack(f"the table of line {table.heading.number} has no rows")
         elif not table.closed:
             reading.lack(f"the table of line {table.heading.number} has no rule of dashes at its end")
+        elif lost := lost_rows(table.rows):
+            reading.lack(f"the table of line {table.heading.number}: {lost}")
     return reading.output()
 
 
@@ -75,8 +78,8 @@ def _row(reading: Reading, table: PerftestTable, line: OutputLine) -> None:
     fields = line.text.split()
     if len(fields) < 3 or not (fields[0].isdecimal() and len(fields[0]) <= MOST_DIGITS):
         return
-    table.rows += 1
     size = whole_number(fields[0])
+    table.rows.append(size)
     labels: dict[str, str | int] = {"test": table.test, "bytes": size}
     rate = messages = rounding = 0.0
     for (what, unit), printed in zip(table.columns, fields[2:], strict=False):

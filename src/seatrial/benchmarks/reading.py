@@ -5,6 +5,7 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from statistics import median_low
 from typing import Any, NamedTuple, overload
 
 from seatrial.importers.printed_text import plain
@@ -21,6 +22,12 @@ MOST_RESULTS = 200_000
 OPENING = re.compile(r"^[ \t]{0,80}\{", re.MULTILINE)
 OBJECT_END = r".{0,1000000}\}"
 """The last line of a JSON object needs no newline: the object has its own end."""
+FEWEST_STEPS, MOST_STEPS = 4, 0.75
+"""A table has a factor from one size to the next if it has as many steps, and it is that of this share of them."""
+LEAST_FACTOR = 1.5
+"""Sizes that rise by an amount, and not by a factor, soon rise by a smaller share."""
+ROUNDED = 0.1
+"""How far a step is off its factor where sizes are rounded to a multiple of the ranks."""
 NO_NEWLINE = "its last line has no newline: the end was cut off"
 FAILURES = re.compile(
     r"(?i)\bsegmentation fault\b|\bcaught signal \d|\*{3} process received signal|\bMPI_ABORT was invoked\b"
@@ -235,6 +242,19 @@ class Reading:
             notes=tuple(self._notes),
             unchecked=self.unchecked,
         )
+
+
+def lost_rows(sizes: Sequence[int]) -> str:
+    """Between which sizes of a table rows are missing, if sizes rise by one factor; empty: none is known to be."""
+    steps = [(before, after) for before, after in pairwise(sizes) if 0 < before < after]
+    if len(steps) < FEWEST_STEPS:
+        return ""
+    factor = median_low(after / before for before, after in steps)
+    usual = sum(abs(after / before / factor - 1) <= ROUNDED for before, after in steps)
+    gap = next((step for step in steps if step[1] / step[0] >= (1 - ROUNDED) * factor**2), None)
+    if gap is None or factor < LEAST_FACTOR or usual < MOST_STEPS * len(steps):
+        return ""
+    return f"it has no row between {gap[0]} and {gap[1]} bytes: lines are missing"
 
 
 def rule_of(text: str, character: str) -> str:

@@ -89,6 +89,8 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """A regular expression that must match as well, before or after."""
     unless: str | tuple[Text, ...] = ""
     """A regular expression for output that shows that the failure was overcome, or is another one."""
+    lasting: bool = False
+    """Hardware reports its fault: that a job went on for a while does not show that it did without that part."""
     transient: bool = False
     """Another start may succeed: the message does not state the cause exactly, or the cause may be transient."""
     other_mpi_type: bool = False

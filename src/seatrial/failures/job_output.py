@@ -95,14 +95,14 @@ def explain_output(text: str) -> JobFailure | None:
         return msgspec.structs.replace(ended, quote=best.quote) if restated and best else ended
     own = without_consequences(telling)
     if end is not None and crashed:
-        return _crash(end, telling)
+        return _crash(end, order.of_dead(telling))
     if best is not None:
         failure = _unspecific(best, stronger_line(telling, stated, best))
         return failure if loss.deaths or end else _unreported(failure, telling, best, order)
     of_library = _said(own, spoken(own.split("\n")))
     if of_library is None and (complaint := _complaint(own)) is not None:
         return complaint if end else _judged(complaint, telling)
-    return of_library or (_crash(end, telling) if end else _boxed(own, seen))
+    return of_library or (_crash(end, order.of_dead(telling)) if end else _boxed(own, seen))
 
 
 def _ends_with(stated: Statement, telling: str) -> bool:

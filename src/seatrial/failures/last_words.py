@@ -2,6 +2,7 @@
 
 import re
 import signal
+from itertools import pairwise
 
 import msgspec
 
@@ -24,7 +25,8 @@ CONSEQUENCE = re.compile(
 """Lines in which a launcher or MPI reports that ranks have ended, or that it ends the others."""
 EDGE = "-=* \t"
 """Characters of an empty line, or of the edge of a box."""
-FRAME = re.compile(r"#?\d{1,4}:? +(?:/|0x|#)|at [\w.$/]{1,200}\(|=+ +backtrace")
+EXCEPTION = re.compile(r"\w(?:Error|Exception)\b|\bsevere \(|\bSIG[A-Z]{3,5}\b|[Ss]egmentation fault")
+FRAME = re.compile(r"#?\d{1,4}:? +(?:/|0x|#)|(?:\[\d{1,9}\] )?#\d{1,4} +\S|at [\w.$/]{1,200}\(|=+ +backtrace")
 """A line of a list of calls."""
 ABORT = re.compile(r"application called MPI_Abort\([^,\n]{1,80}, (-?\d{1,9})\)(?: - process (\d{1,9}))?")
 OPEN_MPI_ABORT = re.compile(
@@ -88,11 +90,18 @@ def without_consequences(text: str) -> str:
 
 
 def last_words(text: str) -> str:
-    """What MPI or its libraries complained of before a rank ended; else the last complaints of the program, or line."""
+    """What MPI or its libraries complained of before a rank ended; else the last complaints of the program, or line.
+
+    A complaint that ends in a colon has its words in the next line.
+    """
     lines = [line.strip() for line in text.split("\n") if line.strip(EDGE)]
     own = [line for line in lines if not reports_end(line) and not FRAME.match(line)]
     before = next((number for number, line in enumerate(lines) if reports_end(line)), 0)
-    latest = [line for line in own[-LATEST:] if COMPLAINS.search(line)]
+    latest: list[str] = []
+    for line, after in pairwise((*own[-LATEST:], "")):
+        complains = COMPLAINS.search(line) or EXCEPTION.search(line)
+        if complains and not (latest and latest[-1].endswith(f": {line}")):
+            latest.append(f"{line} {after}" if line.endswith(":") else line)
     words = spoken(own)[:MOST_LINES] or latest[-MOST_LINES:] or [line for line in lines[:before] if line in own][-1:]
     return shortened(" / ".join(dict.fromkeys(words)))
 

@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from seatrial.failures.cause import Speaker, Statement
-from seatrial.failures.last_words import FRAME, reports_end
+from seatrial.failures.cause import Speaker, Statement, shared_words
+from seatrial.failures.last_words import EXCEPTION, FRAME, reports_end
 from seatrial.failures.printed_text import EDGE, HARMLESS, Origin
 from seatrial.failures.rank_deaths import TASKS, TERM, task_ends
 from seatrial.failures.start_failure import COMPLAINS, speaker_of
@@ -14,7 +14,6 @@ from seatrial.model.loss import Loss
 
 PEERS = (Speaker.DRIVER, Speaker.TRANSPORT, Speaker.PMI, Speaker.MPI)
 """Who complains of a peer that has died."""
-EXCEPTION = re.compile(r"\w(?:Error|Exception)\b|\bsevere \(|\bSIG[A-Z]{3,5}\b|[Ss]egmentation fault")
 MAY_FOLLOW = re.compile(
     r"\b(?:NCCL|RCCL|MPI|UCX|CUDA|HIP|OFI|PMI\w?|GPU|cuda\w+|hip\w+|nccl\w+|MPI_\w+|libfabric|socket|network|connect\w*"
     r"|peer|remote|I/?O|files?|read\w*|writ\w+|open\w*|disk|space|memory|alloc\w*|time-?out|timed out)\b|Errno",
@@ -24,6 +23,7 @@ MAY_FOLLOW = re.compile(
 LEAST_PROGRESS, LEAST_NEW = 2, 5
 """Lines of progress after a complaint, from which on a program is believed to have gone on: a single line may have
 waited in a buffer, and a few alike that did not come before it are those of cleaning up."""
+KERNEL = re.compile(shared_words()["kernel"])
 NUMBER = re.compile(r"[-+]?\d[\d.,:eE+-]*")
 NO_PROGRESS = re.compile(
     r"\[[\w.-]+:\d|\S+:\d+:\d+ \[|(?:srun|slurmstepd\S{0,255}|sbatch|mpirun|mpiexec|prterun): |\s*File \""
@@ -43,6 +43,7 @@ class OutputOrder:
         self._printed = printed
         first = [death for death in loss.deaths if death.first and death.signal != TERM]
         self._dead = frozenset(death.rank for death in first if death.rank is not None)
+        self._places = frozenset(death.node for death in first)
         ends_of = (end.tasks for end in task_ends(telling) if end.signal != TERM)
         self._first = frozenset(next(ends_of, ()))
         self._labelled = any(origin.ranks for origin in printed.values())
@@ -65,6 +66,11 @@ class OutputOrder:
         dropped = {number for one in passed for number in one.lines} - kept
         dropped |= {number for number, line in enumerate(self._lines) if own and self._of_late_peer(line)} - kept
         return "\n".join(line for number, line in enumerate(self._lines) if number not in dropped)
+
+    def of_dead(self, text: str) -> str:
+        """The lines of a plain text without those that others alone printed than the ranks that died first."""
+        others = {line for line, at in self._printed.items() if self._dead and at.ranks and not at.ranks & self._dead}
+        return "\n".join(line for line in text.split("\n") if line.strip() not in others)
 
     def went_on(self, best: Statement) -> bool:
         """Whether no line complains any more, and those of progress follow, after the last that states this cause."""
@@ -121,11 +127,17 @@ class OutputOrder:
         """Whether the program went on after it, and then the rank that died complained of something else."""
         origins = [self._at(self._lines[number]) for number in stated.lines]
         last = max((at.last for at in origins if at), default=None)
-        if last is None or self._is_exception(stated):
+        if last is None or self._is_exception(stated) or self._is_of_hardware(stated):
             return False
         went_on = self._progress_after(stated, last)
         stating = {at.first for at in origins if at}
         return went_on is not None and any(number > went_on and number not in stating for number in own)
+
+    def _is_of_hardware(self, stated: Statement) -> bool:
+        """Whether it is about hardware that the rank may have used which died first, as far as its lines say whose."""
+        hosts = {host for number in stated.lines for host in KERNEL.findall(self._lines[number])}
+        elsewhere = "" not in self._places and hosts and not {host.partition(".")[0] for host in hosts} & self._places
+        return stated.cause.lasting and not elsewhere and not self._of_others(stated)
 
     def _progress_after(self, stated: Statement, last: int) -> int | None:
         """When LEAST_PROGRESS lines of progress had been printed after `last`, by the same ranks if known."""

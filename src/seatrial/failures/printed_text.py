@@ -45,7 +45,7 @@ HARMLESS = re.compile(
     r"|NCCL WARN (?:Failed to open lib|Missing \")|^\[\S{1,300}\] \*\*\* (?:MPI_ERRORS_ARE_FATAL|reported by process)"
     r"|more process(?:es)? ha(?:s|ve) sent help message|_base_help_aggregate"
     r"|PMIX ERROR: (?:PMIX_)?ERROR in file \S{1,400}gds_ds\d{1,9}_lock"
-    r"|^libibverbs: Warning: couldn't load driver "
+    r"|\bEDAC \w{1,20}: \d{1,9} CE\b|^libibverbs: Warning: couldn't load driver "
     r"|I_MPI_PMI_LIBRARY will be ignored|Error in initializing MVAPICH2 ptmalloc|NONEXIST-KEY|_pmi2_kvs_get failed"
     r"|^Read -1, expected \d{1,18}, errno = \d{1,9}$"
 )

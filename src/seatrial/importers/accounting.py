@@ -10,7 +10,15 @@ from typing import IO
 
 import msgspec
 
-from seatrial.importers.accounting_documents import is_json, is_sqlite, rows_of_json, rows_of_sqlite
+from seatrial.importers.accounting_documents import (
+    cells_of,
+    is_json,
+    is_rule,
+    is_sqlite,
+    rows_of_json,
+    rows_of_sqlite,
+    rows_of_widths,
+)
 from seatrial.importers.accounting_fields import (
     COLUMN_NAMES,
     FORMS,
@@ -106,9 +114,13 @@ def read_accounting(stream: IO[bytes] | Sequence[bytes]) -> AccountedJobs:
     texts = (  # several files may follow each other, each with its header
         "" if (text := str(line, "utf-8", "replace").rstrip("\r\n")) == header else text for line in lines
     )
-    separator = "|" if "|" in header else ","
+    separator = next((mark for mark in "|\t" if mark in header), ",")
+    rule = next(texts, "") if separator not in header and first.endswith(b"\n") else ""
+    if is_rule(rule):
+        reading = _Reading(cells_of(header, rule), rows_of_widths(header, rule, texts))
+        return _jobs_of(reading, reading.plain_rows())
     reading = _Reading([title.strip().strip('"') for title in header.lstrip("\ufeff").split(separator)])
-    return _jobs_of(reading, reading.rows(texts) if separator == "|" else reading.csv_rows(texts))
+    return _jobs_of(reading, reading.rows(texts) if separator == "|" else reading.csv_rows(texts, separator))
 
 
 def _jobs_of(reading: "_Reading", rows: Iterable[list[str]]) -> AccountedJobs:
@@ -256,9 +268,9 @@ class _Reading:
             else:
                 self._refuse(number)
 
-    def csv_rows(self, texts: Iterable[str]) -> Iterator[list[str]]:
+    def csv_rows(self, texts: Iterable[str], separator: str) -> Iterator[list[str]]:
         """The fields of each row of a CSV file."""
-        reader = csv.reader(f"{text}\n" for text in texts)
+        reader = csv.reader((f"{text}\n" for text in texts), delimiter=separator)
         while True:
             try:
                 fields = next(reader)

@@ -1,10 +1,11 @@
-"""Accounting that is not lines of text: `sacct --json` of Slurm 21.08 and later, and a SQLite database of slurm2sql.
+"""Accounting in other forms: `sacct --json` of Slurm 21.08 and later, a SQLite database of slurm2sql, fixed widths.
 
-Both give a header and rows of text as `sacct --parsable2` would print them, times in UTC.
+All give a header and rows of text as `sacct --parsable2` would print them; of the first two, times are in UTC.
 """
 
+import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -254,3 +255,36 @@ def _text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.0f}"
     return "" if value is None else str(value)
+
+
+RULE = re.compile(r"-+(?: +-+)+ *")
+CUT = "+"
+"""What sacct writes in a column of fixed width in place of the rest of a cell."""
+CUT_STEP = re.compile(r"(?<=\d)\.[a-z0-9]{0,20}\+$")
+"""The step of a job, whose name does not matter."""
+CUT_STATES = {"CANCELLED+": "CANCELLED", "OUT_OF_ME+": "OUT_OF_MEMORY"}
+WHOLE = frozenset((*COLUMN_NAMES["job"], *COLUMN_NAMES["nodes"]))
+"""Columns of which a part is another job, or other nodes."""
+
+
+def is_rule(text: str) -> bool:
+    """Whether a line is a rule below the names of columns of fixed width, as sacct prints without `--parsable2`."""
+    return RULE.fullmatch(text) is not None
+
+
+def cells_of(text: str, rule: str) -> list[str]:
+    """The cells of a line, one above or below each part of the rule."""
+    return [text[part.start() : part.end()].strip() for part in re.finditer("-+", rule)]
+
+
+def rows_of_widths(header: str, rule: str, texts: Iterable[str]) -> Iterator[list[str]]:
+    """The cells of each record. Raises UsageError where a number of a job or a list of nodes is cut off."""
+    titles = [title.lower().replace("_", "") for title in cells_of(header, rule)]
+    for text in texts:
+        if not text.strip() or text == rule:
+            continue
+        cells = [CUT_STEP.sub(".batch", CUT_STATES.get(cell, cell)) for cell in cells_of(text, rule)]
+        for title, cell in zip(titles, cells, strict=True):
+            if title in WHOLE and cell.endswith(CUT):
+                raise UsageError(f"Cells of the column {title} are cut off ({cell}).", "Add --parsable2 to sacct.")
+        yield [cell.removesuffix(CUT) for cell in cells]

@@ -13,7 +13,7 @@ from functools import lru_cache
 import msgspec
 
 from seatrial.importers.aligned_lines import divided
-from seatrial.importers.headed_text import with_prefixes
+from seatrial.importers.headed_text import is_headed, with_prefixes
 from seatrial.importers.printed_text import with_failures
 from seatrial.importers.written_numbers import in_seconds, with_point, without_unit
 from seatrial.model.errors import UsageError
@@ -124,8 +124,8 @@ def _columns(text: str) -> tuple[TableColumn, ...]:
 
 
 def is_json(text: str) -> bool:
-    """Whether a text begins as JSON does; `[n1] 380 GB/s` is a line that a launcher marked with a name."""
-    return text.lstrip()[:1] in ("[", "{") and LABELLED.match(text.lstrip()) is None
+    """Whether a text begins as JSON does; `[n1] 380 GB/s` is a line with a mark, and salt and pssh mark nodes."""
+    return text.lstrip()[:1] in ("[", "{") and LABELLED.match(text.lstrip()) is None and not is_headed(text)
 
 
 def with_durations(column: TableColumn, *, chosen: bool = False) -> TableColumn:
@@ -257,6 +257,11 @@ def _begins_number(cell: str) -> bool:
 def json_columns(text: str) -> tuple[TableColumn, ...]:
     """A list of numbers, a list of lists (one per series), a list of objects (one per row), or an object of lists."""
     return columns_of(json_value(text))
+
+
+def json_object(text: str) -> object:
+    """What a text that is a JSON object holds; None for another text. Raises UsageError where it cannot be read."""
+    return json_value(text) if text.lstrip()[:1] == "{" and is_json(text) else None
 
 
 def json_value(text: str) -> object:

@@ -18,7 +18,7 @@ from seatrial.importers.column_roles import (
     unit_in,
     words_of,
 )
-from seatrial.importers.columns import TableColumn, checked, json_value, read_columns, with_durations
+from seatrial.importers.columns import TableColumn, checked, json_object, read_columns, with_durations
 from seatrial.importers.labelled_columns import with_labels
 from seatrial.importers.lone_cells import LoneCell, lone_cells
 from seatrial.importers.node_names import refuse_phrases, refuse_sets, short_names
@@ -112,7 +112,7 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
     `column`: which column of numbers is read; needed only where there are several. `by`, `part`: columns that say
     which condition, and which part of its node a row is of; else contents and names decide. Raises UsageError.
     """
-    value = json_value(text) if text.lstrip()[:1] == "{" else None
+    value = json_object(text)
     if isinstance(value, dict) and value and all(isinstance(runs, list) for runs in value.values()):
         names = {_plain(str(name)) for name in value}
         if not names & set(NODE_NAMES):

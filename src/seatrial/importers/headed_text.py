@@ -1,27 +1,37 @@
-"""What nodes printed below headings with their names, or sets of them: clush -b, dshbak and ansible."""
+"""What nodes printed below headings with their names, or sets of them: clush -b, dshbak, ansible, pssh and salt."""
 
 import json
 import re
+from textwrap import dedent
 
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand
 from seatrial.model.words import count
 
-HEADED = re.compile(
-    r"^(?:-{8,80}\n(?P<nodes>[\w.-][\w.,@\[\]-]{0,3999})(?: \((?P<number>\d{1,9})\))?\n-{8,80}"
-    r"|(?P<node>[A-Za-z][\w.-]{0,99}) \| (?P<word>[A-Z]{4,20}!?) "
-    r"(?:\| rc=(?P<rc>-?\d{1,9}) >>|=> (?P<object>\{)))\r?\n",
-    re.MULTILINE,
+NODE = r"(?P<node>[A-Za-z][\w.-]{0,99})"
+HEADINGS = tuple(
+    re.compile(f"^{form}\r?\n", re.MULTILINE)
+    for form in (
+        # clush -b and dshbak: a node, or all nodes that printed the same
+        r"-{8,80}\n(?P<nodes>[\w.-][\w.,@\[\]-]{0,3999})(?: \((?P<number>\d{1,9})\))?\n-{8,80}",
+        rf"{NODE} \| (?P<word>[A-Z]{{4,20}}!?) (?:\| rc=(?P<rc>-?\d{{1,9}}) >>|=> (?P<object>\{{))",  # ansible
+        rf"\[\d{{1,9}}\] \d\d:\d\d:\d\d \[(?P<word>SUCCESS|FAILURE)\] (?:[\w.-]{{1,99}}@)?{NODE}(?::\d{{1,5}})?"
+        r"(?: [^\n]{0,99}?(?P<rc>\d{1,9})?)?",  # pssh
+    )
 )
-"""The heading of the lines of a node, or of all nodes that printed the same."""
+"""The heading of the lines of a node, of the programs that write one; a file has those of one of them."""
+NUMBERED = re.compile(r"(?=\D*\d)[A-Za-z][\w.-]{0,99}")
+SALT = re.compile(r"^([A-Za-z][\w.-]{0,99}):\n((?:(?: {4}[^\n]*)?\n)+)|^(?:ERROR|WARNING): [^\n]*\n+", re.MULTILINE)
+"""What a node printed, which salt indents; and its own word below."""
+NO_ANSWER = "Minion did not return"
 RELAYED = re.compile(
     r"^(?:pdsh@[\w.-]{1,100}|clush): "
     r"(?P<nodes>[A-Za-z][\w.,\[\]-]{0,3999})(?: \((?P<number>\d{1,9})\))?: (?P<said>.*)(?:\n|\Z)",
     re.MULTILINE,
 )
 """The word of pdsh and clush about nodes: pdsh@admin: n7: ssh exited with exit code 127."""
-LOST = frozenset({"FAILED", "FAILED!", "UNREACHABLE", "UNREACHABLE!"})
-"""What ansible writes behind the name of a node whose program failed."""
+LOST = frozenset({"FAILED", "FAILED!", "UNREACHABLE", "UNREACHABLE!", "FAILURE"})
+"""What ansible and pssh write beside the name of a node whose program failed."""
 MOST_CHARACTERS = 64 << 20
 """Characters that are repeated for the nodes of sets, as large as the outputs of thousands of nodes."""
 
@@ -32,16 +42,63 @@ def with_prefixes(text: str) -> str:
     Lines below a set of nodes are repeated for each of them, and a program that failed has a line about that alone.
     Raises UsageError for a heading that is not a set of nodes, or of too many.
     """
-    headings = [*HEADED.finditer(text)]
-    written = _Prefixes()
-    if not headings or not all(map(_is_set, headings)):
+    text = _of_salt(text) or text
+    headings, written = _headings(text), _Prefixes()
+    if not headings:
         return RELAYED.sub(written.relayed, text)
     relayed = [written.relayed(match) for match in RELAYED.finditer(text)]
     text = RELAYED.sub("", text)
-    headings = [*HEADED.finditer(text)]
+    headings = _headings(text)
     ends = [*(match.start() for match in headings[1:]), len(text)]
     blocks = [written.block(match, text[match.end() : end]) for match, end in zip(headings, ends, strict=True)]
     return text[: headings[0].start()] + "".join((*blocks, *relayed))
+
+
+def is_headed(text: str) -> bool:
+    """Whether it has headings of nodes, or is what salt writes as JSON."""
+    return bool(_headings(text) or _of_salt(text))
+
+
+def _headings(text: str) -> "list[re.Match[str]]":
+    """The headings of the first form that the text has, if all of them name nodes."""
+    headings = next((found for form in HEADINGS if (found := [*form.finditer(text)])), [])
+    return headings if all(map(_is_set, headings)) else []
+
+
+def _of_salt(text: str) -> str:
+    """Lines behind the names of nodes, of what salt writes: indented below a name, or as members of JSON objects.
+
+    False is a node that did not answer. Empty for any other text.
+    """
+    members = _json_members(text) or _indented(text)
+    names = {name for name, _ in members if NUMBERED.fullmatch(name)}
+    values = [value for _, value in members]
+    if len(names) < max(len(members), 2) or not all(isinstance(value, str) or value is False for value in values):
+        return ""
+    printed = ((name, str(value).strip("\n") if value else "") for name, value in members)
+    lines = ((name, "failed" if not words or words.startswith(NO_ANSWER) else words) for name, words in printed)
+    return "".join(f"{name}: {line}\n" for name, words in lines for line in words.split("\n"))
+
+
+def _json_members(text: str) -> list[tuple[str, object]]:
+    """The members of JSON objects that follow each other; none where the text is something else."""
+    decoder, members, left = json.JSONDecoder(), list[tuple[str, object]](), text.strip()
+    while left.startswith("{"):
+        try:
+            value, end = decoder.raw_decode(left)
+        except (ValueError, RecursionError):
+            return []
+        members += value.items()
+        left = left[end:].lstrip()
+    return [] if left else members
+
+
+def _indented(text: str) -> list[tuple[str, object]]:
+    """Names, and the lines below them without their indentation; none where there are other lines, too."""
+    text = text.replace("\r\n", "\n").lstrip("\n").rstrip() + "\n"
+    if not SALT.match(text) or SALT.sub("", text):
+        return []
+    return [(name, dedent(lines)) for name, lines in SALT.findall(text) if name]
 
 
 class _Prefixes:
@@ -52,13 +109,14 @@ class _Prefixes:
 
     def block(self, heading: "re.Match[str]", block: str) -> str:
         """The lines below a heading."""
-        if (heading["nodes"] or "").startswith("pdsh@"):  # dshbak takes what pdsh says about nodes for one more node
+        parts = heading.groupdict()
+        if (parts.get("nodes") or "").startswith("pdsh@"):  # dshbak takes what pdsh says about nodes for one more node
             return block.strip("\n") + "\n"
-        printed, code = block, heading["rc"]
-        if heading["object"]:
+        printed, code = block, parts.get("rc")
+        if parts.get("object"):
             printed, code = _members("{" + block)
-        if heading["word"] in LOST or (code or "0") != "0":
-            printed = f"{heading['word']}, exit code {code or 'unknown'}"
+        if parts.get("word") in LOST or (code or "0") != "0":
+            printed = f"{parts['word']}, exit code {code or 'unknown'}"
         return self.lines(_nodes(heading), printed)
 
     def relayed(self, match: "re.Match[str]") -> str:
@@ -90,10 +148,11 @@ def _members(text: str) -> tuple[str, str]:
 
 def _is_set(match: "re.Match[str]") -> bool:
     """Whether it has the name of a node, or a set; `[options]` and `Results (3)` are titles."""
-    text = match["nodes"] or ""
+    parts = match.groupdict()
+    text = parts.get("nodes") or ""
     if "[" not in text and "," not in text:
-        return match["number"] in (None, "1")
-    if match["number"]:
+        return parts.get("number") in (None, "1")
+    if parts["number"]:
         return True
     try:
         return bool(expand(text))
@@ -103,17 +162,17 @@ def _is_set(match: "re.Match[str]") -> bool:
 
 def _nodes(match: "re.Match[str]") -> tuple[str, ...]:
     """The nodes of a heading. Raises UsageError for a text that is not a set, or of another number of nodes."""
-    text = match["nodes"] or match["node"]
+    parts = match.groupdict()
+    text, number = parts.get("nodes") or parts.get("node", ""), parts.get("number")
     try:
         nodes = expand(text) if "[" in text or "," in text else (text,)
     except ValueError as error:
         raise UsageError(
             f"The heading {text[:60]!r} is not a valid list of nodes: {error}.", "Write the lines of each node alone."
         ) from error
-    if match["number"] and int(match["number"]) != len(nodes):
+    if number and int(number) != len(nodes):
         raise UsageError(
-            f"The heading {text[:60]!r} has {count(len(nodes), 'node')}, and the number behind it is "
-            f"{match['number']}.",
+            f"The heading {text[:60]!r} has {count(len(nodes), 'node')}, and the number behind it is {number}.",
             "Write the lines of each node alone.",
         )
     return nodes

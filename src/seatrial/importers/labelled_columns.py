@@ -14,7 +14,7 @@ ANONYMOUS = "column "
 """What the names of columns begin with in a file without a line of names."""
 LABEL = re.compile(r"\w[\w.-]{0,99}:")
 RANK = re.compile(r"\d{1,7}:")
-NUMBERED_NODE = re.compile(r"(?=[^\d]*\d)[A-Za-z][\w.-]{0,99}:?")
+NUMBERED_NODE = re.compile(r"(?=[^\d]{0,99}\d)[A-Za-z][\w.-]{0,99}:?")
 STREAM_KERNELS = frozenset({"copy", "scale", "add", "triad"})
 STREAM_TIMES = ("avg time", "min time", "max time")
 """STREAM prints them behind the rate of a kernel in MB/s."""

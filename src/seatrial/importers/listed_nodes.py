@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from seatrial.importers.columns import json_value
+from seatrial.importers.columns import json_object
 from seatrial.importers.fleets import FleetTable
 from seatrial.importers.row_outcomes import COUNTED, FAILURES, NO_NUMBERS
 from seatrial.model.errors import UsageError
@@ -23,7 +23,7 @@ def with_listed_nodes(table: FleetTable, text: str) -> FleetTable:
     A list of any name counts if it has names of the form of the measured nodes: cn15 and cn16 beside results of cn01 to
     cn14. Raises UsageError where a member counts more failures than the results show.
     """
-    value = json_value(text) if text.lstrip()[:1] == "{" else None
+    value = json_object(text)
     if not isinstance(value, dict) or not any(_is_rows(member) for member in value.values()):
         return table
     measured = {table.parts.get(name, (name, ""))[0] for stratum in table.strata for name in stratum.with_gaps}

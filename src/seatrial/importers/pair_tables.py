@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from seatrial.importers.column_roles import planned_columns
-from seatrial.importers.columns import SEPARATOR, UNIT_NAMES, TableColumn, json_value, read_columns, titles
+from seatrial.importers.columns import SEPARATOR, UNIT_NAMES, TableColumn, json_object, read_columns, titles
 from seatrial.importers.node_names import is_summary, short_names
 from seatrial.importers.pair_evidence import LineCount, NotPairs, UnclearPairs, is_name, names_an_end
 from seatrial.importers.pair_lines import ENDS, column_names, has_units, names_columns, parse_csv
@@ -209,7 +209,7 @@ def _nested(text: str) -> tuple[TableColumn, ...]:
 
     Raises UnclearPairs where no name says what the numbers are; none of another text.
     """
-    value = json_value(text) if text.lstrip()[:1] == "{" else None
+    value = json_object(text)
     if not isinstance(value, dict):
         return ()
     words = [value[name] for name in ("metric", "unit", "units") if isinstance(value.get(name), str)]

@@ -15,6 +15,8 @@ REMEDIES = {
     "ranks, the library, clocks and transport: seatrial placement, nodes and link --transports.",
     FindingKind.GPU_BELOW_PEERS: "Run it three times on this node, and judge the outputs together (seatrial judge "
     "FILE...): only a low number that returns is a finding. Then look at its clocks, power and link (nvidia-smi -q).",
+    FindingKind.UNEVEN_SIZES: "Run it again: noise does not return at the same size. One that does is a setting: where "
+    "protocols or algorithms change (eager limit, registration, tuning tables), or a path of that size alone.",
     FindingKind.DIAGNOSTIC_FAILED: "Drain the node, and follow the text of the diagnostic; keep its output for the "
     "vendor (nvidia-bug-report.sh).",
     FindingKind.DIAGNOSTIC_SETTING: "Correct the setting that the text names, and run the diagnostic again: the "
@@ -45,9 +47,7 @@ REMEDIES = {
 
 
 def word_of_output(output: Output) -> str:
-    """INCOMPLETE before INVALID, since a number may be missing because the end is; MEASURED where the output passes all
-    gates and was compared with nothing, or its program did not check its data.
-    """
+    """INCOMPLETE before INVALID; MEASURED where nothing was compared, or the program did not check its data."""
     if not output.complete:
         return INCOMPLETE
     if output.breaches:

@@ -249,6 +249,7 @@ class FindingKind(enum.StrEnum):
     GPU_BELOW_PEERS = (
         "gpu-below-peers", Verdict.INCONCLUSIVE, "has a GPU that is slower than its others, in one run", "benchmarks"
     )  # fmt: skip
+    UNEVEN_SIZES = "uneven-sizes", Verdict.NOTE, "has a message size that is far off the others", "benchmarks"
     DIAGNOSTIC_FAILED = "diagnostic-failed", DOWN, "has a GPU that fails its diagnostic", "benchmarks"
     DIAGNOSTIC_SETTING = "diagnostic-setting", FACT, "has a setting that the diagnostic rejects", "benchmarks"
     DIAGNOSTIC_SKIPPED = "diagnostic-skipped", Verdict.INCONCLUSIVE, "left out tests of the diagnostic", "benchmarks"
@@ -373,7 +374,7 @@ class RunVerdict(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def named(self) -> bool:
         """Whether something is at fault and named."""
-        return bool(self.findings) or self.verdict in AT_FAULT
+        return self.verdict in AT_FAULT or any(finding.at_fault for finding in self.findings)
 
     @property
     def exit_code(self) -> ExitCode:

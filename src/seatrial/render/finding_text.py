@@ -236,14 +236,15 @@ def fitting_sentence(word: str, sentences: Sequence[str], gaps: Sequence[str] = 
 def first_line(sentence: str, room: int) -> tuple[str, str]:
     """The answer, as many clauses of the sentence as there is room for; and the others, for the line below it.
 
-    It is divided between clauses (a semicolon), else before a bracket that has no room, else between parts (a comma),
-    and behind its first clause where that alone has no room.
+    It is divided between clauses (a semicolon), else before a bracket that has no room, else between parts, where the
+    comma stays and shows that more follows, and behind its first clause where that alone has no room.
     """
     if len(sentence) <= room:
         return sentence, ""
     end = sentence.rfind("; ", 0, room + 2)
     if end < 0 and (bracket := sentence.rfind(" (", 0, room + 1)) > 0 and ")" not in sentence[bracket:room]:
         return sentence[:bracket], sentence[bracket + 1 :]
-    end = end if end > 0 else sentence.rfind(", ", 0, room + 2)
+    if end < 0 and (comma := sentence.rfind(", ", 0, room + 1)) > 0:
+        return sentence[: comma + 1], sentence[comma + 2 :]
     end = end if end > 0 else sentence.find("; ")
     return (sentence[:end], sentence[end + 2 :]) if end > 0 else (sentence, "")

@@ -175,3 +175,75 @@ def test_lines_that_are_no_progress_excuse_no_cause(after: str) -> None:
     failure = explain_output(f"{FULL}{after}")
     assert failure is not None
     assert "cannot be written" in failure.meaning
+
+
+XID = "[ 12.5] NVRM: Xid (PCI:0000:3b:00): {}, pid=4711, {}\n"
+LOST_GPU = XID.format(79, "GPU has fallen off the bus.")
+GPU = "a GPU of a02 reports a fault of its hardware"
+MEMORY = "the kernel of a02 reports an uncorrected error of memory or processor"
+ADAPTER = "the kernel of a02 reports a fault of an adapter"
+RANK = "rank 7 on a02 ended with exit code 3. It last said: "
+AT_FAULT = [
+    (LOST_GPU, GPU),
+    (XID.format(48, "An uncorrectable double bit error (DBE) has been detected"), GPU),
+    (f"Nov  3 12:00:00 a02 kernel: {LOST_GPU[8:]}", GPU),
+    ("amdgpu 0000:c1:00.0: amdgpu: 1 uncorrectable hardware errors detected in umc block\n", "an AMD GPU of a02"),
+    ("[ 12.5] EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0\n", MEMORY),
+    ("[ 12.5] mce: [Hardware Error]: CPU 3: Machine Check Exception: 5 Bank 4: be00000000800400\n", MEMORY),
+    ("[ 12.5] mlx5_core 0000:81:00.0: poll_health:800: device's health compromised - reached miss count\n", ADAPTER),
+]
+
+
+@pytest.mark.parametrize(("line", "meaning"), AT_FAULT)
+@pytest.mark.parametrize("words", [VOLUME, "AssertionError: gradient not finite\n", PYTHON, CPP])
+def test_what_hardware_reported_is_kept_although_a_job_went_on(line: str, meaning: str, words: str) -> None:
+    labelled = "".join(_labelled(part, 7) for part in (STEPS, line, ENERGIES, words))
+    for text in (f"{STEPS}{line}{ENERGIES}{words}{FAILED}{STOPPED}", f"{labelled}{FAILED}{STOPPED}"):
+        failure = explain_output(text)
+        assert failure is not None
+        assert failure.meaning.startswith(meaning)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        XID.format(13, "Graphics Exception: ESR 0x50df30"),
+        XID.format(31, "Ch 00000008, MMU Fault"),
+        XID.format(43, "Ch 00000008"),
+        f"Nov  3 12:00:00 a05 kernel: {LOST_GPU[8:]}",
+        f"0: {LOST_GPU}{''.join(f'0: step {number}' + chr(10) for number in range(6))}",
+        "[ 12.5] EDAC MC0: 1 CE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0\n",
+        "[ 12.5] mlx5_core 0000:81:00.0 ens1f0: Link down\n[ 12.6] mlx5_core 0000:81:00.0 ens1f0: Link up\n",
+    ],
+)
+@pytest.mark.parametrize("words", [VOLUME, "AssertionError: gradient not finite\n"])
+def test_a_fault_of_the_program_or_of_another_node_gives_way(line: str, words: str) -> None:
+    own = [_labelled(part, 7) if line.startswith("0: ") else part for part in (STEPS, ENERGIES, words)]
+    failure = explain_output(f"{own[0]}{line}{own[1]}{own[2]}{FAILED}{STOPPED}")
+    assert failure is not None
+    assert failure.meaning == f"{RANK}{words.strip()}."
+
+
+@pytest.mark.parametrize("other", ["iter 90 loss 2.1\n", "WARNING: slow step\n", "error: retrying the download\n"])
+def test_the_last_words_are_those_of_the_rank_that_died(other: str) -> None:
+    words = "AssertionError: gradient not finite\n"
+    failure = explain_output(f"0: begin\n7: begin\n7: {words}0: {other}0: {other}{FAILED}{STOPPED}")
+    assert failure is not None
+    assert failure.meaning == f"{RANK}{words.strip()}."
+
+
+@pytest.mark.parametrize(
+    ("printed", "words"),
+    [
+        ("Fatal error:\nThere is no domain decomposition for 61 ranks\n", "Fatal error: There is no domain"),
+        ("Error in routine  cdiaghg (17):\n S matrix not positive definite\n", "Error in routine cdiaghg (17): S"),
+        ('FATAL ERROR:\ncannot find file "p"\nstopping\n', 'FATAL ERROR: cannot find file "p".'),
+        ("Time = 12\n[7] #0  Foam::error::printStack() at ??\n[7] #1  Foam::divide() at ??:?\n", "Time = 12."),
+        ("energy -1.2:\nERROR: lost atoms\n", "ERROR: lost atoms."),
+        ("step: 1\nstep: 2\n", "step: 2."),
+    ],
+)  # fmt: skip
+def test_a_complaint_has_the_words_below_it_and_calls_are_none(printed: str, words: str) -> None:
+    failure = explain_output(f"{printed}{FAILED}{STOPPED}")
+    assert failure is not None
+    assert failure.meaning.startswith(f"{RANK}{words}")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from seatrial.importers.fleets import FleetTable, read_fleet_table
-from seatrial.importers.headed_text import MOST_CHARACTERS, with_prefixes
+from seatrial.importers.headed_text import MOST_CHARACTERS, is_headed, with_prefixes
 from seatrial.importers.printed_text import by_node
 from seatrial.model.errors import UsageError
 
@@ -120,3 +120,49 @@ def test_other_lines_of_a_measured_node_are_no_failures(line: str) -> None:
     lines[17] = line
     with pytest.raises(UsageError, match=r"[Rr]ow 18"):
         read_fleet_table("\n".join(lines))
+
+
+USUAL = ("SUCCESS", "")
+
+
+def relayed(form: str, lost: str = "") -> str:
+    """What pssh or salt writes of a line of each node. `lost`: the node of which there is none."""
+    said = "Minion did not return. [No response]"
+    texts = {node: said if node == lost else f"Triad: {240 + place / 10}" for place, node in enumerate(NODES)}
+    if form == "pssh":
+        ends = {lost: ("FAILURE", " Exited with error code 255")}
+        heads = {node: f"[{word}] {node}{said}" for node in NODES for word, said in [ends.get(node, USUAL)]}
+        return "".join(f"[{place}] 12:00:01 {heads[node]}\n{texts[node]}\n" for place, node in enumerate(NODES, 1))
+    if form == "indented":
+        end = "ERROR: Minions returned with non-zero exit code\n" if lost else ""
+        return "".join(f"{node}:\n    {line}\n" for node, line in texts.items()) + end
+    members = {node: False if node == lost else line for node, line in texts.items()}
+    if form == "one object":
+        return json.dumps(members, indent=4)
+    return "".join(json.dumps({node: line}, indent=4) + "\n" for node, line in members.items())
+
+
+@pytest.mark.parametrize("form", ["pssh", "indented", "one object", "objects"])
+@pytest.mark.parametrize("lost", ["", "n05"])
+def test_what_pssh_and_salt_write_is_of_each_node(form: str, lost: str) -> None:
+    table = read_fleet_table(relayed(form, lost))
+    assert failures(table) == ({lost: 0} if lost else {})
+    values = {node: values for node, values in table.values.items() if node != lost}
+    assert values == {node: [240 + place / 10] for place, node in enumerate(NODES) if node != lost}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "limits:\n    24.5\n    24.6\n",
+        "n01:\n    24.5\n",
+        "n01:\n    24.5\nand a line\nn02:\n    24.6\n",
+        '{"n01": "24.5"}\n{"n01": "24.6"}\n',
+        '{"bandwidth": "24.5", "latency": "1.2"}',
+        '{"n01": [24.5], "n02": [24.6]}',
+        "[1, 2, 3]",
+    ],
+)
+def test_what_only_resembles_it_has_no_headings(text: str) -> None:
+    assert not is_headed(text)
+    assert with_prefixes(text) == text

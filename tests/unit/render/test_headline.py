@@ -95,10 +95,13 @@ def test_a_pass_says_nothing_of_cables_whose_routes_are_unknown(design: float | 
     [
         ("n3: link at 60 % of its limit", ("n3: link at 60 % of its limit", "")),
         ("all good; spread 0.5 %; a node at 96 % would show", ("all good; spread 0.5 %", "a node at 96 % would show")),
-        ("2 findings: n3, n5, 2 nodes not measured", ("2 findings: n3, n5", "2 nodes not measured")),
+        ("2 findings: n3, n5, 2 nodes not measured", ("2 findings: n3, n5,", "2 nodes not measured")),
         ("one clause that is longer than its room", ("one clause that is longer than its room", "")),
         ("n1: triad, arrays 7 % lower (95 % CI -9 to -5 %)", ("n1: triad, arrays 7 % lower", "(95 % CI -9 to -5 %)")),
-        ("n3 (drained), n5 (down), n7, n9", ("n3 (drained), n5 (down), n7", "n9")),
+        ("n3 (drained), n5 (down), n7, n9", ("n3 (drained), n5 (down), n7,", "n9")),
+        ("exactly thirty characters, 5, n", ("exactly thirty characters, 5,", "n")),
+        ("exactly thirty characters, 50, n", ("exactly thirty characters, 50,", "n")),
+        ("exactly thirty characters, 500, n", ("exactly thirty characters,", "500, n")),
         ("a clause longer than there is room; x; y", ("a clause longer than there is room", "x; y")),
     ],
 )

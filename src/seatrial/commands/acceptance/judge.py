@@ -74,7 +74,7 @@ class Acceptance(RunVerdict, frozen=True, kw_only=True):
     @property
     def word(self) -> str:
         """INCOMPLETE only where nothing is wrong with what was run."""
-        return self.verdict.value if self.findings or self.complete else INCOMPLETE
+        return self.verdict.value if self.named or self.complete else INCOMPLETE
 
 
 def judge_acceptance(spec: Spec, items: Sequence[ItemResult]) -> Acceptance:

@@ -5,7 +5,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence, Set
-from datetime import date
+from datetime import date, datetime
 
 import msgspec
 import numpy as np
@@ -96,6 +96,14 @@ class JobTable(msgspec.Struct, frozen=True, kw_only=True):
         """Jobs that reached their time limit."""
         cut_off: NDArray[np.bool_] = self.ending == ORDER[JobEnding.TIMED_OUT]
         return cut_off
+
+    def began(self, jobs: Places) -> Reals:
+        """When these jobs began, in seconds from some time on; 0: unknown."""
+        texts, place = np.unique(
+            [self.jobs[job].started or self.jobs[job].submitted for job in jobs], return_inverse=True
+        )
+        times = ((time - datetime.min).total_seconds() if (time := moment(text)) else 0.0 for text in texts.tolist())
+        return np.fromiter(times, float, len(texts))[place]
 
     def times(self) -> Reals:
         """Logarithms, endless where a job reached its limit."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from seatrial.commands.scale.points import ScaleCurve, ScaleRun
 from seatrial.model.benchmark import Breach, Label
 from seatrial.model.units import share
-from seatrial.model.verdict import FindingKind
+from seatrial.model.verdict import FindingKind, Verdict
 
 SAME = ("program", "inputs", "iterations", "steps", "order", "equations", "elements", "items", "atoms", "k_points")
 """Evidence that is equal at all sizes of a strong curve. Columns of a table are compared as well."""
@@ -34,7 +34,7 @@ def work_breaches(curve: ScaleCurve, *, weak: bool) -> Breaches:
     for run in curve.runs:
         if run.output is None:
             continue
-        breaches += [(run.source, breach) for breach in run.output.breaches]
+        breaches += [(run.source, breach) for breach in run.output.breaches if breach.kind.verdict is not Verdict.NOTE]
         if run.output.missing:
             breach = Breach(kind=FindingKind.OUTPUT_TRUNCATED, reason=run.output.missing[0])
             breaches.append((run.source, breach))

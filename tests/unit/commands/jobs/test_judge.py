@@ -109,6 +109,41 @@ def test_failures_anywhere_name_no_node(elsewhere: float) -> None:
     assert failing_on((), "OUT_OF_MEMORY", nodes=24, elsewhere=elsewhere).failing == ()
 
 
+def bad_mornings(share: float, *, days: int, seed: int, faulty: float = 0.0, usual: float = 0.01) -> JobsResult:
+    """Jobs of several families; one has a wrong input each morning and a right one later. `share`: how many of its
+    failing jobs follow each other on n7, which is free at once. `faulty`: of all jobs, how many fail on n7 besides."""
+    random = np.random.default_rng(seed)
+    text, number = [HEADER], 0
+    for day in range(2, 2 + days):
+        for kind in ("bad", "good", "a", "b", "c"):
+            for _ in range({"bad": 12, "good": 20}.get(kind, 30)):
+                place = 7 if kind == "bad" and random.random() < share else int(random.integers(1, 25))
+                fails = kind == "bad" or random.random() < (faulty if place == 7 else usual)
+                hour = {"bad": 8, "good": 15}.get(kind, int(random.integers(24)))
+                times = f"2026-03-{day:02}T{hour:02}:{int(random.integers(60)):02}:00|" * 3
+                name = "sim" if kind in ("bad", "good") else kind
+                number += 1
+                ended = f"{'FAILED' if fails else 'COMPLETED'}|{int(fails)}:0"
+                seconds = 600 + int(random.integers(60))
+                text.append(
+                    f"{number}|u|main|1|2|{times}{seconds}|00:00:00|1:00:00|{ended}|n{place}|{name}|sbatch {name}"
+                )
+    return judge_jobs(job_table(read_accounting([f"{line}\n".encode() for line in text]), Names()), changed=None)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+@pytest.mark.parametrize(("days", "usual"), [(4, 0.01), (10, 0.01), (6, 0.1)])
+def test_a_campaign_that_fails_everywhere_blames_no_node(share: float, days: int, usual: float) -> None:
+    assert bad_mornings(share, days=days, seed=days, faulty=usual, usual=usual).failing == ()
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.6])
+@pytest.mark.parametrize(("days", "usual"), [(10, 0.01), (14, 0.1)])
+def test_a_node_that_fails_beside_such_a_campaign_is_named(share: float, days: int, usual: float) -> None:
+    result = bad_mornings(share, days=days, seed=days, faulty=0.5, usual=usual)
+    assert [node.node for node in result.failing] == ["n7"]
+
+
 @pytest.mark.parametrize("size", [(20, 4), (24, 6), (40, 8)])
 def test_many_slow_nodes_do_not_hide_each_other(size: tuple[int, int]) -> None:
     nodes, slow = size

@@ -1,0 +1,175 @@
+"""Numbers over message sizes: those far off what smaller and larger messages reach, and sizes that have two rows."""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.model import units
+from seatrial.model.benchmark import Better, Breach, Label, Metric, Output, Result
+from seatrial.model.unit_text import number_of
+from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
+
+OFF = 3.0
+"""How far off a size is named. Where protocols change, a bandwidth loses a third and seldom half of itself, and a
+latency rises two or three times and stays there; beyond caches a rate falls by half from one size to the next."""
+OFF_SMALL, SMALL_BYTES = 8.0, 1 << 12
+"""How far below this size, where a few repetitions take so little time that one interruption shows."""
+NEAR = 4
+"""The most by which neighbouring sizes differ for a peak or a fall: a smooth curve may have one between others."""
+FEWEST = 3
+TYPICAL = ("average", "p50", "median")
+"""Statistics that are judged: extremes scatter."""
+MESSAGES = "1/s"
+UNITS = ("B/s", MESSAGES, "s")
+
+
+class SizePoint(NamedTuple):
+    """One row: the least and the most that its number may mean before it was rounded, more being better."""
+
+    size: int
+    least: float
+    most: float
+    result: Result
+
+    @property
+    def flow(self) -> "SizePoint":
+        """Bytes in the printed time, in place of its inverse."""
+        return self._replace(least=self.least * self.size, most=self.most * self.size)
+
+    @property
+    def off(self) -> float:
+        """The factor from which on this size is named."""
+        return OFF if self.size >= SMALL_BYTES else OFF_SMALL
+
+
+class Uneven(NamedTuple):
+    """What is uneven in a table: by which factor, the number, and a sentence without its end."""
+
+    factor: float
+    result: Result
+    reason: str
+
+
+def uneven_sizes(benchmark: Benchmark, output: Output) -> list[Breach]:
+    """The worst size of each table, of the metric that is declared first; a size with two rows comes before."""
+    uneven: dict[tuple[object, ...], Breach] = {}
+    for metric in benchmark.metrics:
+        for key, table in _tables(metric, output):
+            parts = [*_repeated(table), *sorted(_off(metric, table), key=lambda part: -part.factor)]
+            for part in parts[:1]:
+                line, printed = part.result.line, part.result.printed
+                breach = Breach(kind=FindingKind.UNEVEN_SIZES, reason=part.reason, line=line, text=printed)
+                uneven.setdefault(key, breach)
+    return sorted(uneven.values(), key=lambda breach: breach.line)
+
+
+def _tables(metric: Metric, output: Output) -> Iterator[tuple[tuple[object, ...], list[Result]]]:
+    """The numbers of a metric over rising sizes, with what is the same for all metrics of that table."""
+    tables: defaultdict[tuple[tuple[str, Label], ...], list[list[Result]]] = defaultdict(list)
+    for result in output.results if metric.unit in UNITS else ():
+        size = result.labels.get("bytes")
+        if result.metric != metric.name or not isinstance(size, int) or size <= 0 or not math.isfinite(result.value):
+            continue
+        if result.labels.get("statistic", TYPICAL[0]) not in TYPICAL:
+            continue
+        group = tuple((name, label) for name, label in result.labels.items() if name not in ("bytes", "statistic"))
+        of_group = tables[group]
+        if of_group and _follows(of_group[-1][-1], result, size):
+            of_group[-1].append(result)
+        else:
+            of_group.append([result])
+    for group, of_group in tables.items():
+        yield from (((*group, place), table) for place, table in enumerate(of_group) if len(table) >= FEWEST)
+
+
+def _follows(before: Result, result: Result, size: int) -> bool:
+    """Whether a row belongs to the table of the row before: its size is larger, or the same in the next line."""
+    last = before.labels["bytes"]
+    return isinstance(last, int) and (size > last or (size == last and result.line == before.line + 1))
+
+
+def _repeated(table: Sequence[Result]) -> Iterator[Uneven]:
+    """Sizes with several rows, beside others: a program prints each once."""
+    again = [after for before, after in pairwise(table) if before.labels["bytes"] == after.labels["bytes"]]
+    if again and len(again) < len(table) - 1:
+        more = f", and {count(len(again) - 1, 'more row')} of that kind" if len(again) > 1 else ""
+        yield Uneven(math.inf, again[0], f"{_size(again[0])} has two rows{more}")
+
+
+def _off(metric: Metric, table: Sequence[Result]) -> Iterator[Uneven]:
+    """Sizes that are worse than smaller and larger ones, and those better than both neighbours."""
+    points = _points(metric, table)
+    below, above = _best_before(points), _best_before(points[::-1])[::-1]
+    for place, point in enumerate(points):
+        if 0 < point.most * point.off <= (reached := min(below[place], above[place])):
+            better = [one for one in points if point.most * point.off <= one.least]
+            smaller = next(one for one in reversed(better) if one.size <= point.size)
+            larger = next(one for one in better if one.size > point.size)
+            yield _beside(metric, point, (smaller, larger), reached / point.most)
+    for before, point, after in zip(points, points[1:], points[2:], strict=False):
+        best = max(before.most, after.most)
+        if 0 < best * point.off <= point.least and max(point.size / before.size, after.size / point.size) <= NEAR:
+            yield _beside(metric, point, (before, after), point.least / best)
+    yield from _falls(metric, points) if metric.unit != MESSAGES else ()
+
+
+def _falls(metric: Metric, points: Sequence[SizePoint]) -> Iterator[Uneven]:
+    """Sizes from which on less flows than for the size before: bandwidths, and sizes over times."""
+    flows = [point.flow if metric.better is Better.LESS else point for point in points]
+    rest = list(accumulate((flow.most for flow in reversed(flows)), max))[::-1]
+    for place, (before, point) in enumerate(pairwise(flows), 1):
+        if 0 < rest[place] * point.off <= before.least and point.size <= NEAR * before.size:
+            ends = (f"{units.in_unit(one.result.value, metric.unit)} at {_size(one.result)}" for one in (before, point))
+            reason = f"{_name(metric)} changes from {' to '.join(ends)} at once, and larger messages do not recover"
+            yield Uneven(before.least / rest[place], point.result, reason)
+
+
+def _best_before(points: Sequence[SizePoint]) -> list[float]:
+    """The best of all points before each; 0 for the first."""
+    return list(accumulate((point.least for point in points), max, initial=0.0))[:-1]
+
+
+def _points(metric: Metric, table: Sequence[Result]) -> list[SizePoint]:
+    """The rows with what their numbers may mean; of times the inverse, so that more is better."""
+    scale = next((one.value / number for one in table if (number := number_of(one.printed))), 0.0)
+    points = []
+    for result in table:
+        half = _half_digit(result.printed) * abs(scale)
+        least, most = max(result.value - half, 0.0), max(result.value + half, 0.0)
+        if metric.better is Better.LESS:
+            least, most = 1 / most if most else math.inf, 1 / least if least else math.inf
+        points.append(SizePoint(int(result.labels["bytes"]), least, most, result))
+    return points
+
+
+def _half_digit(printed: str) -> float:
+    """Half of the last digit of a number: 0.005 for 12.30."""
+    try:
+        exponent = Decimal(printed).as_tuple().exponent
+    except InvalidOperation:
+        return 0.0
+    return 0.5 * 10.0**exponent if isinstance(exponent, int) else 0.0
+
+
+def _beside(metric: Metric, point: SizePoint, others: Sequence[SizePoint], factor: float) -> Uneven:
+    """What one size reaches, and what the others do."""
+    own, *beside = (
+        f"{units.in_unit(each.result.value, metric.unit)} at {_size(each.result)}" for each in (point, *others)
+    )
+    reason = f"{_name(metric)} is {own}, beside {' and '.join(beside)}"
+    return Uneven(factor, point.result, reason)
+
+
+def _size(result: Result) -> str:
+    return units.size(int(result.labels["bytes"]))
+
+
+def _name(metric: Metric) -> str:
+    """`bus bandwidth` for `bus_bandwidth_bytes_per_s`."""
+    return re.sub(r"(?:_bytes)?(?:_per)?_s$", "", metric.name).replace("_", " ")

@@ -1,0 +1,159 @@
+"""A message size far off the others of its table is named; usual switches of protocols, caches and noise are not."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+
+from seatrial.benchmarks import gates
+from seatrial.benchmarks.catalogue import parse_auto
+from seatrial.judgement.benchmark_findings import word_of_output
+from seatrial.model.benchmark import Output
+from tests.support import benchmark_outputs as outputs
+from tests.support import gpu_outputs
+
+SIZES = [1 << power for power in range(23)]
+Curve = Callable[[int], float]
+
+
+def rates(size: int) -> float:
+    """Megabytes per second of a healthy link of 100 Gbit/s."""
+    return size / (0.5 + size / 12000)
+
+
+def times(size: int) -> float:
+    """Microseconds of a healthy path."""
+    return 1.5 + size / 11000
+
+
+def osu_bw(of: Curve, spoiled: Mapping[int, float] = {}, sizes: Sequence[int] = SIZES) -> str:
+    """osu_bw, of which some sizes have a part of what they should."""
+    rows = "".join(f"{size:<10d}{of(size) * spoiled.get(size, 1):>20.2f}\n" for size in sizes)
+    return f"# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n{rows}"
+
+
+def osu_latency(of: Curve, spoiled: Mapping[int, float] = {}, test: str = "Latency") -> str:
+    rows = "".join(f"{size:<10d}{of(size) * spoiled.get(size, 1):>20.2f}\n" for size in SIZES)
+    return f"# OSU MPI {test} Test v5.9\n# Size          Latency (us)\n{rows}"
+
+
+def imb(of: Curve) -> str:
+    """PingPong with these times."""
+    lines = []
+    for line in outputs.imb().split("\n"):
+        cells = line.split()
+        if len(cells) == 4 and cells[0].isdecimal() and cells[1] == "1000":
+            time = of(int(cells[0]))
+            cells[2:] = [f"{time:.2f}", f"{int(cells[0]) / time:.2f}"]
+            lines.append("".join(f"{cell:>13}" for cell in cells))
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def perftest(of: Curve, sizes: Sequence[int] = SIZES[1:]) -> str:
+    text = outputs.perftest()
+    head = text[: text.index(" 2 ")]
+    rows = "".join(
+        f" {size:<10d} 5000  {rate * 1.001:.2f}  {rate:.2f} \t\t   {of(size) / size:.6f}\n"
+        for size in sizes
+        if (rate := of(size) / 1.048576)
+    )
+    return f"{head}{rows}{outputs.PERFTEST_RULE}"
+
+
+def nccl(of: Curve, left_out: int = 0) -> str:
+    """all_reduce on eight GPUs of two nodes, in GB/s of bus bandwidth by size."""
+    text = gpu_outputs.nccl()
+    head, _, rest = text.partition(f"{1 << 20:>12d}")
+    tail = rest[rest.index("# Out of bounds") :]
+    rows = ""
+    for size in (1 << power for power in range(13, 31)):
+        bus = of(size)
+        algorithm = bus / 1.75
+        cells = f" {size / algorithm / 1e3:>8.1f} {algorithm:>7.2f} {bus:>7.2f}"
+        rows += f"{size:>12d} {size // 4:>13d} float sum -1 {cells} 0 {cells} N/A\n" if size != left_out else ""
+    return head + rows + tail
+
+
+def judged(text: str) -> Output:
+    benchmark, output = parse_auto(text)
+    assert benchmark is not None
+    return gates.judge(benchmark, output)
+
+
+def bus(size: int) -> float:
+    return 370 / (1 + 20e6 / size)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (osu_bw(rates, {65536: 0.1}), "bandwidth is 1.10 GB/s at 64 KiB, beside 10.1 GB/s at 32 KiB and 11.5 GB/s at"),
+        (osu_bw(rates, {65536: 0.1, 131072: 0.1}), "bandwidth is 1.10 GB/s at 64 KiB"),
+        (osu_bw(rates, dict.fromkeys(SIZES[16:], 0.1)), "bandwidth changes from 10.1 GB/s at 32 KiB to 1.10 GB/s at"),
+        (osu_bw(rates, {4 << 20: 0.2}), "bandwidth changes from 12.0 GB/s at 2 MiB to 2.40 GB/s at 4 MiB at once"),
+        (osu_bw(rates, {16384: 10.0}), "bandwidth is 87.8 GB/s at 16 KiB, beside"),
+        (osu_bw(rates, {512: 0.0}), "bandwidth is 0 B/s at 512 B"),
+        (osu_latency(times, {8192: 10.0}), "latency is 22.5 µs at 8 KiB, beside"),
+        (osu_latency(times, {1: 40, 8192: 10.0}, "Allreduce Latency"), "latency is 22.5 µs at 8 KiB, beside"),
+        (osu_latency(times, {64: 0.0}), "latency is 0 ns at 64 B"),
+        (imb(lambda size: times(size) * (12 if size == 32768 else 1)), "latency is 53.8 µs at 32 KiB"),
+        (perftest(lambda size: rates(size) * (0.3 if size == 1 << 20 else 1)), "bandwidth is 3.58 GB/s at 1 MiB"),
+        (nccl(lambda size: bus(size) * (0.1 if size == 1 << 27 else 1)), "bus bandwidth is 32.2 GB/s at 128 MiB"),
+        (nccl(lambda size: bus(min(size, 1 << 25)) * (0.2 if size > 1 << 25 else 1)), "bus bandwidth changes from 23"),
+        (osu_bw(rates, sizes=[*SIZES[:17], *SIZES[16:]]), "64 KiB has two rows"),
+    ],
+)  # fmt: skip
+def test_a_size_far_off_the_others_is_noted(text: str, reason: str) -> None:
+    output = judged(text)
+    assert word_of_output(output) in ("NOTE", "INVALID"), output.missing
+    assert any(breach.reason.startswith(reason) for breach in output.breaches), output.breaches
+
+
+@pytest.mark.parametrize("text", [
+    osu_bw(rates), osu_bw(rates, {16384: 0.7}), osu_bw(rates, {16384: 0.5, 32768: 0.6}),
+    osu_bw(lambda size: rates(size) * (1 if size < 1 << 19 else 0.55 if size < 1 << 21 else 0.3)),
+    osu_latency(lambda size: times(size) * (1 if size < 16384 else 3)),
+    osu_latency(lambda size: times(size) + (6 if size > 8192 else 0)),
+    osu_latency(times, {1: 30.0}), osu_latency(times, {64: 6.0}, "Allreduce Latency"),
+    osu_latency(times, {64: 0.4}, "Allreduce Latency"),
+    imb(lambda size: times(size) * (2.5 if size > 65536 else 1)),
+    perftest(rates), perftest(rates, [2, 4096, 65536, 1048576]), nccl(bus),
+    nccl(lambda size: bus(size) * (0.5 if 1 << 20 <= size < 1 << 22 else 1)),
+    osu_bw(rates) + osu_bw(rates, {1 << 20: 0.8}),
+])  # fmt: skip
+def test_switches_caches_and_rounding_are_usual(text: str) -> None:
+    assert word_of_output(judged(text)) == "MEASURED" if "all_reduce" not in text else "PASS"
+
+
+@pytest.mark.parametrize("factor", [2.9, 3.1])
+@pytest.mark.parametrize(("size", "off"), [(4096, 1.0), (2048, 8 / 3)])
+def test_the_bounds(factor: float, size: int, off: float) -> None:
+    """At 4 KiB and above a third, below an eighth of smaller and of larger messages."""
+    text = osu_bw(lambda size: 1000.0 + size / 1e6, {size: 1 / factor / off})
+    assert (word_of_output(judged(text)) == "NOTE") == (factor > 3)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noise_is_usual(seed: int) -> None:
+    chance = random.Random(seed)
+    noisy = osu_bw(lambda size: rates(size) * chance.lognormvariate(0, 0.15))
+    slow = osu_latency(lambda size: times(size) * chance.lognormvariate(0, 0.15 if size > 4096 else 0.4))
+    assert {word_of_output(judged(text)) for text in (noisy, slow)} == {"MEASURED"}
+
+
+@pytest.mark.parametrize("text", [
+    osu_bw(rates, sizes=[size for size in SIZES if size != 65536]),
+    nccl(bus, left_out=1 << 20),
+    perftest(rates, [size for size in SIZES[1:] if size not in (512, 1024)]),
+])  # fmt: skip
+def test_lost_rows_are_incomplete(text: str) -> None:
+    assert word_of_output(judged(text)) == "INCOMPLETE"
+
+
+@pytest.mark.parametrize("text", [
+    perftest(rates, [64, 128, 256, 1024, 65536]), perftest(rates, [place << 20 for place in range(1, 9)]),
+])  # fmt: skip
+def test_sizes_that_a_site_chose_are_complete(text: str) -> None:
+    assert word_of_output(judged(text)) == "MEASURED"
