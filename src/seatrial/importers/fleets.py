@@ -183,7 +183,8 @@ def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collec
     _refuse_explained(columns, roles, keys, numbers)
     return FleetTable(strata=tuple(measured), roles=roles, parts=parts, without_value=tuple(without),
                       lone=lone_cells(columns, roles, [key[0][0] for key in keys],
-                                      [subjects[node, part] for (node,), _, part, _ in keys]),
+                                      [subjects[node, part] for (node,), _, part, _ in keys],
+                                      [key[1] for key in keys]),
                       failed=tuple(keys[row][0][0] for row in sorted(failed)))  # fmt: skip
 
 

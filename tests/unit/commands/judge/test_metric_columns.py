@@ -181,20 +181,6 @@ def test_a_number_far_from_all_others_withholds_the_pass(
     assert printed.startswith(f"NOTE  {text}; 8 nodes alike")
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
-        lambda node, run: 90 if node == 4 else (5 * node + run) % 15,
-        lambda node, run: 4000 if (node, run) == (4, 2) else (5 * node + run) % 15,
-    ],
-    ids=["less than ten times", "once"],
-)
-def test_a_number_among_others_withholds_nothing(
-    cells: Callable[[int, int], int], seatrial: Seatrial, tmp_path: Path
-) -> None:
-    assert judged(seatrial, tmp_path, losses(cells), "--column", "bw_GBs")[0] == "PASS"
-
-
 @pytest.mark.parametrize("missing", ["", "-", "N/A", "none"])
 @pytest.mark.parametrize(("cell", "shown"), [("HW_SLOWDOWN", "HW_SLOWDOWN"), ("12", "12")])
 def test_what_all_others_lack_is_a_cell_of_its_own(
