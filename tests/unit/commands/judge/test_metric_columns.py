@@ -274,3 +274,27 @@ def test_rows_that_were_written_twice_are_no_runs(copies: int) -> None:
         read_fleet_table("\n".join(["node,triad_gb_s", *rows * copies, ""]))
     rounded = [f"n{node},{380 + node % 3}" for node in range(1, 13)]
     assert len(read_fleet_table("\n".join(["node,triad_gb_s", *rounded * copies, ""])).values["n1"]) == copies
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells"),
+    [
+        ("node,triad_gb_s,file", ("a.csv", "b.csv", "c.csv")),
+        ("node,triad_gb_s,date", ("2026-11-01", "2026-11-02", "2026-11-03")),
+        ("node,triad_gb_s,file,test", ("a,x", "b,x", "a,y", "b,y")),
+    ],
+)
+def test_a_column_that_numbers_copies_makes_no_runs_of_them(heading: str, cells: Sequence[str]) -> None:
+    def table(noise: float) -> str:
+        random = Random(3)
+        rows = [
+            f"n{node},{380.6 + 1.7 * (node * 7 % 11) - 90 * cell.endswith('y') + noise * random.gauss(0, 1):.1f},{cell}"
+            for cell in cells
+            for node in range(1, 13)
+        ]
+        return "\n".join([heading, *rows, ""])
+
+    with pytest.raises(UsageError, match="copies of a run do not count as runs"):
+        read_fleet_table(table(0))
+    assert len(read_fleet_table(table(0.5)).values) == 12
+    assert len(read_fleet_table(table(0).replace("file", "run").replace("date", "run")).values) == 12
