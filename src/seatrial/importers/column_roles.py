@@ -211,9 +211,8 @@ class _CellKinds:
     @property
     def part(self) -> bool:
         """Whether it has the name of a part of a node, and labels in its cells; `gpu_temp` has numbers of something."""
-        words = words_of(self.column.name)
-        measures = self.column.numeric and PART_NUMBERS.isdisjoint(words[-1:])
-        return bool(self.words & PART_WORDS) and self.labels and self._label_name and not measures
+        named = self.words & PART_WORDS and not measures_part(self.column)
+        return bool(named) and self.labels and self._label_name
 
     @property
     def _label_name(self) -> bool:
@@ -223,6 +222,11 @@ class _CellKinds:
 def words_of(name: str) -> list[str]:
     """The words of a name, lower case: `h2d_GB_s` to h, d, gb, s."""
     return re.findall(r"[a-zµ]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+
+
+def measures_part(column: TableColumn) -> bool:
+    """Whether it has numbers of something that a part of a node has, if its name has that of a part."""
+    return column.numeric and PART_NUMBERS.isdisjoint(words_of(column.name)[-1:])
 
 
 def are_moments(column: TableColumn) -> bool:

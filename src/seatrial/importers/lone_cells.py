@@ -8,11 +8,13 @@ import msgspec
 
 from seatrial.importers.column_roles import (
     MODEL_WORDS,
+    PART_WORDS,
     PLACE_WORDS,
     RUN_WORDS,
     SOFTWARE_WORDS,
     ColumnRoles,
     are_moments,
+    measures_part,
     words_of,
 )
 from seatrial.importers.columns import MISSING, TableColumn, read_columns
@@ -160,8 +162,9 @@ def _cells_of(rows: Sequence[tuple[tuple[str, ...], str]]) -> dict[str, Counter[
 
 def _tells(column: TableColumn) -> bool:
     """Whether a column may say how a node is."""
-    words = PLACES | AGES if column.numeric else PLACES
-    return not (is_numbered(column.name) or are_moments(column)) and words.isdisjoint(words_of(column.name))
+    places = PLACES | AGES if column.numeric else PLACES
+    places -= PART_WORDS if measures_part(column) else frozenset()
+    return not (is_numbered(column.name) or are_moments(column)) and places.isdisjoint(words_of(column.name))
 
 
 def _lone_in(column: TableColumn, nodes: Sequence[str], subjects: Sequence[str]) -> Iterator[LoneCell]:

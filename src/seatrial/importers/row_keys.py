@@ -12,7 +12,6 @@ from seatrial.model.errors import UsageError
 from seatrial.model.words import count, some
 from seatrial.statistics.estimates import FEWEST_ALIKE, robust_scale
 
-
 COPIES = 0.8
 """Share of the nodes whose rows are copies: a few rows may have been added to these."""
 FEWEST_LEVELS = 8

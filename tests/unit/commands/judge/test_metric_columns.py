@@ -298,3 +298,21 @@ def test_a_column_that_numbers_copies_makes_no_runs_of_them(heading: str, cells:
         read_fleet_table(table(0))
     assert len(read_fleet_table(table(0.5)).values) == 12
     assert len(read_fleet_table(table(0).replace("file", "run").replace("date", "run")).values) == 12
+
+
+@pytest.mark.parametrize("name", ["gpu_temp", "gpu_temp_C", "gpu_power_W", "cpu_freq", "core_clock_MHz", "nic_drops"])
+def test_what_was_measured_of_a_part_is_no_number_of_it(name: str) -> None:
+    random = Random(7)
+    rows = [
+        f"n{node},{run},{random.gauss(380, 1):.1f},{round(random.gauss(94 if node == 4 else 60, 1))}"
+        for node in range(1, 17)
+        for run in range(1, 4)
+    ]
+    table = read_fleet_table("\n".join([f"node,run,triad_gb_s,{name}", *rows, ""]), "triad_gb_s")
+    assert (table.parts, [cell.subject for cell in table.lone]) == ({}, ["n4"])
+
+
+@pytest.mark.parametrize("name", ["gpu", "GPU id", "local_rank", "cuda_device", "numa_node", "socket nr", "gpuIndex"])
+def test_a_number_of_a_part_is_one(name: str) -> None:
+    rows = [f"n{node},{run},{gpu},{380 + gpu}" for node in range(1, 9) for run in range(1, 4) for gpu in range(4)]
+    assert len(read_fleet_table("\n".join([f"node,run,{name},triad_gb_s", *rows, ""])).parts) == 32
