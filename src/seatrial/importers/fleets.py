@@ -20,7 +20,7 @@ from seatrial.importers.column_roles import (
 )
 from seatrial.importers.columns import TableColumn, checked, json_value, read_columns, with_durations
 from seatrial.importers.labelled_columns import with_labels
-from seatrial.importers.lone_cells import LoneCell, lone_cells
+from seatrial.importers.lone_cells import LoneCell, lone_cells, lone_lines
 from seatrial.importers.node_names import refuse_phrases, refuse_sets, short_names
 from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
 from seatrial.importers.output_names import OUTPUT_NAME
@@ -131,7 +131,8 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
         columns, nodes = long
     roles = roles_of(columns, nodes, value=column, by=by, part=part)
     table = _by_roles(columns, roles, failed_rows(columns, {*by, *part, roles.value, roles.node}))
-    return msgspec.structs.replace(table, left_out=summaries)
+    lone = (*table.lone, *lone_lines(text, len({*nodes.cells})))
+    return msgspec.structs.replace(table, left_out=summaries, lone=lone)
 
 
 def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collection[int]) -> FleetTable:

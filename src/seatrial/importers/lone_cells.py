@@ -17,7 +17,7 @@ from seatrial.importers.column_roles import (
     measures_part,
     words_of,
 )
-from seatrial.importers.columns import MISSING, TableColumn, read_columns
+from seatrial.importers.columns import MISSING, TableColumn, read_columns, remarks_of_nodes
 from seatrial.importers.lone_numbers import Rows, are_few, far_numbers
 from seatrial.importers.pair_evidence import names_an_end
 from seatrial.importers.pair_metrics import scale_of
@@ -93,6 +93,13 @@ def lone_cells(
         for cell in _far_in(column, nodes, subjects, [*strata.values()], comparisons)
         or _lone_in(column, nodes, subjects)
     )
+
+
+def lone_lines(text: str, nodes: int) -> tuple[LoneCell, ...]:
+    """What a few of the nodes printed beside the lines that all others did, too."""
+    remarks = remarks_of_nodes(text)
+    cells = (LoneCell(subject=node, column="a line", cell=line, usual="") for node, line in remarks)
+    return tuple(cells) if are_few(len({node for node, _ in remarks}), nodes) else ()
 
 
 def lone_ends(text: str) -> tuple[LoneCell, ...]:
