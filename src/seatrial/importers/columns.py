@@ -69,7 +69,7 @@ class TableColumn(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def numeric(self) -> bool:
         """Whether each cell that is not missing is a finite number, and at least one is not missing."""
-        written = [cell for cell in self.cells if cell.strip().lower() not in MISSING]
+        written = [cell for cell in {*self.cells} if cell.strip().lower() not in MISSING]
         return bool(written) and all(_is_number(cell) for cell in written)
 
     def numbers(self) -> list[float]:

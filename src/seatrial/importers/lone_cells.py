@@ -131,7 +131,7 @@ def _of_ends(column: TableColumn, pairs: Sequence[tuple[str, str]]) -> Iterator[
     usual = _most_common(_most_common(cells.elements()) for cells in both.values())
     other = _others(column, usual)
     for ends in ((0, 1), (0,), (1,)):
-        of_ends = [(tuple(pair[end] for end in ends), cell) for pair, cell in rows]
+        of_ends = [(pair if len(ends) > 1 else (pair[ends[0]],), cell) for pair, cell in rows]
         if far := far_numbers(_numbers(column, of_ends)):
             yield from (
                 LoneCell(subject=subject, column=column.name, cell=one.number, usual=one.others)
