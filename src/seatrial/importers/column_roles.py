@@ -47,6 +47,8 @@ CAPACITY_WORDS = frozenset({"mem", "memory", "ram", "vram", "hbm", "swap", "disk
 DEVIATIONS = frozenset({"std", "stdev", "stddev", "sd", "sigma", "cv", "rsd", "var", "variance", "err", "sem", "mad"})
 """Words of columns that say how far the values of others scatter."""
 INDEX_WORDS = frozenset({"index", "idx", "id", "nr", "no", "row"})
+PART_NUMBERS = PART_WORDS | INDEX_WORDS | {"number", "num", "local", "name", "node", "label", "ordinal", "bus", "minor"}
+"""The last words of a number that says which part of a node it is; others measure something of the part."""
 MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}.*|[0-9]{1,2}:[0-9]{2}.*")
 """A cell that begins with a date or a time of the day."""
 PLANNED = 0.8
@@ -208,8 +210,9 @@ class _CellKinds:
 
     @property
     def part(self) -> bool:
-        """Whether it has the name of a part of a node, and labels in its cells."""
-        return bool(self.words & PART_WORDS) and self.labels and self._label_name
+        """Whether it has the name of a part of a node, and labels in its cells; `gpu_temp` has numbers of something."""
+        named = self.words & PART_WORDS and not measures_part(self.column)
+        return bool(named) and self.labels and self._label_name
 
     @property
     def _label_name(self) -> bool:
@@ -219,6 +222,11 @@ class _CellKinds:
 def words_of(name: str) -> list[str]:
     """The words of a name, lower case: `h2d_GB_s` to h, d, gb, s."""
     return re.findall(r"[a-zµ]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+
+
+def measures_part(column: TableColumn) -> bool:
+    """Whether it has numbers of something that a part of a node has, if its name has that of a part."""
+    return column.numeric and PART_NUMBERS.isdisjoint(words_of(column.name)[-1:])
 
 
 def are_moments(column: TableColumn) -> bool:

@@ -69,7 +69,7 @@ class TableColumn(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def numeric(self) -> bool:
         """Whether each cell that is not missing is a finite number, and at least one is not missing."""
-        written = [cell for cell in self.cells if cell.strip().lower() not in MISSING]
+        written = [cell for cell in {*self.cells} if cell.strip().lower() not in MISSING]
         return bool(written) and all(_is_number(cell) for cell in written)
 
     def numbers(self) -> list[float]:
@@ -144,8 +144,7 @@ def csv_columns(text: str) -> tuple[TableColumn, ...]:
 
     `#` begins a comment; one directly above rows of numbers, with a word for each column, has their names.
     """
-    text = LABEL.sub(r"\1: ", text) if LABELLED.match(text.lstrip()) else text
-    text = with_failures(with_prefixes(text.lstrip("\ufeff").translate(BOXES)))
+    text, _ = _printed(text)
     printed = [line for line in SEPARATOR.sub("", text).splitlines() if line.strip()]
     written = [line.strip(" ") for line in printed]
     printed = [line for line, bare in zip(printed, written, strict=True) if not _is_beside(bare)]
@@ -177,6 +176,17 @@ def csv_columns(text: str) -> tuple[TableColumn, ...]:
         TableColumn(name=name or f"column {place + 1}", cells=column)
         for place, (name, column) in enumerate(zip(names, columns, strict=True))
     )
+
+
+@lru_cache(maxsize=1)
+def _printed(text: str) -> tuple[str, list[tuple[str, str]]]:
+    text = LABEL.sub(r"\1: ", text) if LABELLED.match(text.lstrip()) else text
+    return with_failures(with_prefixes(text.lstrip("\ufeff").translate(BOXES)))
+
+
+def remarks_of_nodes(text: str) -> list[tuple[str, str]]:
+    """Node and line of what a few nodes printed beside the lines that all others did, and that is in no column."""
+    return [] if is_json(text) else _printed(text.strip("\r\n"))[1]
 
 
 def _is_beside(line: str) -> bool:

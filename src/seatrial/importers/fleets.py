@@ -20,31 +20,26 @@ from seatrial.importers.column_roles import (
 )
 from seatrial.importers.columns import TableColumn, checked, json_object, read_columns, with_durations
 from seatrial.importers.labelled_columns import with_labels
-from seatrial.importers.lone_cells import LoneCell, lone_cells
+from seatrial.importers.lone_cells import LoneCell, lone_cells, lone_lines
 from seatrial.importers.node_names import refuse_phrases, refuse_sets, short_names
 from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
 from seatrial.importers.output_names import OUTPUT_NAME
-from seatrial.importers.row_keys import refuse_repeated, row_keys
+from seatrial.importers.row_keys import refuse_copies, refuse_repeated, refuse_unlike_rows, row_keys
 from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
 from seatrial.importers.series import TIME_NAMES
 from seatrial.importers.summary_rows import without_summaries
 from seatrial.importers.wide_columns import melted, metrics_melted, transposed
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
-from seatrial.model.words import count
-from seatrial.statistics.estimates import robust_scale
+from seatrial.statistics.estimates import FEWEST_ALIKE
 
+NUMBERS = RUN_NAMES - {"time", "date", "timestamp"}
+"""Columns that number the measurements of a node."""
 NO_NODES = RUN_NAMES | TIME_NAMES
 """Columns that never hold the names of nodes."""
 STREAM_ROW = re.compile(r"^(Copy|Scale|Add|Triad):\s+([0-9]{1,30}(?:\.[0-9]{0,30})?)(?=\s)", re.MULTILINE)
 STREAM_DEFAULT = "Triad"
-FEWEST_ALIKE = 3
-COPIES = 0.8
-"""Share of the nodes whose rows are copies: a few rows may have been added to these."""
-FEWEST_LEVELS = 8
-"""Numbers that differ between nodes, where those of one node do not: fewer may be rounded to a few steps."""
 ROWS_DIFFER = 0.1
-ROWS_SCALES = 10.0
 FEWEST_EXPLAINED = 12
 EXPLAINED = 0.5
 """Share of the variance within nodes that a measured number rarely has in common with few of its levels."""
@@ -136,7 +131,8 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
         columns, nodes = long
     roles = roles_of(columns, nodes, value=column, by=by, part=part)
     table = _by_roles(columns, roles, failed_rows(columns, {*by, *part, roles.value, roles.node}))
-    return msgspec.structs.replace(table, left_out=summaries)
+    lone = (*table.lone, *lone_lines(text, len({*nodes.cells})))
+    return msgspec.structs.replace(table, left_out=summaries, lone=lone)
 
 
 def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collection[int]) -> FleetTable:
@@ -177,13 +173,17 @@ def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collec
         named = ((roles.units, usual[kind]),) if several and not _tells(strata, condition) else ()
         labels = (*zip(roles.conditions, condition, strict=True), *named)
         measured.append(_stratum(aligned(cells), labels, usual[kind], roles.value))
-    if not roles.runs or len({key[3] for key in keys}) == len(keys):  # none, or an identifier of each row
-        _refuse_copies(measured)
-        _refuse_unlike_rows(measured)
+    identified = bool(roles.runs) and len({key[3] for key in keys}) == len(keys)
+    fleets = [stratum.values for stratum in measured]
+    if identified or NUMBERS.isdisjoint(map(_plain, roles.runs)):
+        refuse_copies(fleets)
+    if identified or not roles.runs:
+        refuse_unlike_rows(fleets)
     _refuse_explained(columns, roles, keys, numbers)
     return FleetTable(strata=tuple(measured), roles=roles, parts=parts, without_value=tuple(without),
                       lone=lone_cells(columns, roles, [key[0][0] for key in keys],
-                                      [subjects[node, part] for (node,), _, part, _ in keys]),
+                                      [subjects[node, part] for (node,), _, part, _ in keys],
+                                      [key[1] for key in keys]),
                       failed=tuple(keys[row][0][0] for row in sorted(failed)))  # fmt: skip
 
 
@@ -210,46 +210,6 @@ def aligned(runs: Mapping[str, Sequence[tuple[Hashable, float]]]) -> Fleet:
         rows = sorted((*subject, *lacking), key=lambda row: order[row[0]]) if lacking else subject
         fleet[name] = [value for _, value in rows]
     return fleet
-
-
-def _refuse_copies(strata: Sequence[Stratum]) -> None:
-    """Raise UsageError where all rows of each node have one value, and nodes differ: rows that were written twice.
-
-    Taken for runs, they would scatter by nothing, so that any node that differs from the others would be slow.
-    """
-    of_subject = [values for stratum in strata for values in stratum.values.values() if values]
-    same = [values for values in of_subject if len(values) > 1 and len(set(values)) == 1]
-    levels = {values[0] for values in same}
-    dead = any(max(values) == 0 for values in of_subject)
-    if not dead and len(same) >= COPIES * len(of_subject) and len(levels) >= max(FEWEST_LEVELS, len(same) / 2):
-        raise UsageError(
-            f"Each node has one value in all of its rows, such as {same[0][0]:g}, "
-            f"{count(len(same[0]), 'time')}: copies of a run do not count as runs.",
-            "Leave the copies out; or number the rows in a column `run`, if each is a measurement.",
-        )
-
-
-def _refuse_unlike_rows(strata: Sequence[Stratum]) -> None:
-    """Raise UsageError where the rows of a node differ on all nodes alike: conditions that no column names.
-
-    The n-th values of all nodes are compared with each node's own median. Only differences of more than ROWS_DIFFER
-    count, and of ROWS_SCALES times what is left: repetitions differ by chance, in another order on each node.
-    """
-    for stratum in strata:
-        runs = [values for values in stratum.values.values() if values and min(values) > 0]
-        if len(runs) < FEWEST_ALIKE or len({len(values) for values in runs}) > 1 or len(runs[0]) < 2:
-            continue
-        logs = np.log(np.asarray(runs, dtype=np.float64))
-        logs -= np.median(logs, axis=1, keepdims=True)
-        places = np.median(logs, axis=0)
-        left = robust_scale(logs - places, 0.0)
-        if float(np.ptp(places)) > max(ROWS_DIFFER, ROWS_SCALES * left):
-            levels = ", ".join(f"{100 * math.exp(place):.0f} %" for place in places[:4])
-            raise UsageError(
-                f"The {count(len(places), 'row')} of each node differ on all nodes alike ({levels} of the node's "
-                "median), so they are not runs of one measurement.",
-                "Add a column that names the condition of each row, or a column `run` if they are runs.",
-            )
 
 
 def _refuse_explained(

@@ -2,25 +2,31 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from statistics import median_low
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from seatrial.importers.column_roles import MODEL_WORDS, PLACE_WORDS, SOFTWARE_WORDS, ColumnRoles, are_moments, words_of
-from seatrial.importers.columns import MISSING, TableColumn, read_columns
+from seatrial.importers.column_roles import (
+    MODEL_WORDS,
+    PART_WORDS,
+    PLACE_WORDS,
+    RUN_WORDS,
+    SOFTWARE_WORDS,
+    ColumnRoles,
+    are_moments,
+    measures_part,
+    words_of,
+)
+from seatrial.importers.columns import MISSING, TableColumn, read_columns, remarks_of_nodes
+from seatrial.importers.lone_numbers import Rows, are_few, far_numbers
 from seatrial.importers.pair_evidence import names_an_end
 from seatrial.importers.pair_metrics import scale_of
 from seatrial.importers.row_outcomes import is_numbered, is_remark
 from seatrial.model.errors import UsageError
+from seatrial.model.words import verb
 
-FEWEST_OTHERS = 2
 LONGEST = 24
 """Characters of a cell in a sentence."""
-FEW = 0.25
-"""Share of the nodes that may have other cells than all others."""
-FAR = 10.0
-"""Times as much as all others: numbers that were measured alike never differ by that."""
 MOSTLY = 0.8
 """Share of the pairs of a node that have other cells, where they are those of the node."""
 MOST_ALIKE = 0.5
@@ -31,9 +37,16 @@ LEAST = 0.02
 """Share of the usual number: less apart is not worth a word."""
 PLACES = PLACE_WORDS | MODEL_WORDS | {
     "id", "index", "idx", "nr", "slot", "port", "pid", "seed", "hops", "distance", "place", "location", "path", "route",
-    "user", "owner", "operator", "role", "rank", "wait", "queue", "warmup", "uptime",
+    "user", "owner", "operator", "role", "rank", "wait", "queue", "warmup",
 }  # fmt: skip
 """Words of columns whose numbers say where and what a node is, and not how it is."""
+SEQUENCES = RUN_WORDS | {
+    "serial", "asset", "tag", "inventory", "order", "ticket", "lid", "guid", "mac", "ip", "ipv", "addr", "address",
+    "vlan", "sequence", "seq", "step", "task", "epoch",
+}  # fmt: skip
+"""Words of columns whose numbers were given one after the other: what was numbered on another day is far away."""
+AGES = frozenset({"uptime", "boot", "since", "age"})
+"""Words of columns whose numbers are times: a node may have been started again."""
 
 
 class LoneCell(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,29 +57,49 @@ class LoneCell(msgspec.Struct, frozen=True, kw_only=True):
     cell: str
     usual: str
 
-    @property
-    def text(self) -> str:
-        """`n4 has retransmits 800, others 0`, `n4 has no firmware, others 20.39`, `n4 has alert HOT, others none`."""
+    def text(self, subjects: Sequence[str], written: str) -> str:
+        """`n4 has retransmits 800, others 0`, `n[1-3] have no firmware, others 20.39`, `n4 has alert HOT, others none`.
+
+        `subjects`, `written`: all that have this cell, and their names in short form.
+        """
         what = f"{self.column} {self.cell[:LONGEST]}" if self.cell else f"no {self.column}"
-        return f"{self.subject} has {what}, others {self.usual[:LONGEST] or 'none'}"
+        has = verb(len(subjects), "has", "have")
+        return f"{written} {has} {what}, others {self.usual[:LONGEST] or 'none'}"
 
 
 def lone_cells(
-    columns: Sequence[TableColumn], roles: ColumnRoles, nodes: Sequence[str], subjects: Sequence[str]
+    columns: Sequence[TableColumn],
+    roles: ColumnRoles,
+    nodes: Sequence[str],
+    subjects: Sequence[str],
+    conditions: Sequence[Hashable],
 ) -> tuple[LoneCell, ...]:
     """The cells of columns without a role in the judgement that few nodes have alone, in the order of the columns.
 
-    Words and versions of software differ by any letter, numbers by `LEAST`.
+    Words and versions of software differ by any letter, numbers by `LEAST`, and more where those of the others vary.
 
-    `nodes`, `subjects`: the node of each row, and its part of which the row is, or the node again.
+    `nodes`, `subjects`: the node of each row, and its part of which the row is, or the node again. `conditions`: under
+    which it was measured; numbers that vary are compared under one.
     """
     free = {*roles.properties, *roles.unused}
+    telling = [column for column in columns if column.name in free and _tells(column)]
+    strata: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for row, condition in enumerate(conditions):
+        strata[condition].append(row)
+    comparisons = len(telling) * len(strata)
     return tuple(
         cell
-        for column in columns
-        if column.name in free and _tells(column)
-        for cell in _lone_in(column, nodes, subjects)
+        for column in telling
+        for cell in _far_in(column, nodes, subjects, [*strata.values()], comparisons)
+        or _lone_in(column, nodes, subjects)
     )
+
+
+def lone_lines(text: str, nodes: int) -> tuple[LoneCell, ...]:
+    """What a few of the nodes printed beside the lines that all others did, too."""
+    remarks = remarks_of_nodes(text)
+    cells = (LoneCell(subject=node, column="a line", cell=line, usual="") for node, line in remarks)
+    return tuple(cells) if are_few(len({node for node, _ in remarks}), nodes) else ()
 
 
 def lone_ends(text: str) -> tuple[LoneCell, ...]:
@@ -98,9 +131,12 @@ def _of_ends(column: TableColumn, pairs: Sequence[tuple[str, str]]) -> Iterator[
     usual = _most_common(_most_common(cells.elements()) for cells in both.values())
     other = _others(column, usual)
     for ends in ((0, 1), (0,), (1,)):
-        of_ends = [(tuple(pair[end] for end in ends), cell) for pair, cell in rows]
-        if far := _far(column, of_ends):
-            yield from far
+        of_ends = [(pair if len(ends) > 1 else (pair[ends[0]],), cell) for pair, cell in rows]
+        if far := far_numbers(_numbers(column, of_ends)):
+            yield from (
+                LoneCell(subject=subject, column=column.name, cell=one.number, usual=one.others)
+                for subject, one in far.items()
+            )
             return
         cells_of = _cells_of(of_ends)
         apart = {
@@ -110,7 +146,7 @@ def _of_ends(column: TableColumn, pairs: Sequence[tuple[str, str]]) -> Iterator[
         }
         rest = [row for row, (own, _) in zip(rows, of_ends, strict=True) if apart.keys().isdisjoint(own)]
         alike = sum(cell == usual for _, cell in rest) >= MOST_ALIKE * len(rest)
-        if _are_few(len(apart), len(cells_of)) and alike:
+        if are_few(len(apart), len(cells_of)) and alike:
             yield from (_lone(end, column, cells, usual) for end, cells in apart.items())
             rows = rest
     single: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -118,7 +154,7 @@ def _of_ends(column: TableColumn, pairs: Sequence[tuple[str, str]]) -> Iterator[
         if cell in other:
             single[" > ".join(pair)][cell] += 1
     alike = sum(cell == usual for _, cell in rows) >= MOST_ALIKE * len(rows)
-    if alike and len(single) <= MOST_PAIRS and _are_few(len(single), len({pair for pair, _ in rows})):
+    if alike and len(single) <= MOST_PAIRS and are_few(len(single), len({pair for pair, _ in rows})):
         yield from (_lone(pair, column, cells, usual) for pair, cells in single.items())
 
 
@@ -133,19 +169,18 @@ def _cells_of(rows: Sequence[tuple[tuple[str, ...], str]]) -> dict[str, Counter[
 
 def _tells(column: TableColumn) -> bool:
     """Whether a column may say how a node is."""
-    return not (is_numbered(column.name) or are_moments(column)) and PLACES.isdisjoint(words_of(column.name))
+    places = PLACES | AGES if column.numeric else PLACES
+    places -= PART_WORDS if measures_part(column) else frozenset()
+    return not (is_numbered(column.name) or are_moments(column)) and places.isdisjoint(words_of(column.name))
 
 
 def _lone_in(column: TableColumn, nodes: Sequence[str], subjects: Sequence[str]) -> Iterator[LoneCell]:
     rows = [*zip(nodes, subjects, _written(column), strict=True)]
     usual = _most_common(cell for _, _, cell in rows)
     other = _others(column, usual)
-    if far := _far(column, [((subject,), cell) for _, subject, cell in rows]):
-        yield from far
-        return
     as_usual = {node for node, _, cell in rows if cell == usual}
     odd = {node for node, _, cell in rows if cell in other}
-    if not _are_few(len(odd), len({*nodes})) or len(as_usual) < MOST_ALIKE * len({*nodes}):
+    if not are_few(len(odd), len({*nodes})) or len(as_usual) < MOST_ALIKE * len({*nodes}):
         return
     apart: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for node, subject, cell in rows:
@@ -174,40 +209,35 @@ def _others(column: TableColumn, usual: str) -> set[str]:
     return {cell for cell in cells if cell != usual and (exact or not cell or _apart(cell, usual) > LEAST)}
 
 
-def _far(column: TableColumn, rows: Sequence[tuple[tuple[str, ...], str]]) -> list[LoneCell]:
-    """The few subjects whose usual number is `FAR` times as large as any of all others, or as small as a part of these.
-
-    Counters of good nodes vary a little, and those of a bad one are of another order, as measurements never are.
-    """
-    if not column.numeric or not SOFTWARE_WORDS.isdisjoint(words_of(column.name)):
-        return []
-    numbers = [(ends, float(cell)) for ends, cell in rows if cell]
-    of_subject: defaultdict[str, list[float]] = defaultdict(list)
-    for ends, number in numbers:
-        for end in ends:
-            of_subject[end].append(number)
-    usual = {subject: median_low(many) for subject, many in of_subject.items()}
-    for ordered in (sorted(usual, key=usual.__getitem__, reverse=True), sorted(usual, key=usual.__getitem__)):
-        for few in range(1, len(ordered)):
-            if not _are_few(few, len(ordered)):
-                break
-            last, following = usual[ordered[few - 1]], usual[ordered[few]]
-            if max(last, following) <= FAR * max(min(last, following), 1.0):
-                continue  # the next one is near
-            rest = [number for ends, number in numbers if {*ordered[:few]}.isdisjoint(ends)]
-            low, high = min(rest, default=0.0), max(rest, default=math.inf)
-            if last > FAR * max(high, 1.0) or low > FAR * max(last, 1.0):
-                others = f"{low:g} to {high:g}" if low < high else f"{low:g}"
-                return [
-                    LoneCell(subject=subject, column=column.name, cell=f"{usual[subject]:g}", usual=others)
-                    for subject in ordered[:few]
-                ]
-    return []
+def _numbers(column: TableColumn, rows: Sequence[tuple[tuple[str, ...], str]]) -> Rows:
+    """The numbers of the rows, without missing ones; none of words and of versions."""
+    counted = column.numeric and SOFTWARE_WORDS.isdisjoint(words_of(column.name))
+    return [(subjects, float(cell)) for subjects, cell in rows if cell] if counted else []
 
 
-def _are_few(some: int, of: int) -> bool:
-    """Whether few enough of all nodes are apart for the others to be the rule."""
-    return 0 < some <= max(1, FEW * of) and of - some >= FEWEST_OTHERS
+def _far_in(
+    column: TableColumn,
+    nodes: Sequence[str],
+    subjects: Sequence[str],
+    strata: Sequence[Sequence[int]],
+    comparisons: int,
+) -> list[LoneCell]:
+    """The few subjects that are far from all others under a condition; a node in place of all of its parts."""
+    rows = [((subject,), cell) for subject, cell in zip(subjects, _written(column), strict=True)]
+    shared = comparisons if SEQUENCES.isdisjoint(words_of(column.name)) else 0
+    cells: dict[str, LoneCell] = {}
+    for stratum in strata:
+        for subject, far in far_numbers(_numbers(column, [rows[row] for row in stratum]), shared).items():
+            cell = LoneCell(subject=subject, column=column.name, cell=far.number, usual=far.others)
+            cells.setdefault(subject, cell)
+    parts: defaultdict[str, set[str]] = defaultdict(set)
+    for node, subject in zip(nodes, subjects, strict=True):
+        parts[node].add(subject)
+    whole = {subject: node for node, own in parts.items() if own <= cells.keys() for subject in own}
+    named: dict[str, LoneCell] = {}
+    for subject, cell in cells.items():
+        named.setdefault(whole.get(subject, subject), cell)
+    return [msgspec.structs.replace(cell, subject=subject) for subject, cell in named.items()]
 
 
 def _apart(cell: str, usual: str) -> float:

@@ -37,6 +37,8 @@ FAILURE = re.compile(
 """Words that a node without an output prints where the program did not run, or failed; a value may be beside some
 of them, as in `max error 1e-9`.
 """
+WARNING = re.compile(r"(?i)[\[<(*#]*(?:warn(?:ing)?|note|notice|info)\b")
+"""The first word of a line that is about a run whose value is in another line."""
 FAILED_SHARE = 3
 """A table is read if fewer than a third of its nodes failed."""
 MOST_PREFIXES = 3
@@ -61,16 +63,18 @@ def by_node(text: str) -> dict[str, str]:
     return {node: "\n".join((*written, "")) for node, written in parts.items()} if len(parts) > 1 else {}
 
 
-def with_failures(text: str) -> str:
+def with_failures(text: str) -> tuple[str, list[tuple[str, str]]]:
     """The text with `failed` in place of the numbers of each run whose node printed none, or a failure in their place.
 
     Most nodes must print lines of the same words with numbers in the same places; there may be several such lines.
     Other text is returned as it is. Raises NothingRanError where these words say that a program did not run.
+
+    Lines without numbers that most nodes print, and those that a node prints beside all that others do, are left out;
+    the latter are returned, too: node and line.
     """
-    printed = by_node(text)
     parts = {
         node: [(_form(row), row) for line in lines.splitlines() if (row := line.split())]
-        for node, lines in printed.items()
+        for node, lines in by_node(text).items()
     }
     nodes_with = Counter(form for rows in parts.values() for form in {form for form, _ in rows})
     usual = [form for form, nodes in nodes_with.items() if 2 * nodes > len(parts)]
@@ -81,12 +85,13 @@ def with_failures(text: str) -> str:
             f"Most nodes printed no value but {' '.join(of_form[ended][0])[:80]!r}.",
             "See to it that the program runs there.",
         )
+    places = {form.index(None) for form in measures}
+    parts, beside = _without_remarks(parts, usual, measures)
     unlike = {node for node, rows in parts.items() if not rows or any(form not in measures for form, _ in rows)}
     unsaid = {node for node in unlike if not all(form in measures or _ended(row) for form, row in parts[node])}
-    if not measures or not unlike or len(parts) <= FAILED_SHARE * len(unsaid):
-        return text
+    if not measures or len(parts) <= FAILED_SHARE * len(unsaid):
+        return text, []
     filled = [_filled(form, of_form[form]) for form in measures]
-    places = {form.index(None) for form in measures}
     lines: list[str] = []
     for node, rows in parts.items():
         measured = any(form in measures for form, _ in rows)
@@ -95,10 +100,42 @@ def with_failures(text: str) -> str:
             if not value:
                 word = _instead(run, places, measured=measured)
                 if not word:
-                    return text
+                    return text, []
                 run = [[cell or word for cell in row] for row in filled]
             lines += (f"{node}: {' '.join(row)}\n" for row in run)
-    return "".join(lines)
+    return ("".join(lines), beside) if unlike or beside or len(measures) < len(usual) else (text, [])
+
+
+Printed = dict[str, list[tuple[tuple[str | None, ...], list[str]]]]
+"""Node -> the form of each of its lines, and its words."""
+
+
+def _without_remarks(
+    parts: Printed, usual: Collection[Sequence[str | None]], measures: Collection[object]
+) -> tuple[Printed, list[tuple[str, str]]]:
+    """What nodes printed without lines that measure nothing, and such lines that not most nodes printed.
+
+    A node that printed less than others keeps its other lines, which may say why.
+    """
+    lines = {node: [form for form, _ in rows if form in usual] for node, rows in parts.items()}
+    whole = Counter(map(len, lines.values())).most_common(1)[0][0] if parts else 0
+    left: Printed = {}
+    beside = []
+    for node, rows in parts.items():
+        complete = len(lines[node]) >= whole and {*usual} <= {*lines[node]}
+        left[node] = []
+        for form, words in rows:
+            if form in measures or not _is_remark(words) or not (complete or form in usual):
+                left[node].append((form, words))
+            elif form not in usual:
+                beside.append((node, " ".join(words)))
+    return left, beside
+
+
+def _is_remark(words: Sequence[str]) -> bool:
+    """Whether a line is neither a failure nor a value; a warning may have any number."""
+    numbers = any(map(is_number, words)) and WARNING.match(words[0]) is None
+    return not numbers and not _ended(words) and FAILURE.search(" ".join(words)) is None
 
 
 def _filled(form: Sequence[str | None], rows: Sequence[Sequence[str]]) -> list[str | None]:

@@ -1,12 +1,23 @@
-"""Cells that distinguish the rows of a table: node, condition, part of the node, run."""
+"""Cells that distinguish the rows of a table: node, condition, part of the node, run; and rows of which none does."""
 
-from collections import Counter
-from collections.abc import Sequence
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from seatrial.importers.column_roles import MOST_NAMES, ColumnRoles
 from seatrial.importers.columns import TableColumn
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count, some
+from seatrial.statistics.estimates import FEWEST_ALIKE, robust_scale
+
+COPIES = 0.8
+"""Share of the nodes whose rows are copies: a few rows may have been added to these."""
+FEWEST_LEVELS = 8
+"""Numbers that differ between nodes, where those of one node do not: fewer may be rounded to a few steps."""
+ROWS_DIFFER = 0.1
+ROWS_SCALES = 10.0
 
 
 def row_keys(columns: Sequence[TableColumn], names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -38,3 +49,50 @@ def refuse_repeated(
         f"Name the column of the condition with --by COLUMN, or of the part with --part COLUMN"
         f"{f' (not used so far: {some(left, MOST_NAMES)})' if left else ''}; or give each run a number of its own.",
     )
+
+
+def refuse_copies(strata: Sequence[Mapping[str, Sequence[float]]]) -> None:
+    """Raise UsageError where all rows of each node have one value, and nodes differ: rows that were written twice.
+
+    So do the rows of most conditions, such as the file that each was read from.
+
+    Taken for runs, they would scatter by nothing, so that any node that differs from the others would be slow.
+    """
+    of_subject: defaultdict[str, list[list[float]]] = defaultdict(list)
+    for stratum in strata:
+        for subject, values in stratum.items():
+            of_subject[subject] += [sorted(values)] if values else []
+    dead = any(not max(values) for conditions in of_subject.values() for values in conditions)
+    runs = [values for conditions in of_subject.values() for values in conditions]
+    rows = [values[0] for values in runs if len(values) > 1 and len({*values}) == 1]
+    several = [conditions for conditions in of_subject.values() if len(conditions) > 1]
+    under = [same[0][0] for same in several if 2 * len({*map(tuple, same)}) <= len(same)]
+    for same, of, what in ((rows, runs, "in all of its rows"), (under, several, "under several conditions")):
+        if not dead and same and len(same) >= COPIES * len(of) and len({*same}) >= max(FEWEST_LEVELS, len(same) / 2):
+            raise UsageError(
+                f"Each node has one value {what}, such as {same[0]:g}: copies of a run do not count as runs.",
+                "Leave the copies out; or number the rows in a column `run`, if each is a measurement.",
+            )
+
+
+def refuse_unlike_rows(strata: Sequence[Mapping[str, Sequence[float]]]) -> None:
+    """Raise UsageError where the rows of a node differ on all nodes alike: conditions that no column names.
+
+    The n-th values of all nodes are compared with each node's own median. Only differences of more than ROWS_DIFFER
+    count, and of ROWS_SCALES times what is left: repetitions differ by chance, in another order on each node.
+    """
+    for stratum in strata:
+        runs = [values for values in stratum.values() if values and min(values) > 0]
+        if len(runs) < FEWEST_ALIKE or len({len(values) for values in runs}) > 1 or len(runs[0]) < 2:
+            continue
+        logs = np.log(np.asarray(runs, dtype=np.float64))
+        logs -= np.median(logs, axis=1, keepdims=True)
+        places = np.median(logs, axis=0)
+        left = robust_scale(logs - places, 0.0)
+        if float(np.ptp(places)) > max(ROWS_DIFFER, ROWS_SCALES * left):
+            levels = ", ".join(f"{100 * math.exp(place):.0f} %" for place in places[:4])
+            raise UsageError(
+                f"The {count(len(places), 'row')} of each node differ on all nodes alike ({levels} of the node's "
+                "median), so they are not runs of one measurement.",
+                "Add a column that names the condition of each row, or a column `run` if they are runs.",
+            )

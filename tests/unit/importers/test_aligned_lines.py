@@ -2,6 +2,7 @@
 
 import pytest
 
+from seatrial.importers.aligned_lines import WIDEST, divided
 from seatrial.importers.columns import read_columns
 from seatrial.importers.fleets import read_fleet_table
 from seatrial.model.errors import UsageError
@@ -58,3 +59,9 @@ def test_full_rows_need_no_alignment(form: str) -> None:
     columns = read_columns(text.replace("24.2", "RUN2", 1))
     assert [column.name for column in columns] == ["HOST", "RUN1", "RUN2"]
     assert columns[2].cells == ("24.2",) * len(NODES)
+
+
+@pytest.mark.parametrize(("width", "rows"), [(WIDEST, 3), (WIDEST + 1, 0)])
+def test_lines_longer_than_any_screen_are_not_aligned(width: int, rows: int) -> None:
+    lines = ["HOST    RUN1    RUN2", "n01             24.1", "n02     24.2    24.3".ljust(width)]
+    assert len(divided(lines)) == rows

@@ -166,3 +166,36 @@ def test_what_pssh_and_salt_write_is_of_each_node(form: str, lost: str) -> None:
 def test_what_only_resembles_it_has_no_headings(text: str) -> None:
     assert not is_headed(text)
     assert with_prefixes(text) == text
+
+
+@pytest.mark.parametrize(
+    ("line", "where", "named"),
+    [
+        ("WARNING: numa balancing is on", {4}, ["n04"]),
+        ("[warning] 3 of 4 fans turn", {2, 7}, ["n02", "n07"]),
+        ("Last login: Mon from admin", {1}, ["n01"]),
+        ("WARNING: transparent hugepages disabled", {*range(1, 11)}, []),
+        ("Welcome to the cluster", {*range(1, 8)}, []),
+    ],
+)
+@pytest.mark.parametrize("runs", [1, 3])
+def test_a_line_beside_the_values_is_left_out_and_named_where_few_have_it(
+    line: str, where: set[int], named: list[str], runs: int
+) -> None:
+    def printed(place: int, node: str) -> str:
+        values = "".join(f"{node}: Triad {380 + (place + run) % 3}.5\n" for run in range(runs))
+        return f"{node}: {line}\n{values}" if place in where else values
+
+    table = read_fleet_table("".join(printed(place, node) for place, node in enumerate(NODES, 1)))
+    assert ([cell.subject for cell in table.lone], table.failed) == (named, ())
+    assert {node: len(values) for node, values in table.values.items()} == dict.fromkeys(NODES, runs)
+
+
+@pytest.mark.parametrize("line", ["error: no such device", "Retry Triad 120.5", "bus error 7"])
+def test_a_line_that_may_be_a_failure_or_a_value_is_not_left_out(line: str) -> None:
+    text = "".join(f"{node}: Triad {380 + place % 3}.5\n" for place, node in enumerate(NODES)) + f"n04: {line}\n"
+    try:
+        table = read_fleet_table(text)
+    except UsageError:
+        return
+    assert "n04" in (*table.failed, *table.without_value)

@@ -1,6 +1,9 @@
 """What a table has besides values that are compared: runs that failed or are missing, numbers that few nodes have."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
 
 from seatrial.importers.fleets import FleetTable
 from seatrial.importers.lone_cells import LoneCell
@@ -8,6 +11,7 @@ from seatrial.judgement.fleet.judge import FewerRuns
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some, verb
+from seatrial.render.node_names import folded
 
 MOST_NAMES, MOST_CELLS, MOST_OTHERS = 5, 10, 2
 
@@ -24,16 +28,25 @@ def led_by_lone(verdict: Verdict, sentences: Sequence[str], cells: Sequence[Lone
     """
     if verdict is not Verdict.NOTE or not cells:
         return [*sentences]
-    names = [*dict.fromkeys(cell.subject for cell in cells)]
-    others = f" ({some(names[1:], MOST_OTHERS)} too)" if len(names) > 1 else ""
-    return [f"{cells[0].text}{others}; {sentence}" for sentence in sentences]
+    (_, *alike), first = next(iter(_texts(cells).items()))
+    names = [*dict.fromkeys(cell.subject for cell in cells if cell.subject not in alike)]
+    others = f" ({some(names, MOST_OTHERS)} too)" if names else ""
+    return [f"{first}{others}; {sentence}" for sentence in sentences]
 
 
 def lone_note(cells: Sequence[LoneCell]) -> str:
     """A sentence with all of them, or the first `MOST_CELLS`; empty without any."""
-    listed = "; ".join(cell.text for cell in cells[:MOST_CELLS])
-    more = f"; {len(cells) - MOST_CELLS} more" if len(cells) > MOST_CELLS else ""
-    return f"Not judged, but alone in its column: {listed}{more}." if cells else ""
+    texts = [*_texts(cells).values()]
+    more = f"; {len(texts) - MOST_CELLS} more" if len(texts) > MOST_CELLS else ""
+    return f"Not judged, but alone in its column: {'; '.join(texts[:MOST_CELLS])}{more}." if cells else ""
+
+
+def _texts(cells: Sequence[LoneCell]) -> dict[tuple[str, ...], str]:
+    """Column, and who has a cell in it -> the sentence that says so."""
+    alike: defaultdict[LoneCell, list[str]] = defaultdict(list)
+    for cell in cells:
+        alike[msgspec.structs.replace(cell, subject="")].append(cell.subject)
+    return {(cell.column, *names): cell.text(names, folded(names)) for cell, names in alike.items()}
 
 
 def failed_text(failed: Sequence[str], names: int) -> str:

@@ -181,20 +181,6 @@ def test_a_number_far_from_all_others_withholds_the_pass(
     assert printed.startswith(f"NOTE  {text}; 8 nodes alike")
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
-        lambda node, run: 90 if node == 4 else (5 * node + run) % 15,
-        lambda node, run: 4000 if (node, run) == (4, 2) else (5 * node + run) % 15,
-    ],
-    ids=["less than ten times", "once"],
-)
-def test_a_number_among_others_withholds_nothing(
-    cells: Callable[[int, int], int], seatrial: Seatrial, tmp_path: Path
-) -> None:
-    assert judged(seatrial, tmp_path, losses(cells), "--column", "bw_GBs")[0] == "PASS"
-
-
 @pytest.mark.parametrize("missing", ["", "-", "N/A", "none"])
 @pytest.mark.parametrize(("cell", "shown"), [("HW_SLOWDOWN", "HW_SLOWDOWN"), ("12", "12")])
 def test_what_all_others_lack_is_a_cell_of_its_own(
@@ -288,3 +274,45 @@ def test_rows_that_were_written_twice_are_no_runs(copies: int) -> None:
         read_fleet_table("\n".join(["node,triad_gb_s", *rows * copies, ""]))
     rounded = [f"n{node},{380 + node % 3}" for node in range(1, 13)]
     assert len(read_fleet_table("\n".join(["node,triad_gb_s", *rounded * copies, ""])).values["n1"]) == copies
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells"),
+    [
+        ("node,triad_gb_s,file", ("a.csv", "b.csv", "c.csv")),
+        ("node,triad_gb_s,date", ("2026-11-01", "2026-11-02", "2026-11-03")),
+        ("node,triad_gb_s,file,test", ("a,x", "b,x", "a,y", "b,y")),
+    ],
+)
+def test_a_column_that_numbers_copies_makes_no_runs_of_them(heading: str, cells: Sequence[str]) -> None:
+    def table(noise: float) -> str:
+        random = Random(3)
+        rows = [
+            f"n{node},{380.6 + 1.7 * (node * 7 % 11) - 90 * cell.endswith('y') + noise * random.gauss(0, 1):.1f},{cell}"
+            for cell in cells
+            for node in range(1, 13)
+        ]
+        return "\n".join([heading, *rows, ""])
+
+    with pytest.raises(UsageError, match="copies of a run do not count as runs"):
+        read_fleet_table(table(0))
+    assert len(read_fleet_table(table(0.5)).values) == 12
+    assert len(read_fleet_table(table(0).replace("file", "run").replace("date", "run")).values) == 12
+
+
+@pytest.mark.parametrize("name", ["gpu_temp", "gpu_temp_C", "gpu_power_W", "cpu_freq", "core_clock_MHz", "nic_drops"])
+def test_what_was_measured_of_a_part_is_no_number_of_it(name: str) -> None:
+    random = Random(7)
+    rows = [
+        f"n{node},{run},{random.gauss(380, 1):.1f},{round(random.gauss(94 if node == 4 else 60, 1))}"
+        for node in range(1, 17)
+        for run in range(1, 4)
+    ]
+    table = read_fleet_table("\n".join([f"node,run,triad_gb_s,{name}", *rows, ""]), "triad_gb_s")
+    assert (table.parts, [cell.subject for cell in table.lone]) == ({}, ["n4"])
+
+
+@pytest.mark.parametrize("name", ["gpu", "GPU id", "local_rank", "cuda_device", "numa_node", "socket nr", "gpuIndex"])
+def test_a_number_of_a_part_is_one(name: str) -> None:
+    rows = [f"n{node},{run},{gpu},{380 + gpu}" for node in range(1, 9) for run in range(1, 4) for gpu in range(4)]
+    assert len(read_fleet_table("\n".join([f"node,run,{name},triad_gb_s", *rows, ""])).parts) == 32
