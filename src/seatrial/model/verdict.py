@@ -374,7 +374,7 @@ class RunVerdict(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def named(self) -> bool:
         """Whether something is at fault and named."""
-        return self.verdict in AT_FAULT or any(finding.at_fault for finding in self.findings)
+        return self.verdict in AT_FAULT or any(finding.verdict not in GOOD for finding in self.findings)
 
     @property
     def exit_code(self) -> ExitCode:

@@ -311,5 +311,5 @@ def test_a_line_that_is_not_understood_withholds_the_pass(tmp_path: Path, seatri
     warning = "ibwarn: [4711] mad_rpc: _do_madrpc failed; dport (DR path slid 0; dlid 0; 0,1,35)\n"
     (tmp_path / "map").write_text(fabric({}) + warning)
     ran = seatrial("fabric", "check", str(tmp_path / "map"), code=2)
-    assert ran.out.startswith("INCONCLUSIVE  1 line of the map was not understood\nthe first: 'ibwarn: [4711] ")
+    assert ran.out.startswith("INCONCLUSIVE  1 line of the map was not understood,\nthe first: 'ibwarn: [4711] ")
     assert "11 cables, each as fast as its peers, none missing" in ran.out
