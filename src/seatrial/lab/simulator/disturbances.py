@@ -49,7 +49,7 @@ class Starved(enum.StrEnum):
     ONE = "one"
     ALL = "all"
     ALWAYS = "always"
-    """Those of all nodes, in one spell that lasts."""
+    """All ranks wait, in one spell that lasts."""
 
 
 class SimulatedConditions(msgspec.Struct, frozen=True, kw_only=True):
