@@ -93,7 +93,9 @@ def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
     whole = facts.keys() == {node_of(name) for name in recorded.info.nodes}
     after = {node_of(name): known for name, known in recorded.facts_after.items()}
     carrying = {name: with_carrying_ports(known, after.get(name)) for name, known in facts.items()}
-    limits = {**(limits_of_nodes(benchmark, carrying) if whole else {}), **_given(recorded)}
+    settings = recorded.info.settings
+    given = settings.limits if isinstance(settings, RunSettings) else {}
+    limits = {**(limits_of_nodes(benchmark, carrying) if whole else {}), **given}
     output = _output(benchmark, plan, steps)
     failure = _failure(recorded, output)
     if not failure:
@@ -180,11 +182,6 @@ def _how(step: StepResult) -> str:
     if report.silent:
         report = explain(step.output[-4096:])
     return f"{ended}: {report.meaning.rstrip('.')}" if not report.silent else ended
-
-
-def _given(recorded: RecordedRun) -> dict[str, float]:
-    settings = recorded.info.settings
-    return settings.limits if isinstance(settings, RunSettings) else {}
 
 
 def limits_of_nodes(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:

@@ -258,7 +258,7 @@ def past_findings(past: Past | None, ratios: Sequence[PastRatio], others: Sequen
 
 def _finding(past: Past, ratio: PastRatio, subject: Subject, how: str, nodes: Sequence[str]) -> Finding:
     """`nodes`: those of which the changed facts count."""
-    changed = _changed(past, nodes)
+    changed = [_change_text(one) for one in past.changed if set(one.nodes) & set(nodes)]
     undo = "Undo what changed on one node and check again; " if changed else ""
     return Finding(
         kind=FindingKind.SLOWER_THAN_BEFORE,
@@ -311,11 +311,6 @@ def references_text(past: Past, ratios: Sequence[PastRatio]) -> str:
     slowest = max(ratios, key=lambda one: one.loss)
     least = f"{slowest.node} lost most, {share(slowest.loss)}" if slowest.loss > 0 else "no node is slower"
     return f"{past_text(past)}: {least}"
-
-
-def _changed(past: Past, nodes: Sequence[str]) -> list[str]:
-    """What changed on these nodes since the newest run with facts."""
-    return [_change_text(one) for one in past.changed if set(one.nodes) & set(nodes)]
 
 
 def _change_text(change: FactChange) -> str:

@@ -134,7 +134,10 @@ def rank_groups(groups: Groups, slow: Set[str], everyone: Set[str]) -> tuple[Pee
     suspects = [_suspect(nodes, held, slow, everyone) for nodes, held in groups.items()]
     shares = adjusted_known([each.p_value if _testable(each, slow, everyone) else None for each in suspects])
     judged = [replace(each, adjusted_p=share) for each, share in zip(suspects, shares, strict=True)]
-    return tuple(sorted((each for each in judged if each.slow), key=_order))
+    named = [each for each in judged if each.slow]
+    return tuple(
+        sorted(named, key=lambda at: (not at.proved, at.weight <= REST, at.p_value, -at.weight, at.facts[0].fact))
+    )
 
 
 def _held(fact: str, holders: Holders, everyone: Mapping[str, NodeFacts]) -> Iterator[tuple[tuple[str, ...], PeerFact]]:
@@ -175,10 +178,6 @@ def _testable(suspect: PeerSuspect, slow: Set[str], everyone: Set[str]) -> bool:
     """Whether `by_count` can be below the error rate for these numbers of nodes, wherever the slow ones are."""
     enough, having = min(len(slow), len(suspect.nodes)) >= FEWEST_SLOW, len(everyone & {*suspect.nodes})
     return enough and count_tail(min(having, len(slow)), len(slow), having, len(everyone)) <= ERROR_RATE
-
-
-def _order(suspect: PeerSuspect) -> tuple[bool, bool, float, int, str]:
-    return not suspect.proved, suspect.weight <= REST, suspect.p_value, -suspect.weight, suspect.facts[0].fact
 
 
 def with_suspects(

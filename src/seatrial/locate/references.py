@@ -97,7 +97,7 @@ class PeerTable:
             return None
         rough = self._rough(every, measured)
         scatter = min(_above(every, rough), self._directions(logs), _better_half(every))
-        scatter = max(scatter if np.isfinite(scatter) else _few(every), RUN_SCATTER)
+        scatter = max(scatter if np.isfinite(scatter) else robust_scale(every) if len(every) > 2 else 0.0, RUN_SCATTER)
         core = every
         for _ in range(MOST_ROUNDS):
             core = every[every > rough - CORE * scatter]
@@ -133,11 +133,6 @@ class PeerTable:
 def _above(logs: Reals, rough: float) -> float:
     excess = logs[logs > rough] - rough
     return array_median(excess) / TAIL if len(excess) >= FEWEST_EXCESSES else float("inf")
-
-
-def _few(logs: Reals) -> float:
-    """Two numbers alone do not show whether they differ by noise."""
-    return robust_scale(logs) if len(logs) > 2 else 0.0
 
 
 def _better_half(logs: Reals) -> float:

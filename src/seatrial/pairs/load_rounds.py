@@ -17,14 +17,6 @@ from seatrial.pairs.rounds import Pair
 from seatrial.pairs.sizes import as_many_as_last
 from seatrial.pairs.survey import BANDWIDTH, BANDWIDTH_ROUND_S
 
-Leaves = Mapping[str, Sequence[str]]
-"""The nodes of each leaf."""
-Places = Mapping[str, int]
-"""Places of nodes in their leaves, absent nodes counted; where a node has none, its place among those that take part.
-
-On routes by destination a stream takes the cable of its target's place. Where those behind an absent node move up by
-one, streams to two leaves in turn meet on half of the cables, whatever the turn.
-"""
 FEWEST_NODES = 4
 """The fewest nodes that are halved: a half of fewer is one node, and that is a single pair."""
 EACH_ALONE = 4
@@ -46,6 +38,17 @@ LARGE_LEAF = 8
 """Nodes of a leaf; with fewer, the partners of a leaf are spread over many others."""
 
 
+class Leaves(dict[str, list[str]]):
+    """The nodes of each leaf that take part.
+
+    On routes by destination a stream takes the cable of its target's place in its leaf. So absent nodes keep theirs: if
+    those behind one moved up, streams to two leaves in turn would meet on half of the cables, whatever the turn.
+    """
+
+    places: Mapping[str, int] = {}
+    """Places of nodes in their leaves, absent nodes counted; without one, the place among those that take part."""
+
+
 def load_shape(window_s: float) -> Shape:
     """Streams for rounds under load; `window_s`: the time of one window of the survey alone.
 
@@ -58,16 +61,19 @@ def load_shape(window_s: float) -> Shape:
     return msgspec.structs.replace(BANDWIDTH, window=messages, iterations=iterations)
 
 
-def leaves_of(nodes: Sequence[str], leaf_of: Mapping[str, str]) -> dict[str, list[str]]:
-    """Nodes by leaf, both in natural order; nodes of unknown leaf are left out."""
-    order = sorted((node for node in nodes if leaf_of.get(node)), key=lambda node: leaf_order(leaf_of[node], node))
-    members: dict[str, list[str]] = {}
-    for node in order:
-        members.setdefault(leaf_of[node], []).append(node)
-    return members
+def leaves_of(nodes: Collection[str], leaf_of: Mapping[str, str]) -> Leaves:
+    """Nodes by leaf, both in natural order; nodes of unknown leaf are left out. `leaf_of`: of absent nodes, too."""
+    whole: dict[str, list[str]] = {}
+    for node in sorted(filter(leaf_of.get, leaf_of), key=lambda node: leaf_order(leaf_of[node], node)):
+        whole.setdefault(leaf_of[node], []).append(node)
+    wanted = set(nodes)
+    present = {leaf: [node for node in members if node in wanted] for leaf, members in whole.items()}
+    leaves = Leaves({leaf: members for leaf, members in present.items() if members})
+    leaves.places = {node: place for members in whole.values() for place, node in enumerate(members)}
+    return leaves
 
 
-def leaf_round(leaves: Leaves, leaf: str, way: Direction, turn: int, places: Places | None = None) -> list[Pair]:
+def leaf_round(leaves: Leaves, leaf: str, way: Direction, turn: int) -> list[Pair]:
     """All nodes of one leaf send to (`way` OUT) or receive from (IN) nodes of the others, one each.
 
     They are spread over all other leaves as evenly as their sizes allow, so that no other uplink carries more than
@@ -75,14 +81,12 @@ def leaf_round(leaves: Leaves, leaf: str, way: Direction, turn: int, places: Pla
     """
     place = list(leaves).index(leaf)
     others = [name for name in leaves if name != leaf]
-    return _spread(leaves, [leaf], others[place:] + others[:place], way, turn, places)
+    return _spread(leaves, [leaf], others[place:] + others[:place], way, turn)
 
 
-def split_round(
-    leaves: Leaves, senders: Sequence[str], receivers: Sequence[str], turn: int, places: Places | None = None
-) -> list[Pair]:
+def split_round(leaves: Leaves, senders: Sequence[str], receivers: Sequence[str], turn: int) -> list[Pair]:
     """All nodes of some leaves send to nodes of others, each leaf to all of these as evenly as can be."""
-    return _spread(leaves, senders, receivers, Direction.OUT, turn, places)
+    return _spread(leaves, senders, receivers, Direction.OUT, turn)
 
 
 def halves(leaves: Leaves, draw: random.Random, before: Collection[str] = ()) -> tuple[list[str], list[str]]:
@@ -113,14 +117,7 @@ def light_rounds(leaves: Leaves, turn: int) -> list[list[Pair]]:
 
 
 def first_rounds(
-    leaves: Leaves,
-    nodes: Sequence[str],
-    seed: int,
-    *,
-    light: bool,
-    times: int = TIMES,
-    blocks: bool = False,
-    places: Places | None = None,
+    leaves: Leaves, nodes: Sequence[str], seed: int, *, light: bool, times: int = TIMES, blocks: bool = False
 ) -> list[list[Pair]]:
     """The rounds that every check measures, the most informative first, as their time may be cut.
 
@@ -137,7 +134,7 @@ def first_rounds(
     if len(names) <= EACH_ALONE:
         ways = (Direction.OUT, Direction.IN) if len(names) > 2 else (Direction.OUT,)
         for turn in range(times):
-            rounds += [leaf_round(leaves, name, way, turn, places) for name in names for way in ways]
+            rounds += [leaf_round(leaves, name, way, turn) for name in names for way in ways]
             rounds += bisection_rounds(nodes) if len(names) > 2 else []
         return rounds
     draw = random.Random(seed)
@@ -147,7 +144,7 @@ def first_rounds(
     for turn in range(SPLITS):
         senders, receivers = halves(leaves, draw, idle)
         idle |= leaves.keys() - {*senders, *receivers}
-        forward = split_round(leaves, senders, receivers, turn, places)
+        forward = split_round(leaves, senders, receivers, turn)
         rounds += [forward, [(target, source) for source, target in forward]]
     return rounds
 
@@ -160,7 +157,7 @@ def _split_of_all(leaves: Leaves, draw: random.Random) -> list[list[Pair]]:
     if not loaded.isdisjoint(leaves[idle]):
         return rounds
     few = {idle, *draw.sample([name for name in leaves if name != idle], FEW_LEAVES - 1)}
-    return rounds + block_split({name: leaves[name] for name in leaves if name in few}, draw)
+    return rounds + block_split(Leaves({name: leaves[name] for name in leaves if name in few}), draw)
 
 
 def in_blocks(leaves: Leaves) -> bool:
@@ -205,11 +202,9 @@ def _in_a_row(nodes: Sequence[str], last: Sequence[str], first: Sequence[str]) -
     return [*zip(nodes, last[-half:], strict=False), *zip(nodes[half:], first, strict=False)]
 
 
-def _spread(
-    leaves: Leaves, ours: Sequence[str], others: Sequence[str], way: Direction, turn: int, places: Places | None
-) -> list[Pair]:
+def _spread(leaves: Leaves, ours: Sequence[str], others: Sequence[str], way: Direction, turn: int) -> list[Pair]:
     """Pairs of each node of `ours` with one of `others`, none of them twice, both alternating between leaves."""
-    known = places or {}
+    known = leaves.places
     free = {
         name: {known.get(node, number): node for number, node in enumerate(leaves[name])} for name in (*ours, *others)
     }
@@ -248,7 +243,6 @@ def again_rounds(
     *,
     blocks: bool = False,
     first: int = 0,
-    places: Places | None = None,
 ) -> list[list[Pair]]:
     """Each of these leaves alone under load, `times` times, with other partners and in another order each time.
 
@@ -261,15 +255,13 @@ def again_rounds(
     for turn in range(first, first + times):
         order = list(loaded)
         draw.shuffle(order)
-        rounds += [_leaf_turn(leaves, leaf, way, turn, blocks=blocks, places=places) for leaf, way in order]
+        rounds += [_leaf_turn(leaves, leaf, way, turn, blocks=blocks) for leaf, way in order]
     return rounds
 
 
-def _leaf_turn(
-    leaves: Leaves, leaf: str, way: Direction, turn: int, *, blocks: bool, places: Places | None
-) -> list[Pair]:
+def _leaf_turn(leaves: Leaves, leaf: str, way: Direction, turn: int, *, blocks: bool) -> list[Pair]:
     """Partners everywhere where two other leaves have too few nodes: a leaf is compared with itself at full load."""
-    everywhere = leaf_round(leaves, leaf, way, turn, places)
+    everywhere = leaf_round(leaves, leaf, way, turn)
     if not blocks or turn % 2:
         return everywhere
     row = leaf_blocks(leaves, leaf, way, turn)

@@ -134,6 +134,7 @@ def plan_survey(
     def cut(rounds: Iterable[Sequence[Pair]]) -> list[list[Pair]]:
         return [piece for pairs in rounds for piece in capped(pairs, pairs_at_once, leaves, uplinks)]
 
+    several = len({leaves.get(node, "") for node in nodes} - {""}) > 1
     whole = turns(len(nodes)) * math.ceil(len(nodes) // 2 / pairs_at_once)
     random_rounds, separate = 0, False
     if choice is DesignChoice.COMPLETE or (choice is DesignChoice.AUTO and whole <= pieces_fit):
@@ -141,7 +142,7 @@ def plan_survey(
     elif choice is DesignChoice.LEAF:
         rounds = leaf_design(nodes, leaves, seed)
         pieces = cut([*rounds, covering(rounds, nodes, leaves, seed, wiring)])
-    elif wiring is not None and uplinks is None and _is_large(nodes, leaves):
+    elif wiring is not None and uplinks is None and len(nodes) >= MANY_NODES and several:
         separate = True
         most = _most_rounds(nodes, choice, large_wanted)
         pieces, random_rounds = _separate_pieces(nodes, wiring, pairs_at_once, most, pieces_fit, seed)
@@ -160,11 +161,6 @@ def plan_survey(
 def _most_rounds(nodes: Sequence[str], choice: DesignChoice, wanted: int) -> int:
     """Rounds of random pairs, if the budget permits."""
     return wanted if choice is DesignChoice.SPARSE else min(max(wanted, MOST_ROUNDS), turns(len(nodes)))
-
-
-def _is_large(nodes: Sequence[str], leaf_of: Mapping[str, str]) -> bool:
-    """Whether there are many nodes, all on known leaves, of which there are several."""
-    return len(nodes) >= MANY_NODES and len({leaf_of.get(node, "") for node in nodes} - {""}) > 1
 
 
 def _separate_pieces(

@@ -205,7 +205,9 @@ def _deviation(common: tuple[Reals, Reals]) -> float:
 def _together(before: Reals, after: Reals, same: Error, jumps: Error | None = None) -> SubjectChange:
     """All subjects together: one number a run. Of several errors the one with the widest interval counts."""
     change = np.array([after.mean() - before.mean()])
-    error, degrees = _pooled(before, after)
+    # The standard error and its degrees of freedom where both sets scatter alike.
+    error = np.array([_deviation((before, after)) * math.sqrt(1 / len(before) + 1 / len(after))])
+    degrees = np.array([float(len(before) + len(after) - 2)])
     others = [_apart(before, after)] if min(len(before), len(after)) > 1 and _unlike(before, after) else []
     if jumps is not None:
         others.append((jumps.error, jumps.degrees))
@@ -213,12 +215,6 @@ def _together(before: Reals, after: Reals, same: Error, jumps: Error | None = No
         if _half(CONFIDENCE, other, other_degrees) > _half(CONFIDENCE, error, degrees):
             error, degrees = other, other_degrees
     return _change(change, error, degrees, np.zeros(1), np.full(1, np.nan), same)
-
-
-def _pooled(before: Reals, after: Reals) -> tuple[Reals, Reals]:
-    """Standard error and degrees of freedom where both sets scatter alike."""
-    error = _deviation((before, after)) * math.sqrt(1 / len(before) + 1 / len(after))
-    return np.array([error]), np.array([float(len(before) + len(after) - 2)])
 
 
 def _apart(before: Reals, after: Reals) -> tuple[Reals, Reals]:

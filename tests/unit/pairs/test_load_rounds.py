@@ -13,6 +13,7 @@ from seatrial.model.subject import Direction
 from seatrial.pairs.load_rounds import (
     LARGE_LEAF,
     MANY_LEAVES,
+    Leaves,
     again_rounds,
     bisection_rounds,
     block_split,
@@ -30,7 +31,7 @@ from tests.support.builders import names
 from tests.support.shared_links import even, sizes
 
 
-def grouped(leaf_of: dict[str, str]) -> dict[str, list[str]]:
+def grouped(leaf_of: dict[str, str]) -> Leaves:
     return leaves_of(tuple(leaf_of), leaf_of)
 
 
@@ -143,8 +144,8 @@ def test_without_leaves_half_of_the_nodes_send_to_the_other_half() -> None:
     there, back = bisection_rounds(nodes)
     assert there == [("n1", "n4"), ("n2", "n5"), ("n3", "n6")]
     assert back == [("n4", "n1"), ("n5", "n2"), ("n6", "n3")]
-    assert first_rounds({}, nodes, 1, light=False) == [there, back] * 2
-    assert first_rounds({}, names(3), 1, light=False) == []
+    assert first_rounds(Leaves(), nodes, 1, light=False) == [there, back] * 2
+    assert first_rounds(Leaves(), names(3), 1, light=False) == []
 
 
 def test_nodes_of_unknown_leaf_are_left_out() -> None:

@@ -16,7 +16,7 @@ from seatrial.model import units
 from seatrial.model.judgement import Doubt, Judgement, PairVerdict, VerdictBasis, Withheld
 from seatrial.model.measurement import Kernel, Measurement
 from seatrial.model.node_trials import USEFUL, Measure, NodeTrials
-from seatrial.model.past import Past, PastRatio
+from seatrial.model.past import PastRatio
 from seatrial.model.run import Ending, RecordedRun, RunInfo
 from seatrial.model.units import size
 from seatrial.model.verdict import Verdict
@@ -103,7 +103,9 @@ def headline(run: RunInfo, judgement: Judgement, acts: Mapping[str, str] = NO_AC
         if all(may_return(name, judgement) is not None for name in names):
             return CheckHeadline(word=word, what=what[0])
     elif verdict is Verdict.PASS and run.past and judgement.past and run.own_job is None:
-        what = [f"{what[0]}; {_references(run.past, judgement)}"]
+        limits = "limits, " if any(pair.limit for pair in judgement.pairs) else ""
+        past = references_text(run.past, judgement.past)
+        what = [f"{what[0]}; compared with {limits}peers and the past ({past})"]
     lost = judgement.lost or run.lost
     if lost:
         what.append(f"{count(len(lost), 'node')} not measured")
@@ -113,12 +115,6 @@ def headline(run: RunInfo, judgement: Judgement, acts: Mapping[str, str] = NO_AC
     if not judgement.complete and (run.reason or not broken or run.ending is not Ending.COMPLETE):
         what.append(f"incomplete: {why_incomplete(run)}")
     return CheckHeadline(word=word, what=", ".join(what))
-
-
-def _references(past: Past, judgement: Judgement) -> str:
-    """What the nodes were compared with, and the one that lost most since then."""
-    limits = "limits, " if any(pair.limit for pair in judgement.pairs) else ""
-    return f"compared with {limits}peers and the past ({references_text(past, judgement.past)})"
 
 
 def _outcome(verdict: Verdict, judgement: Judgement) -> str:

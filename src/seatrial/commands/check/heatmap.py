@@ -97,8 +97,10 @@ def share(pair: PairVerdict, peers_bytes_per_s: float | None) -> float | None:
 
 def merged(pairs: Sequence[PairVerdict], peers_bytes_per_s: float | None) -> Cell:
     """One cell from one pair or more: of each number the worst. Raises IndexError for an empty sequence."""
-    with_bandwidth = [pair for pair in pairs if pair.bandwidth_bytes_per_s is not None]
-    slowest = min(with_bandwidth, key=_bandwidth) if with_bandwidth else pairs[0]
+    rates = [
+        (pair.bandwidth_bytes_per_s.value, place) for place, pair in enumerate(pairs) if pair.bandwidth_bytes_per_s
+    ]
+    slowest = pairs[min(rates)[1]] if rates else pairs[0]
     latencies = [pair.latency_s for pair in pairs if pair.latency_s is not None]
     shares = [part for pair in pairs if (part := share(pair, peers_bytes_per_s)) is not None]
     return Cell(
@@ -112,10 +114,6 @@ def merged(pairs: Sequence[PairVerdict], peers_bytes_per_s: float | None) -> Cel
         share=min(shares, default=None),
         median_share=median(shares) if shares else None,
     )
-
-
-def _bandwidth(pair: PairVerdict) -> float:
-    return pair.bandwidth_bytes_per_s.value if pair.bandwidth_bytes_per_s else float("inf")
 
 
 def _leaves(judgement: Judgement, fabric: Fabric) -> dict[str, str]:

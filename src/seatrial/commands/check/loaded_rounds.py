@@ -1,7 +1,6 @@
 """The stage of a check in which many nodes send at once, so that uplinks show what they carry."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from seatrial.model.words import count
 from seatrial.pairs.leaf_matchings import cables_known, on_two_levels
 from seatrial.pairs.load_rounds import (
     EACH_ALONE,
+    Leaves,
     again_rounds,
     first_rounds,
     in_blocks,
@@ -97,10 +97,7 @@ class _Stage:
         self._progress = progress
         self._recorded = recorded
         self._deadline = deadline
-        self._leaves: dict[str, list[str]] = {}
-        known = recorded.fabric.leaf_of
-        whole = leaves_of(tuple(known), known)
-        self._places = {node: place for members in whole.values() for place, node in enumerate(members)}
+        self._leaves = Leaves()
         self._shape = load_shape(measurer.window_s)
         self._number = 0
         self._effect = recorded.info.effect or EFFECT
@@ -117,9 +114,9 @@ class _Stage:
         light = design is not None and design.pairs_at_once > 1
         seed, survey = self._recorded.info.seed, design.rounds if design is not None else 0
         blocks = in_blocks(self._leaves) and self._may_have_two_levels()
-        first = partial(first_rounds, self._leaves, nodes, seed, light=light, blocks=blocks, places=self._places)
-        rounds = first()
-        rounds = first(times=1) if len(rounds) > SHARE * survey else rounds
+        rounds = first_rounds(self._leaves, nodes, seed, light=light, blocks=blocks)
+        if len(rounds) > SHARE * survey:
+            rounds = first_rounds(self._leaves, nodes, seed, light=light, times=1, blocks=blocks)
         self._shape = thinned(self._shape, sum(map(len, rounds)))
         return rounds
 
@@ -207,5 +204,5 @@ class _Stage:
         """Each of these leaves alone under load; `first`: see `again_rounds`."""
         seed = self._recorded.info.seed + step
         blocks = len(self._leaves) > EACH_ALONE
-        rounds = again_rounds(self._leaves, keys, times, seed, blocks=blocks, first=first, places=self._places)
+        rounds = again_rounds(self._leaves, keys, times, seed, blocks=blocks, first=first)
         return self.run(rounds, self._deadline)

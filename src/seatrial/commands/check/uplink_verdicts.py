@@ -40,7 +40,7 @@ def open_uplinks(
 ) -> OpenUplinks:
     """All that keep the run from being a PASS. `looks`: at the leaves that were measured again."""
     slow = {leaf.latest.key for leaf in looks if leaf.slow}
-    group = _group(slow, scene)
+    group = [] if slow >= {*scene.slower_group} else [*scene.slower_group]  # unless each of it is slow for itself
     undecided = [leaf for leaf in _undecided(looks, scene, slow) if leaf.key not in group]
     missing = _missing(measurements, scene, leaf_of)
     notes = [_group_note(group, scene)] if group else []
@@ -95,11 +95,6 @@ def _left_open(leaf: Looks) -> UndecidedLeaf | None:
         return None
     why = f": not decided, {RETEST_RUNS} more runs did not settle it"
     return UndecidedLeaf(key=latest.key, ratio=latest.ratio.value, why=why)
-
-
-def _group(slow: Set[Key], scene: LoadState) -> list[Key]:
-    """The slower one of two groups of uplinks, unless each of it was confirmed as slow for itself."""
-    return [] if slow >= {*scene.slower_group} else [*scene.slower_group]
 
 
 def _group_note(group: Sequence[Key], scene: LoadState) -> str:
@@ -270,7 +265,7 @@ def _finding(leaf: str, ways: Sequence[LeafRatio], scene: LoadState) -> Finding:
         subject=uplink(leaf),
         direction=Direction.BOTH if len(ways) > 1 else worst.key[1],
         ambiguous_with=tuple(uplink(other) for other in sorted(names - {leaf})) if len(names) == 2 else (),
-        pairs=_pairs(worst.key, scene),
+        pairs=tuple(sorted(flow.pair for flow in _rounds_apart(worst.key, scene)[-1])),
     )
     measured = median_estimate([one.bytes_per_s for one in many[-worst.ratio.runs :]])
     ratio = worst.ratio
@@ -306,11 +301,6 @@ def _rounds_apart(key: Key, scene: LoadState) -> list[Sequence[Measurement]]:
     nodes = set(apart(scene.found[key])[-1].nodes)
     end = 0 if key[1] is Direction.OUT else 1
     return [flows for flows in scene.rounds if {one.pair[end] for one in flows} == nodes]
-
-
-def _pairs(key: Key, scene: LoadState) -> tuple[Pair, ...]:
-    """The pairs of the latest round in which the leaf was under load."""
-    return tuple(sorted(one.pair for one in _rounds_apart(key, scene)[-1]))
 
 
 # Single cables of an uplink, where the routes are known.

@@ -167,12 +167,13 @@ def _nodes(judgement: Judgement) -> Iterator[Table]:
 
 
 def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[tuple[str, str]]:
+    seen = resolution(judgement.trials) if judgement.trials else ""
     for label, known in (
         ("all pairs", medians(judgement)),
         ("peers", peers(judgement)),
         ("compared", comparisons_text(judgement.compared)),
         ("would see", could_show(judgement)),
-        ("nodes", _node_trials(judgement)),
+        ("nodes", f"each by itself; would see {seen}" if seen else ""),
         ("not tested", not_tested(run, judgement) if judgement.verdict is Verdict.PASS else ""),
     ):
         if known:
@@ -199,12 +200,6 @@ def _program(run: RunInfo) -> str:
     """The command of a check's program, and its figure; empty where the probe measured."""
     words = shlex.join(run.program.words) if run.program else ""
     return f"{words}: {run.figure.metric} of {run.figure.benchmark}" if run.figure else words
-
-
-def _node_trials(judgement: Judgement) -> str:
-    """What the trials of nodes could have seen; empty without them."""
-    seen = resolution(judgement.trials) if judgement.trials else ""
-    return f"each by itself; would see {seen}" if seen else ""
 
 
 def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[Block]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from seatrial.judgement.comparison.records import Unlike
 from seatrial.model.imported import Sense
-from seatrial.model.run_values import MetricTable, Reals, RunMetric, RunSummary
+from seatrial.model.run_values import MetricTable, RunMetric, RunSummary
 from seatrial.model.units import size
 from seatrial.model.words import natural_sorted, some
 
@@ -68,7 +68,7 @@ def unlike_tables(tables: Sequence[MetricTable], first: int) -> tuple[Unlike, ..
         return (Unlike(condition=NODES, first=nodes[0], second=nodes[1]),)
     unlike = {}
     for table in shared:
-        most = [_most(part) for part in (table.pairs_at_once[:first], table.pairs_at_once[first:])]
+        most = [float(np.nanmax(part)) for part in (table.pairs_at_once[:first], table.pairs_at_once[first:])]
         if max(most) >= CROWDED * min(most):
             unlike[PAIRS_AT_ONCE] = Unlike(condition=PAIRS_AT_ONCE, first=f"{most[0]:g}", second=f"{most[1]:g}")
         levels = [{str(level) for level in part if level} for part in (table.compared[:first], table.compared[first:])]
@@ -76,10 +76,6 @@ def unlike_tables(tables: Sequence[MetricTable], first: int) -> tuple[Unlike, ..
             texts = [_text(sorted(level)) for level in levels]
             unlike[VERIFICATION] = Unlike(condition=VERIFICATION, first=texts[0], second=texts[1])
     return tuple(unlike.values())
-
-
-def _most(numbers: Reals) -> float:
-    return float(np.nanmax(numbers))
 
 
 def _measured(table: MetricTable, begin: int, end: int) -> bool:
