@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from seatrial.fabric.joined import joined
 from seatrial.model.fabric import (
     NO_LID,
     Address,
@@ -129,9 +130,9 @@ class MapLines:
                 self.devices[key] = msgspec.structs.replace(device, name=f"{device.name} {key}")
 
     def _inactive(self) -> Iterable[InactivePort]:
-        joined = {end for ends in self._cables for end in ends}
+        wired = {end for ends in self._cables for end in ends}
         for end, state in sorted(self.states.items()):
-            if state.use is not PortUse.GOOD and (state.use is not PortUse.FREE or end in joined):
+            if state.use is not PortUse.GOOD and (state.use is not PortUse.FREE or end in wired):
                 yield InactivePort(end=end, state=state.logical, physical=state.physical)
 
     def _links(self) -> Iterable[FabricLink]:
@@ -189,15 +190,7 @@ class MapLines:
         for near_end, far_end in self._cables:
             near[near_end.device].add(far_end.device)
             near[far_end.device].add(near_end.device)
-        subnet_of: dict[str, str] = {}
-        for first in near:
-            reached = [] if first in subnet_of else [first]
-            while reached:
-                device = reached.pop()
-                if device not in subnet_of:
-                    subnet_of[device] = first
-                    reached += near[device]
-        return subnet_of
+        return joined(near)
 
     def _is_end(self, holder: str) -> bool:
         """Whether it is a switch or an adapter, not an engine within a switch."""
