@@ -255,7 +255,8 @@ def _says(group: Sequence[LinkFault]) -> str:
 def missing_problems(fabric: FabricMap, missing: CableSearch) -> Iterator[Finding]:
     """One problem for each switch that lacks cables to several others or to any, and one for each other pair."""
     devices = fabric.by_key
-    yield from (_few_uplinks(few, devices) for few in missing.switches)
+    by_name = sorted(missing.switches, key=lambda few: natural_key(name_of(devices, few.switch)))
+    yield from (_few_uplinks(few, devices) for few in by_name)
     yield from (_short_pod(pod, devices) for pod in missing.pods)
     pairs: defaultdict[str, dict[int, MissingCables]] = defaultdict(dict)
     for number, pair in enumerate(missing.pairs):
