@@ -1,11 +1,10 @@
 """What the lines of a map say, collected: devices, cables as each end lists them, and what should be unique."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from seatrial.fabric.joined import joined
 from seatrial.model.fabric import (
     NO_LID,
     Address,
@@ -209,6 +208,19 @@ class MapLines:
 
 def _double(kind: DoubleKind, value: str, holders: Iterable[str], device: str) -> Double:
     return Double(kind=kind, value=value, holders=tuple(sorted(holders)[:MOST_HOLDERS]), device=device)
+
+
+def joined(near: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Device -> one device, the same for all that cables join. `near`: the devices at the cables of each."""
+    group_of: dict[str, str] = {}
+    for first in near:
+        reached = [] if first in group_of else [first]
+        while reached:
+            device = reached.pop()
+            if device not in group_of:
+                group_of[device] = first
+                reached += near[device]
+    return group_of
 
 
 def without_last(text: str) -> tuple[list[str], str]:

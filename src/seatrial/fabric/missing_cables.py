@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 import numpy as np
 
-from seatrial.fabric.joined import joined
 from seatrial.fabric.map_integrity import switches_complete
-from seatrial.fabric.uplinks import FEWEST_SWITCHES, MOST, CableTable, Counts, Uplinks, alike, within
+from seatrial.fabric.map_lines import joined
+from seatrial.fabric.uplinks import FEWEST_SWITCHES, MOST, CableTable, Counts, SwitchUplinks, alike, within
 from seatrial.model.fabric import DeviceKind, FabricMap
 from seatrial.model.pair_table import Flags
 from seatrial.model.words import natural_key
@@ -104,9 +104,9 @@ class _Cables:
     def near(self, among: Iterable[str]) -> dict[str, list[str]]:
         """Each of these devices, and those of them that its cables lead to."""
         near: dict[str, list[str]] = {device: [] for device in among}
-        for one, other in self.ports:
-            if one in near and other in near:
-                near[one].append(other)
+        for begin, end in self.ports:
+            if begin in near and end in near:
+                near[begin].append(end)
         return near
 
     def expected_ports(self, near_end: str, far_end: str, peers: list[str], most: int) -> tuple[int, ...]:
@@ -196,13 +196,13 @@ class _Neighbours:
                 upper_ports=self._cables.expected_ports(b, a, above, lacking),
             )
 
-    def _rows(self, counts: Counts) -> list[Uplinks]:
+    def _rows(self, counts: Counts) -> list[SwitchUplinks]:
         """Lower switches whose peers agree on a number of uplinks."""
         table = CableTable(counts, self._reach, self._below, self._down)
         usual, agreeing = table.usual()
         peers = self._below.sum(axis=1)
         agree = np.flatnonzero((agreeing >= MOST * peers) & (peers > 0)).tolist()
-        return [Uplinks(row, table, int(usual[row])) for row in agree]
+        return [SwitchUplinks(row, table, int(usual[row])) for row in agree]
 
     def _half_empty(self) -> Iterator[FewUplinks]:
         """Upper switches that lack cables to several lower ones, which would else have all those that others have.
@@ -253,7 +253,7 @@ class _Neighbours:
             elif not (self._expected[row.number] > self._counts[row.number]).any():
                 yield self._few(row)
 
-    def _few(self, row: Uplinks) -> FewUplinks:
+    def _few(self, row: SwitchUplinks) -> FewUplinks:
         columns = np.flatnonzero(self._reach[row.number]).tolist()
         return FewUplinks(
             switch=self._lower[row.number],

@@ -41,7 +41,7 @@ class CableTable:
         return bool((self.reach[number] & (self.counts[others] > 0).any(axis=0)).any())
 
 
-class Uplinks:
+class SwitchUplinks:
     """A lower switch beside its peers, most of which have the same number of uplinks."""
 
     def __init__(self, number: int, table: CableTable, usual: int) -> None:
