@@ -7,13 +7,14 @@ state, or about a counter of errors: the others are warnings about firmware, cab
 
 import csv
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from seatrial.fabric.counters import IBDIAGNET_NAMES
 from seatrial.fabric.link_problem import ACTIVATE, RESEAT, problem, rate_text
 from seatrial.fabric.map_lines import MapLines, Rate, kind_of
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric import End, FabricDevice, FabricMap
+from seatrial.model.fabric import NO_LID, DeviceKind, End, FabricDevice, FabricMap
 from seatrial.model.port_state import ACTIVE, LOGICAL, PHYSICAL, PortStates
 from seatrial.model.subject import FABRIC, Subject, device, link
 from seatrial.model.unit_text import count_of
@@ -121,14 +122,15 @@ def _tables(text: str) -> dict[str, list[Row]]:
 def _map_of(tables: Mapping[str, Sequence[Row]]) -> FabricMap:
     read = MapLines()
     keys: dict[str, str] = {}
+    ports = {(_guid(row.get("nodeguid", "")), row.get("portnum", "")): row for row in tables.get("PORTS", ())}
+    lids = _switch_lids(ports)
     for row in tables.get("NODES", ()):
         guid = _guid(row.get("nodeguid", ""))
         keys[guid] = f"{NODE_TYPES.get(row.get('nodetype', ''), 'H')}-{guid}"
         name = row.get("nodedesc", "")
-        read.section(
-            FabricDevice(key=keys[guid], kind=kind_of(keys[guid], name), name=name, model=row.get("deviceid", ""))
-        )
-    ports = {(_guid(row.get("nodeguid", "")), row.get("portnum", "")): row for row in tables.get("PORTS", ())}
+        kind = kind_of(keys[guid], name)
+        lid = lids.get(guid) if kind is DeviceKind.SWITCH else None
+        read.section(FabricDevice(key=keys[guid], kind=kind, name=name, lid=lid, model=row.get("deviceid", "")))
     for (guid, port), row in ports.items():
         if port.isdecimal() and int(port):
             read.states[End(device=keys.get(guid, f"H-{guid}"), port=int(port))] = PortStates(
@@ -157,6 +159,18 @@ def _map_of(tables: Mapping[str, Sequence[Row]]) -> FabricMap:
     columns = next(iter(ports.values()), {})
     reported = (finding for finding in _findings(listed) if OWN.get(finding.kind) not in columns)
     return read.fabric(SOURCE, cut_off=False, reported=tuple(reported))
+
+
+def _switch_lids(ports: Mapping[tuple[str, str], Row]) -> dict[str, int]:
+    """GUID of a switch -> its LID: that of its port 0, else the only one that its ports have."""
+    own: dict[str, int] = {}
+    others: defaultdict[str, set[int]] = defaultdict(set)
+    for (guid, port), row in ports.items():
+        if row.get("lid"):
+            lid = _bits(row, "lid")
+            others[guid] |= {lid} - set(NO_LID)
+            own |= {guid: lid} if port == "0" else {}
+    return {guid: min(lids) for guid, lids in others.items() if len(lids) == 1} | own
 
 
 def _guid(text: str) -> str:

@@ -17,6 +17,9 @@ from seatrial.model.words import NaturalKey, natural_key, some
 HEAD = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d{1,18})\s+"([^"]+)"\s*(?:#\s*"(.*)"(.*))?')
 CABLE = re.compile(r'^\[(\d{1,18})\](?:\(([0-9a-fA-F]+)\))?\s+"([^"]+)"\[(\d{1,18})\](?:\([0-9a-fA-F]+\))?(.*)$')
 RATE = re.compile(r"(?<!\d)(\d{1,3})x\s?([A-Z]{1,9}+\d{0,3}+|\?\?\?)\s*$")
+GROUPS = re.compile(r"^(?:Chassis \d{1,9}(?: \(guid 0x[0-9a-fA-F]{1,16}\))?|Non-Chassis Nodes)\s*$")
+EXTERNAL = re.compile(r"(?<=\d\])\[ext \d{1,9}\]")
+"""What `ibnetdiscover -g` adds: a heading for each chassis, and the number at the front of it behind that of a port."""
 LID = re.compile(r"\blid (\d{1,18})")
 OTHER_NAME = re.compile(r'"([^"]*)"\s++lid\b')
 PORT_LINE = re.compile(
@@ -75,9 +78,9 @@ def parse_ibnetdiscover(text: str) -> FabricMap:
     """
     read = MapLines()
     block = model = ""
-    lines, last = without_last(text)
+    lines, last = without_last(EXTERNAL.sub("", text))
     for line in lines:
-        if not line.strip() or line.startswith("#") or "=" in line.partition('"')[0]:
+        if not line.strip() or line.startswith("#") or "=" in line.partition('"')[0] or GROUPS.match(line):
             model = line.strip().removeprefix(MODEL) if line.startswith(MODEL) else model
         elif head := HEAD.match(line):
             block = head[3]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from seatrial.fabric.ibnetdiscover import SOURCE as IBLINKINFO
 from seatrial.fabric.link_problem import LinkFault, link_text, name_of, rate_of, rate_text, slower_end
 from seatrial.model.fabric import FabricDevice, FabricLink, FabricMap
 from seatrial.model.hca import data_bits_per_s
@@ -50,9 +51,9 @@ def rate_faults(fabric: FabricMap, tier: Mapping[str, int]) -> Iterator[LinkFaul
             statement = f"{text} runs at {rate_text(width, speed)}, and both ends support {link.supported}."
             yield _fault(link, FindingKind.LINK_BELOW_SUPPORT, statement, link.supported)
         elif against := judged.faster(link):
-            statement = f"{text} runs at {rate_text(width, speed)}, where {against[1]}."
-            fault = _fault(link, FindingKind.LINK_BELOW_PEERS, statement, against[0])
-            yield msgspec.structs.replace(fault, planned=judged.many_alike(link))
+            statement = f"{text} runs at {rate_text(width, speed)}, where {against.shown}."
+            fault = _fault(link, FindingKind.LINK_BELOW_PEERS, statement, against.rate)
+            yield msgspec.structs.replace(fault, planned=against.perhaps or judged.many_alike(link))
 
 
 def _fault(link: FabricLink, kind: FindingKind, says: str, expected: str = "") -> LinkFault:
@@ -80,16 +81,25 @@ def _disagree(link: FabricLink) -> bool:
     return bool(both) and (link.width, link.speed) != (link.other_width, link.other_speed)
 
 
+class _Faster(msgspec.Struct, frozen=True):
+    """The rate that a cable should have, and which cables show it; `perhaps`: it may be planned to be slower."""
+
+    rate: str
+    shown: str
+    perhaps: bool = False
+
+
 class _PeerRates:
     """Comparable cables: those beside one, and those that join the same kinds of devices at one of its ends.
 
     At least three must be there, and most of them faster, before one can be below them: a port that is meant for a
-    slower node is alone in that.
+    slower node is alone in that. Where the tool reports which cables could be faster, others are only perhaps below.
     """
 
     def __init__(self, fabric: FabricMap, tier: Mapping[str, int]) -> None:
         self._devices: Mapping[str, FabricDevice] = fabric.by_key
         self._tier = tier
+        self._support_is_reported = fabric.source == IBLINKINFO
         self._class = {
             device.key: f"{device.kind.value} {tier.get(device.key, '')} {device.model}" for device in fabric.devices
         }
@@ -112,23 +122,28 @@ class _PeerRates:
             if len(rates) == 1:
                 self._alike[classes][next(iter(rates))] += 1
 
-    def faster(self, link: FabricLink) -> tuple[str, str] | None:
-        """The rate that the cable should have, and which cables show it; None where none do."""
+    def faster(self, link: FabricLink) -> _Faster | None:
+        """What comparable cables show; None where none do."""
         rate = _named_rate(link)
         if rate is None:
             return None
         best = max(self._beside[link.one.device, link.other.device], key=lambda other: rate_of(other) or 0.0)
         if (rate_of(best) or 0.0) > rate[0]:
             text = rate_text(*slower_end(best))
-            return text, f"a cable beside it runs at {text}"
+            return _Faster(text, f"a cable beside it runs at {text}")
         faster_one_there = False
+        perhaps = self._support_is_reported
         for near_end, far_end in _both_ways(link):
             at = self._at[near_end, self._class[far_end]]
             if shown := _most_faster(rate, at, f"such cables at {name_of(self._devices, near_end)}"):
-                return shown
+                return _Faster(*shown, perhaps)
             faster_one_there |= at.total() < FEWEST_PEERS and max(at)[0] > rate[0]
-        if faster_one_there or all(end.device in self._tier for end in (link.one, link.other)):
-            return _most_faster(rate, self._between[self._classes_of(link)], "cables between such devices")
+        ends = [end.device for end in (link.one, link.other)]
+        shown = _most_faster(rate, self._between[self._classes_of(link)], "cables between such devices")
+        if shown and (faster_one_there or all(end in self._tier for end in ends)):
+            return _Faster(*shown, perhaps)
+        if shown and all(self._devices[end].model for end in ends):
+            return _Faster(*shown, perhaps=True)
         return None
 
     def many_alike(self, link: FabricLink) -> bool:

@@ -20,13 +20,14 @@ from seatrial.fabric.missing_cables import (
     CableSearch,
     FewUplinks,
     MissingCables,
+    ShortPod,
     missing_cables,
     too_many,
 )
 from seatrial.model.fabric import DeviceKind, FabricDevice, FabricLink, FabricMap
 from seatrial.model.subject import FABRIC, device, link
 from seatrial.model.verdict import Finding, FindingKind, Verdict
-from seatrial.model.words import count, natural_key, some
+from seatrial.model.words import count, natural_key, natural_sorted, some
 
 FEWEST_SHARE = 1 / 8
 """A switch with a smaller part of the adapters of the fullest one is not a leaf: a spine with a host for management."""
@@ -254,7 +255,9 @@ def _says(group: Sequence[LinkFault]) -> str:
 def missing_problems(fabric: FabricMap, missing: CableSearch) -> Iterator[Finding]:
     """One problem for each switch that lacks cables to several others or to any, and one for each other pair."""
     devices = fabric.by_key
-    yield from (_few_uplinks(few, devices) for few in missing.switches)
+    by_name = sorted(missing.switches, key=lambda few: natural_key(name_of(devices, few.switch)))
+    yield from (_few_uplinks(few, devices) for few in by_name)
+    yield from (_short_pod(pod, devices) for pod in missing.pods)
     pairs: defaultdict[str, dict[int, MissingCables]] = defaultdict(dict)
     for number, pair in enumerate(missing.pairs):
         for switch in (pair.upper, pair.lower):
@@ -336,6 +339,20 @@ def _few_uplinks(few: FewUplinks, devices: Mapping[str, FabricDevice]) -> Findin
         return finding
     statement += f" {fault}, or it was planned so: the map does not decide."
     return msgspec.structs.replace(finding, verdict=Verdict.NOTE, statement=statement)
+
+
+def _short_pod(pod: ShortPod, devices: Mapping[str, FabricDevice]) -> Finding:
+    names = natural_sorted(name_of(devices, switch) for switch in pod.switches)
+    finding = problem(
+        kind=FindingKind.CABLES_MISSING,
+        subject=device(some(names, 1)),
+        statement=f"{some(names, MOST_UPPERS)} share the switches above them and have at most "
+        f"{count(pod.most, 'cable')} each to those, where {pod.agreeing} of {pod.pods} such groups, as that of "
+        f"{name_of(devices, pod.example)}, have {pod.usual}. A switch above them is missing, or it was planned so: "
+        "the map does not decide.",
+        remedy="Check whether a switch above them is down, or misses all cables to them.",
+    )
+    return msgspec.structs.replace(finding, verdict=Verdict.NOTE)
 
 
 def _other(pair: MissingCables, switch: str) -> str:

@@ -38,8 +38,8 @@ def switches_complete(fabric: FabricMap) -> bool:
 
 
 def one_sided(fabric: FabricMap) -> Iterator[LinkFault]:
-    """Cables that only one of two complete devices lists."""
-    if fabric.sections is None:
+    """Cables that only one of two complete devices lists; none if a line that was not understood may list them."""
+    if fabric.sections is None or fabric.unknown:
         return
     devices = fabric.by_key
     complete = set(fabric.sections) - _last(fabric)

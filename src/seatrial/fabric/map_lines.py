@@ -1,7 +1,7 @@
 """What the lines of a map say, collected: devices, cables as each end lists them, and what should be unique."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -129,9 +129,9 @@ class MapLines:
                 self.devices[key] = msgspec.structs.replace(device, name=f"{device.name} {key}")
 
     def _inactive(self) -> Iterable[InactivePort]:
-        joined = {end for ends in self._cables for end in ends}
+        wired = {end for ends in self._cables for end in ends}
         for end, state in sorted(self.states.items()):
-            if state.use is not PortUse.GOOD and (state.use is not PortUse.FREE or end in joined):
+            if state.use is not PortUse.GOOD and (state.use is not PortUse.FREE or end in wired):
                 yield InactivePort(end=end, state=state.logical, physical=state.physical)
 
     def _links(self) -> Iterable[FabricLink]:
@@ -189,15 +189,7 @@ class MapLines:
         for near_end, far_end in self._cables:
             near[near_end.device].add(far_end.device)
             near[far_end.device].add(near_end.device)
-        subnet_of: dict[str, str] = {}
-        for first in near:
-            reached = [] if first in subnet_of else [first]
-            while reached:
-                device = reached.pop()
-                if device not in subnet_of:
-                    subnet_of[device] = first
-                    reached += near[device]
-        return subnet_of
+        return joined(near)
 
     def _is_end(self, holder: str) -> bool:
         """Whether it is a switch or an adapter, not an engine within a switch."""
@@ -216,6 +208,19 @@ class MapLines:
 
 def _double(kind: DoubleKind, value: str, holders: Iterable[str], device: str) -> Double:
     return Double(kind=kind, value=value, holders=tuple(sorted(holders)[:MOST_HOLDERS]), device=device)
+
+
+def joined(near: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Device -> one device, the same for all that cables join. `near`: the devices at the cables of each."""
+    group_of: dict[str, str] = {}
+    for first in near:
+        reached = [] if first in group_of else [first]
+        while reached:
+            device = reached.pop()
+            if device not in group_of:
+                group_of[device] = first
+                reached += near[device]
+    return group_of
 
 
 def without_last(text: str) -> tuple[list[str], str]:

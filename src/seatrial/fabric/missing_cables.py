@@ -2,26 +2,20 @@
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from seatrial.fabric.map_integrity import switches_complete
+from seatrial.fabric.map_lines import joined
+from seatrial.fabric.uplinks import FEWEST_SWITCHES, MOST, CableTable, Counts, SwitchUplinks, alike, within
 from seatrial.model.fabric import DeviceKind, FabricMap
 from seatrial.model.pair_table import Flags
 from seatrial.model.words import natural_key
 
-ALIKE = 0.5
-"""Switches of one tier are peers if they share at least this part of their neighbours in the other tier."""
-MOST = 2 / 3
-"""Share of a switch's peers that must have as many cables before one can lack some."""
 FEWEST_PEERS = 3
 """Peers at one of the two ends of a pair; the other needs one."""
-FEWEST_SWITCHES = 2
-"""Peers of which most have the same number of cables, before a switch with fewer can lack some."""
-Counts = NDArray[np.int32]
 
 
 class MissingCables(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,11 +55,26 @@ class FewUplinks(msgspec.Struct, frozen=True, kw_only=True):
         return sum(cables for _, cables in self.cables)
 
 
+class ShortPod(msgspec.Struct, frozen=True, kw_only=True):
+    """Lower switches that the same upper ones join, with `most` cables to those at most.
+
+    `agreeing` of `pods` others, that of `example` among them, have lower switches with `usual`.
+    """
+
+    switches: tuple[str, ...]
+    most: int
+    usual: int
+    agreeing: int
+    pods: int
+    example: str
+
+
 class CableSearch(msgspec.Struct, frozen=True, kw_only=True):
-    """Missing cables: pairs that lack some, and switches that lack some of which the other end is not known."""
+    """Missing cables: pairs that lack some, switches that lack some of which the other end is not known, and pods."""
 
     pairs: tuple[MissingCables, ...] = ()
     switches: tuple[FewUplinks, ...] = ()
+    pods: tuple[ShortPod, ...] = ()
 
 
 class _Cables:
@@ -87,6 +96,19 @@ class _Cables:
                 elif devices[far].kind is DeviceKind.ADAPTER:
                     self.below[near] += 1
 
+    def counts(self, rows: list[str], columns: list[str]) -> Counts:
+        """How many there are between each two."""
+        counts = [[len(self.ports.get((row, column), ())) for column in columns] for row in rows]
+        return np.array(counts, dtype=np.int32).reshape(len(rows), len(columns))
+
+    def near(self, among: Iterable[str]) -> dict[str, list[str]]:
+        """Each of these devices, and those of them that its cables lead to."""
+        near: dict[str, list[str]] = {device: [] for device in among}
+        for begin, end in self.ports:
+            if begin in near and end in near:
+                near[begin].append(end)
+        return near
+
     def expected_ports(self, near_end: str, far_end: str, peers: list[str], most: int) -> tuple[int, ...]:
         """Free ports of `here` that should lead to `there`: those by which most peers of `here` reach it."""
         by_port = Counter(port for peer in peers for port in set(self.ports[peer, far_end]))
@@ -104,18 +126,24 @@ def missing_cables(fabric: FabricMap, tier: Mapping[str, int]) -> CableSearch:
     cables = _Cables(fabric, tier)
     pairs: list[MissingCables] = []
     switches: list[FewUplinks] = []
+    pods: list[ShortPod] = []
     tops = max(tier.values(), default=0)
     if not tops:
         pairs += _of_mesh(cables, sorted(tier, key=natural_key))
+    beneath: list[str] = []
+    lower = _of_tier(tier, 0)
     for level in range(tops):
-        lower, upper = (
-            sorted((switch for switch, of in tier.items() if of == wanted), key=natural_key)
-            for wanted in (level, level + 1)
-        )
-        neighbours = _Neighbours(cables, lower, upper)
+        upper = _of_tier(tier, level + 1)
+        neighbours = _Neighbours(cables, lower, upper, beneath)
         pairs += neighbours.pairs()
         switches += neighbours.switches
-    return CableSearch(pairs=tuple(pairs), switches=tuple(switches))
+        pods += _short_pods(cables, lower, upper)
+        beneath, lower = lower, upper
+    return CableSearch(pairs=tuple(pairs), switches=tuple(switches), pods=tuple(pods))
+
+
+def _of_tier(tier: Mapping[str, int], level: int) -> list[str]:
+    return sorted((switch for switch, of in tier.items() if of == level), key=natural_key)
 
 
 def too_many(tier: Mapping[str, int]) -> int:
@@ -129,20 +157,26 @@ MOST_SWITCHES = 4096
 
 
 class _Neighbours:
-    """Two neighbouring tiers. One row for each lower switch, one column for each upper one."""
+    """Two neighbouring tiers. One row for each lower switch, one column for each upper one.
 
-    def __init__(self, cables: _Cables, lower: list[str], upper: list[str]) -> None:
+    Lower switches without uplinks have peers by what is `beneath` them.
+    """
+
+    def __init__(self, cables: _Cables, lower: list[str], upper: list[str], beneath: list[str]) -> None:
         self._cables, self._lower, self._upper = cables, lower, upper
-        counts = np.array([[len(cables.ports.get((a, b), ())) for b in upper] for a in lower], dtype=np.int32)
+        counts = cables.counts(lower, upper)
         self._down = np.array([cables.below[switch] for switch in lower], dtype=np.int32)
-        self._below, self._above = _peers(counts > 0), _peers(counts.T > 0)
-        self._reach = (counts > 0) | (self._below.astype(np.float32) @ (counts > 0).astype(np.float32) > 0)
+        some, lone = counts > 0, counts.sum(axis=1) == 0
+        self._below, self._above = alike(some) | within(some), alike(some.T)
+        self._below[lone] = alike(cables.counts(lower, beneath) > 0)[lone]
+        self._reach = some | (self._below.astype(np.float32) @ some.astype(np.float32) > 0)
         """Upper switches to which a lower one, or a peer of it, has a cable."""
         self._counts = counts
         self._expected = _expected(counts, self._below, self._above)
         rows = self._rows(counts)
-        planned = [row.number for row in rows if row.is_even or (row.fewer_below and row.lacks > 1) or row.has_twin]
+        planned = [row.number for row in rows if row.is_even or row.has_more or row.is_doubtful or row.has_twin]
         self._expected[planned] = 0
+        self._planned = np.isin(np.arange(len(lower)), planned)
         self.switches = [*self._half_empty(), *self._few_uplinks()]
         """Switches that lack cables of which the other end is not known, or share them unevenly."""
 
@@ -162,13 +196,13 @@ class _Neighbours:
                 upper_ports=self._cables.expected_ports(b, a, above, lacking),
             )
 
-    def _rows(self, counts: Counts) -> "list[_Uplinks]":
+    def _rows(self, counts: Counts) -> list[SwitchUplinks]:
         """Lower switches whose peers agree on a number of uplinks."""
-        table = _Table(counts, self._reach, self._below, self._down)
+        table = CableTable(counts, self._reach, self._below, self._down)
         usual, agreeing = table.usual()
         peers = self._below.sum(axis=1)
         agree = np.flatnonzero((agreeing >= MOST * peers) & (peers > 0)).tolist()
-        return [_Uplinks(row, table, int(usual[row])) for row in agree]
+        return [SwitchUplinks(row, table, int(usual[row])) for row in agree]
 
     def _half_empty(self) -> Iterator[FewUplinks]:
         """Upper switches that lack cables to several lower ones, which would else have all those that others have.
@@ -176,14 +210,17 @@ class _Neighbours:
         Adds these pairs if an upper switch has more than half of its cables, else yields the switch, not decided.
         """
         counts, totals = self._counts, self._counts.sum(axis=1)
-        columns = _Table(counts.T, self._reach.T, self._above, np.zeros(len(self._upper), dtype=np.int32))
+        columns = CableTable(counts.T, self._reach.T, self._above, np.zeros(len(self._upper), dtype=np.int32))
         usual, agreeing = columns.usual()
         fewer = (agreeing >= MOST * self._above.sum(axis=1)) & (columns.totals < usual)
         for column in np.flatnonzero(fewer & (self._above.sum(axis=1) >= FEWEST_SWITCHES)).tolist():
             peers = np.flatnonzero(self._above[column])
             own, others = counts[:, column], np.median(counts[:, peers], axis=1).astype(np.int32)
             agreed = ((counts[:, peers] == others[:, None]).mean(axis=1) >= MOST) & (others > 0)
-            lacking, whole = np.flatnonzero(agreed & (own < others)), np.flatnonzero(agreed & (own == others))
+            lacking, whole = (
+                np.flatnonzero(agreed & (own < others) & ~self._planned),
+                np.flatnonzero(agreed & (own == others)),
+            )
             if min(len(lacking), len(whole)) < FEWEST_SWITCHES:
                 continue
             missing = (others - own)[lacking]
@@ -216,7 +253,7 @@ class _Neighbours:
             elif not (self._expected[row.number] > self._counts[row.number]).any():
                 yield self._few(row)
 
-    def _few(self, row: "_Uplinks") -> FewUplinks:
+    def _few(self, row: SwitchUplinks) -> FewUplinks:
         columns = np.flatnonzero(self._reach[row.number]).tolist()
         return FewUplinks(
             switch=self._lower[row.number],
@@ -229,111 +266,39 @@ class _Neighbours:
         )
 
 
-class _Table:
-    """Cables of each lower switch to each upper one, and what follows for each lower one."""
+def _short_pods(cables: _Cables, lower: list[str], upper: list[str]) -> Iterator[ShortPod]:
+    """Pods that cables join and all whose switches have fewer uplinks than others' with no more below them.
 
-    def __init__(self, counts: Counts, reach: Flags, below: Flags, down: Counts) -> None:
-        self.counts, self.reach, self.below, self.down = counts, reach, below, down
-        self.totals = counts.sum(axis=1)
-        most = counts.max(axis=1, initial=0)
-        self.spread = most - np.where(reach, counts, most[:, None]).min(axis=1, initial=most.max(initial=0))
-        """Most cables to one upper switch, less the fewest to one."""
-
-    def usual(self) -> "tuple[Counts, NDArray[np.float32]]":
-        """The commonest number of uplinks among the peers of each switch, and how many of them have it."""
-        usual, agreeing = np.zeros_like(self.totals), np.zeros(len(self.totals), dtype=np.float32)
-        peers = self.below.astype(np.float32)
-        for value in np.unique(self.totals[self.totals > 0]).tolist():
-            often = peers @ (self.totals == value).astype(np.float32)
-            usual = np.where(often > agreeing, value, usual)
-            agreeing = np.maximum(agreeing, often)
-        return usual, agreeing
-
-
-class _Uplinks:
-    """A lower switch beside its peers, most of which have the same number of uplinks."""
-
-    def __init__(self, number: int, table: _Table, usual: int) -> None:
-        self.number, self.usual, self._table = number, usual, table
-        self.peers = np.flatnonzero(table.below[number])
-        totals = table.totals[self.peers]
-        self.agreeing = self.peers[totals == usual]
-        self._present, self._spread = int(table.totals[number]), int(table.spread[number])
-        self._alike = int((totals == self._present).sum())
-        self.lacks = max(usual - self._present, 0)
-
-    @property
-    def is_even(self) -> bool:
-        """Whether it has the usual number, shared as evenly as possible: of 3 cables 2 to one switch, 1 to another."""
-        return not self.lacks and self._spread <= 1
-
-    @property
-    def is_misplaced(self) -> bool:
-        """Whether it has the usual number, and shares them less evenly than most of its peers do."""
-        uneven = self._present == self.usual and self._spread > 1
-        return uneven and bool((self._table.spread[self.agreeing] <= 1).mean() >= MOST)
-
-    @property
-    def has_twin(self) -> bool:
-        """Whether a peer shares the usual number in the same uneven manner."""
-        counts = self._table.counts
-        return self.is_misplaced and bool((counts[self.peers] == counts[self.number]).all(axis=1).any())
-
-    @property
-    def has_most(self) -> bool:
-        """Whether it lacks one, or less than half: a switch with half of them may be planned so."""
-        return self.lacks <= 1 or 2 * self._present > self.usual
-
-    @property
-    def fewer_below(self) -> bool:
-        """Whether it has fewer adapters than each of its peers, and as many uplinks for each as one of them."""
-        own, others = int(self._table.down[self.number]), self._table.down[self.agreeing]
-        in_proportion = self._present * int(others.max()) >= self.usual * own
-        return bool(self.lacks and in_proportion and (others > own).all())
-
-    @property
-    def is_planned(self) -> bool:
-        """Whether nobody need hear of it, by two signs of three: half of the usual number or less, the same number to
-        each upper switch, or another switch that has as few.
-        """
-        return bool(self.lacks) and (not self.has_most) + self._each_lacks + (self._alike > 0) > 1
-
-    @property
-    def is_decided(self) -> bool:
-        """Whether something is wrong, as opposed to planned."""
-        if self.lacks and (not self.has_most or self._each_lacks or self.fewer_below):
-            return False
-        if self.has_twin:
-            return False
-        if len(self.peers) < FEWEST_SWITCHES:
-            return bool(self.lacks and self._most_pairs_agree)
-        return 2 * len(self.agreeing) > len(self.peers) + 1
-
-    def places(self) -> dict[int, int]:
-        """Upper switch -> cables to it, where most peers have more; empty unless these are all that it lacks."""
-        expected: dict[int, int] = {}
-        counts = self._table.counts
-        for column in np.flatnonzero(self._table.reach[self.number]).tolist():
-            values, often = np.unique(counts[self.peers, column], return_counts=True)
-            usual = int(values[often.argmax()])
-            if usual > counts[self.number, column] and often.max() >= MOST * len(self.peers):
-                expected[column] = usual
-        located = sum(usual - int(counts[self.number, column]) for column, usual in expected.items())
-        return expected if located == self.lacks or not self.lacks else {}
-
-    @property
-    def _each_lacks(self) -> bool:
-        """Whether it lacks the same number to each of several upper switches."""
-        uppers = int(self._table.reach[self.number].sum())
-        return uppers > 1 and self._spread == 0 and self.lacks % uppers == 0
-
-    @property
-    def _most_pairs_agree(self) -> bool:
-        """Whether one number of cables is that of most pairs of it and its only peer with an upper switch."""
-        peer = int(self.peers[0])
-        own, other = (self._table.counts[number, self._table.reach[number]] for number in (self.number, peer))
-        same = int((own == other[0]).sum()) + len(other)
-        return int(self._table.spread[peer]) == 0 and same >= MOST * (len(own) + len(other))
+    Several others must be there, and most of them have one number, before one can have fewer: it lacks an upper switch.
+    """
+    fabric_of = joined(cables.near(cables.used))
+    pod_of = joined(cables.near([*lower, *upper]))
+    uplinks = dict(zip(lower, cables.counts(lower, upper).sum(axis=1).tolist(), strict=True))
+    pods: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for switch in lower:
+        if uplinks[switch]:
+            pods[fabric_of[switch]][pod_of[switch]].append(switch)
+    for of_fabric in pods.values():
+        most = {pod: max(uplinks[switch] for switch in switches) for pod, switches in of_fabric.items()}
+        below = {pod: max(cables.below[switch] for switch in switches) for pod, switches in of_fabric.items()}
+        for pod, switches in of_fabric.items():
+            others = Counter(number for other, number in most.items() if other != pod)
+            usual, agreeing = others.most_common(1)[0] if others else (0, 0)
+            alike_pods = [other for other in of_fabric if other != pod and most[other] == usual]
+            if (
+                most[pod] < usual
+                and agreeing >= max(FEWEST_SWITCHES, MOST * others.total())
+                and len(switches) >= FEWEST_SWITCHES
+                and below[pod] >= min(below[other] for other in alike_pods)
+            ):
+                yield ShortPod(
+                    switches=tuple(switches),
+                    most=most[pod],
+                    usual=usual,
+                    agreeing=agreeing,
+                    pods=others.total(),
+                    example=of_fabric[alike_pods[0]][0],
+                )
 
 
 def _of_mesh(cables: _Cables, switches: list[str]) -> Iterator[MissingCables]:
@@ -358,17 +323,6 @@ def _of_mesh(cables: _Cables, switches: list[str]) -> Iterator[MissingCables]:
                 lower_ports=(),
                 upper_ports=(),
             )
-
-
-def _peers(joined: Flags) -> Flags:
-    """Which rows share at least ALIKE of their neighbours. No row is its own peer."""
-    some = joined.astype(np.float32)
-    shared = some @ some.T
-    size = some.sum(axis=1)
-    either = size[:, None] + size[None, :] - shared
-    alike: Flags = shared >= ALIKE * np.maximum(either, 1)
-    np.fill_diagonal(alike, val=False)
-    return alike
 
 
 def _expected(counts: Counts, below: Flags, above: Flags) -> Counts:

@@ -233,11 +233,15 @@ def fitting_sentence(word: str, sentences: Sequence[str], gaps: Sequence[str] = 
     return next((full for gap in gaps if gap and len(full := f"{chosen}; {gap}") <= room), chosen)
 
 
+GAP = re.compile(r"(?<=:) | (?=and |- )")
+"""Behind the colon of a name, and between two names."""
+
+
 def first_line(sentence: str, room: int) -> tuple[str, str]:
     """The answer, as many clauses of the sentence as there is room for; and the others, for the line below it.
 
     It is divided between clauses (a semicolon), else before a bracket that has no room, else between parts, where the
-    comma stays and shows that more follows, and behind its first clause where that alone has no room.
+    comma stays and shows that more follows, or at a GAP, and behind its first clause where that alone has no room.
     """
     if len(sentence) <= room:
         return sentence, ""
@@ -247,4 +251,6 @@ def first_line(sentence: str, room: int) -> tuple[str, str]:
     if end < 0 and (comma := sentence.rfind(", ", 0, room + 1)) > 0:
         return sentence[: comma + 1], sentence[comma + 2 :]
     end = end if end > 0 else sentence.find("; ")
+    if end < 0 and (gaps := [gap.start() for gap in GAP.finditer(sentence) if gap.start() <= room]):
+        return sentence[: gaps[-1]], sentence[gaps[-1] + 1 :]
     return (sentence[:end], sentence[end + 2 :]) if end > 0 else (sentence, "")

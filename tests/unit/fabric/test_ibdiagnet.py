@@ -1,5 +1,7 @@
 """ibdiagnet: the map in its db_csv, the problems in its logs, and `iblinkinfo -l`, which has one line for each link."""
 
+import re
+
 import pytest
 
 from seatrial.commands.fabric.view import problems_report
@@ -59,6 +61,28 @@ def test_the_map_of_a_db_csv() -> None:
     assert [(link.width, link.speed, link.other_speed) for link in fabric.links] == [(4, "HDR", "HDR")] * 2
     assert [address.lid for address in fabric.addresses] == [8, 9]
     assert problems_report(fabric, check_map(fabric)).word == Verdict.PASS.value
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "kinds"),
+    [
+        ("1", "1", []),
+        ("1", "0", []),
+        ("1", "77", []),  # what other ports of a switch have is not defined
+        (None, "0", []),
+        (None, "1", []),
+        (None, "8", [FindingKind.DUPLICATE_LID]),
+        ("8", "8", [FindingKind.DUPLICATE_LID]),
+        ("9", "0", [FindingKind.DUPLICATE_LID]),
+        ("0", "1", [FindingKind.NO_LID]),
+        ("65535", "0", [FindingKind.NO_LID]),
+    ],
+)
+def test_the_lid_of_a_switch_is_that_of_its_port_0(own: str | None, others: str, kinds: list[FindingKind]) -> None:
+    text = re.sub(rf"^({LEAF},{LEAF},\d),1,", rf"\1,{others},", _db_csv(), flags=re.MULTILINE)
+    if own is not None:
+        text = text.replace("END_PORTS", f"{LEAF},{LEAF},0,{own},2,{UP_TO_4X},{HDR},{UP_TO_HDR}\nEND_PORTS")
+    assert [problem.kind for problem in check_map(parse_fabric(text))] == kinds
 
 
 def test_cables_without_any_rate_do_not_pass() -> None:

@@ -1,5 +1,7 @@
 """The map that iblinkinfo prints is the one that ibnetdiscover prints."""
 
+import re
+
 import pytest
 
 from seatrial.commands.fabric.view import problems_report
@@ -106,6 +108,30 @@ def test_a_switch_without_lines_is_missing_although_adapters_are_not() -> None:
     (missing,) = check_map(parse_fabric(switch_lines("leaf1", 1, 20, 2)))
     assert (missing.kind, "leaf2" in missing.statement) == (FindingKind.MAP_INCOMPLETE, True)
     assert "n21" not in missing.statement
+
+
+@pytest.mark.parametrize(
+    ("slower", "remark", "verdict"),
+    [
+        ((3,), "", Verdict.NOTE),  # an older adapter: the tool compares what both ends support
+        ((3, 5), "", Verdict.NOTE),
+        ((9, 10), "", None),  # both cables between the switches
+        ((9,), "", Verdict.MISCONFIGURED),  # one of two between the same ports' devices
+        ((3,), "Could be 53.125 Gbps", Verdict.MISCONFIGURED),
+        ((), "", None),
+    ],
+)
+def test_a_slower_cable_that_the_tool_does_not_remark_on_is_a_note(
+    slower: tuple[int, ...], remark: str, verdict: Verdict | None
+) -> None:
+    text = switch_lines("leaf1", 1, 20, 2) + switch_lines("leaf2", 2, 40, 1)
+    for port in slower:
+        text = re.sub(
+            rf"^( +1 +{port}\[.*)  53.125 (.*)\( \)$", rf"\1 25.78125 \2( {remark})", text, flags=re.MULTILINE
+        )
+        if port > 8:
+            text = re.sub(rf"^( +2 +{port}\[.*)  53.125 ", r"\1 25.78125 ", text, flags=re.MULTILINE)
+    assert {problem.verdict for problem in check_map(parse_fabric(text))} == ({verdict} if verdict else set())
 
 
 LEAVES = ((1, "leaf1"), (2, "leaf2"))

@@ -5,11 +5,12 @@ from collections import Counter
 
 import pytest
 
+from seatrial.commands.fabric.view import problems_report
 from seatrial.fabric.ibnetdiscover import parse_fabric, parse_ibnetdiscover, parse_ports
 from seatrial.fabric.map_check import check_map
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import DeviceKind, End
-from seatrial.model.verdict import FindingKind
+from seatrial.model.verdict import FindingKind, Verdict
 from tests.support import fabrics
 from tests.support.fabrics import fabric_text, port_list
 from tests.support.paths import data
@@ -112,3 +113,28 @@ def test_switches_that_share_a_name_have_their_guid_behind_it(name: str) -> None
     assert [each.subject.name for each in check_map(parse_fabric(fabrics.without_cable(TREE, "leaf2", "spine1")))] == [
         "leaf2 and spine1"
     ]
+
+
+def grouped(text: str) -> str:
+    """What `ibnetdiscover -g` prints of it."""
+    text = re.sub(r"^\[(\d+)\]", r"[\1][ext \1]", text, count=9, flags=re.MULTILINE)
+    text = re.sub(r'^(\[.*?"\[(\d+)\])', r"\1[ext \2]", text, count=3, flags=re.MULTILINE)
+    return f"\nChassis 1 (guid 0x1c34da0300100000)\n{text}\nNon-Chassis Nodes\n\nChassis 2\n"
+
+
+@pytest.mark.parametrize("text", [TREE, fabrics.fabric_text("2 leaves x 8 hosts, 1 spines, 4xHDR")])
+def test_what_is_grouped_by_chassis_is_the_same_map(text: str) -> None:
+    fabric = parse_fabric(grouped(text))
+    assert (fabric, check_map(fabric)) == (parse_fabric(text), ())
+
+
+@pytest.mark.parametrize("line", ["[1]{ext 1}", "ibwarn: [1234] mad_rpc: timed out", "? [2]"])
+def test_cables_of_one_end_are_open_while_lines_are_not_understood(line: str) -> None:
+    own = next(text for text in TREE.splitlines() if text.startswith("["))
+    assert [each.kind for each in check_map(parse_fabric(TREE.replace(f"{own}\n", "", 1)))] == [
+        FindingKind.LINK_ENDS_DISAGREE
+    ]
+    fabric = parse_fabric(TREE.replace(own, line, 1))
+    report = problems_report(fabric, check_map(fabric))
+    assert report.word == Verdict.INCONCLUSIVE.value
+    assert f"1 line of the map was not understood, the first: {line!r}" in report.sentence

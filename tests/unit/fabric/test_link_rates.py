@@ -1,6 +1,7 @@
 """Cables of hosts and of leaf switches that are slower than others: some are faults, and some were planned."""
 
 import re
+from collections.abc import Sequence
 
 import pytest
 
@@ -111,3 +112,26 @@ def test_older_switches_are_known_by_their_type() -> None:
     for name in ("leaf3", "leaf4"):
         old = re.sub(rf'devid=0xd2f2\n(Switch .*"{name}" enhanced)', r"devid=0xd2f0\n\1", old)
     assert check_map(parse_fabric(old)) == ()
+
+
+@pytest.mark.parametrize(
+    ("slow", "rate", "models", "is_note"),
+    [
+        (range(1, 9), "2xHDR", True, True),  # all hosts of a leaf
+        (range(9, 17), "4xEDR", True, True),
+        (range(1, 9), "4xEDR", False, False),
+        (range(1, 33), "2xHDR", True, False),
+        (range(1, 17), "2xHDR", True, False),  # no rate is that of most
+        ((), "", True, False),
+    ],
+)
+def test_a_leaf_of_slower_hosts_is_a_note_if_its_type_and_theirs_are_those_of_others(
+    slow: Sequence[int], rate: str, *, models: bool, is_note: bool
+) -> None:
+    text = with_hosts(TREE, dict.fromkeys(slow, rate))
+    if models:
+        text = re.sub(r"^Switch ", "devid=0xd2f0\nSwitch ", with_model(text, "0x101b"), flags=re.MULTILINE)
+    fabric = parse_fabric(text)
+    problems = check_map(fabric)
+    assert [each.verdict for each in problems] == ([Verdict.NOTE] if is_note else [])
+    assert ("each as fast as its peers" in problems_report(fabric, problems).sentence) is not is_note

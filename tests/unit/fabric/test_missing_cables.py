@@ -68,8 +68,11 @@ def test_a_cable_that_leads_to_the_wrong_switch(cables: Rows, pair: str) -> None
         [[4, 4], [4, 4], [3, 3], [3, 3]],
         [[2, 1, 1], [1, 2, 1], [1, 1, 2]] * 2,
         [*[[2, 2]] * 8, [1, 0], [1, 0]],  # two switches that are alike
-        [*[[2, 2]] * 6, [1, 1]],
         [*[[2, 2]] * 6, *[[4, 4]] * 2],
+        [*[[5, 5, 0]] * 6, *[[2, 2, 2]] * 3],  # the fabric grew: new leaves, with one more spine
+        [*[[5, 5, 0]] * 2, *[[2, 2, 2]] * 6],
+        [*[[5, 5, 0]] * 6, *[[3, 2, 2]] * 2],
+        [*[[4, 4, 0, 0]] * 5, *[[2, 2, 1, 1]] * 2],
         [[3, 3]] * 3 + [[4, 2]] * 3,
         [[8], [8], [8], [9]],
         [[4], [4]],
@@ -115,6 +118,11 @@ def test_an_odd_number_of_uplinks_is_shared_as_evenly_as_possible(cables: Rows) 
         ([*[[2, 1], [1, 2]] * 3, [1, 1]], (), "leaf7"),
         ([*[[3, 2], [2, 3]] * 3, [3, 1]], (), "leaf7"),
         ([*[[8, 8]] * 5, [8, 7]], (32, 32, 32, 32, 32, 30), "leaf6 and spine2"),
+        ([[4, 4], [4, 4], [4, 0]], (), "leaf3 and spine2"),  # no cable to one spine
+        ([[9, 9], [0, 9], [9, 9], [9, 9]], (), "leaf2 and spine1"),
+        ([[4, 3], [3, 4], [4, 3], [0, 3]], (), "leaf4 and spine1"),
+        ([[5, 5, 5, 5]] * 6 + [[5, 5, 0, 0]], (), "leaf7"),
+        ([[5, 5, 0]] * 6 + [[4, 3, 3]] * 2 + [[3, 3, 3]], (), "leaf9"),
     ],
 )
 def test_a_switch_lacks_uplinks_that_most_of_its_few_peers_have(
@@ -142,6 +150,18 @@ def test_a_switch_lacks_uplinks_that_most_of_its_few_peers_have(
         ([*[[1] * 16] * 8, [1] * 12 + [0] * 4], (16,) * 8 + (12,), ["leaf9"]),  # in proportion, and no single cable
         ([*[[4, 4]] * 8, [2, 1]], (), ["leaf9"]),
         ([*[[2, 2, 2]] * 8, [1, 1, 0]], (), ["leaf9"]),
+        ([*[[2, 2]] * 6, [1, 1]], (), ["leaf7"]),  # with as many adapters
+        ([*[[5, 5]] * 6, [2, 2]], (8, 9, 8, 8, 8, 8, 7), ["leaf7"]),
+        ([*[[1] * 8] * 6, [1] * 3 + [0] * 5], (), ["leaf7"]),
+        ([*[[4, 4, 4]] * 6, [4, 0, 0]], (), ["leaf7"]),
+        ([*[[5, 5, 5, 5]] * 6, [2, 2, 0, 0]], (8,) * 6 + (3,), ["leaf7"]),  # a leaf of servers
+        ([*[[5, 5, 5, 5]] * 6, [1, 0, 1, 0]], (8,) * 6 + (3,), ["leaf7"]),
+        ([*[[5, 5, 5, 5]] * 6, [4, 0, 0, 0]], (8,) * 6 + (3,), ["leaf7"]),
+        ([*[[5, 5, 5, 5]] * 6, [2, 2, 1, 0]], (8,) * 6 + (3,), ["leaf7"]),
+        ([*[[4, 4]] * 2, [4, 0]], (8, 8, 7), ["leaf3"]),
+        ([*[[5, 5, 0]] * 6, [3, 2, 2]], (), ["leaf7"]),  # one new leaf
+        ([*[[5, 5, 0]] * 6, *[[3, 3, 3]] * 2, [3, 3, 2]], (), ["leaf9"]),
+        ([*[[4, 4, 0, 0]] * 5, [2, 2, 2, 1]], (), ["leaf6"]),
     ],
 )
 def test_fewer_uplinks_that_may_be_planned_are_a_note(cables: Rows, hosts: Sequence[int], noted: list[str]) -> None:
@@ -213,6 +233,62 @@ def test_leaves_with_few_adapters_are_leaves() -> None:
 def test_a_spine_that_lacks_cables_to_many_leaves(cables: Rows, verdict: Verdict | None) -> None:
     found = [(problem.verdict, problem.subject.name) for problem in check_map(tree_of(cables))]
     assert found == ([(verdict, "spine3")] if verdict else [])
+
+
+def pods(number: int, leaves: int = 3, *, planes: bool = False) -> tuple[Rows, list[tuple[str, str]]]:
+    """Leaves with two cables to each of three switches above them, which have three cables to those above them."""
+    rows = [[2 * (column // 3 == pod) for column in range(3 * number)] for pod in range(number) for _ in range(leaves)]
+    cores = [(3 * (spine % 3) if planes else 0) for spine in range(3 * number)]
+    others = [(f"spine{spine}", f"core{core + up}") for spine, core in enumerate(cores, 1) for up in range(3)]
+    return rows, others
+
+
+@pytest.mark.parametrize("planes", [False, True])
+@pytest.mark.parametrize(
+    ("left", "verdict"), [(3, None), (2, Verdict.MISCONFIGURED), (1, Verdict.NOTE), (0, Verdict.MISCONFIGURED)]
+)
+def test_a_switch_of_a_pod_that_lost_cables_to_the_core(left: int, verdict: Verdict | None, *, planes: bool) -> None:
+    rows, others = pods(4, planes=planes)
+    of_it = [pair for pair in others if pair[0] == "spine5"]
+    problems = check_map(tree_of(rows, (), [pair for pair in others if pair not in of_it[left:]]))
+    assert {problem.verdict for problem in problems} == ({verdict} if verdict else set())
+    assert all("spine5" in problem.subject.name for problem in problems)
+
+
+@pytest.mark.parametrize("joined", [(1, 2, 3), (1, 2), (1,)])
+def test_spines_without_a_cable_to_a_switch_beside_are_not_at_fault(joined: tuple[int, ...]) -> None:
+    gateway = [(f"spine{number}", "gateway") for number in joined for _ in range(2)]
+    problems = check_map(tree_of([[2, 2, 2, 2]] * 5, (), gateway))
+    assert {problem.verdict for problem in problems} <= {Verdict.NOTE}
+
+
+@pytest.mark.parametrize(
+    ("number", "hosts", "is_noted"),
+    [
+        (3, {}, True),
+        (4, {}, True),
+        (6, {1: 3, 5: 3}, True),  # nodes that are down
+        (4, dict.fromkeys((3, 4, 5), 3), False),  # a pod of servers
+        (2, {}, False),
+    ],
+)
+def test_a_pod_without_one_of_its_switches_is_noted(number: int, hosts: dict[int, int], *, is_noted: bool) -> None:
+    rows, others = pods(number)
+    below = [hosts.get(leaf, 4) for leaf in range(len(rows))]
+    assert check_map(tree_of(rows, below, others)) == ()
+    for row in rows[3:6]:
+        row[5] = 0
+    problems = check_map(tree_of(rows, below, [pair for pair in others if pair[0] != "spine6"]))
+    noted = [(problem.verdict, problem.subject.name) for problem in problems]
+    assert noted == ([(Verdict.NOTE, "leaf4 and 2 more")] if is_noted else [])
+
+
+@pytest.mark.parametrize("planes", [3, 5])
+def test_fabrics_that_are_not_joined_are_not_compared(planes: int) -> None:
+    rows, _ = pods(planes)
+    for row in rows[:3]:
+        row[0] = 0
+    assert check_map(tree_of(rows)) == ()
 
 
 def mesh(switches: int, cables: int, *cut: tuple[int, int, int]) -> FabricMap:

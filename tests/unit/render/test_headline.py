@@ -103,6 +103,11 @@ def test_a_pass_says_nothing_of_cables_whose_routes_are_unknown(design: float | 
         ("exactly thirty characters, 50, n", ("exactly thirty characters, 50,", "n")),
         ("exactly thirty characters, 500, n", ("exactly thirty characters,", "500, n")),
         ("a clause longer than there is room; x; y", ("a clause longer than there is room", "x; y")),
+        ("cable MF0;leaf[1] - MF0;spine[21]: below", ("cable MF0;leaf[1]", "- MF0;spine[21]: below")),
+        ("MF0;leaf1 and MF0;spine1[21]: cables are missing", ("MF0;leaf1 and MF0;spine1[21]:", "cables are missing")),
+        ("2 findings: MF0;leaf01 and MF0;spine2 and 1 more", ("2 findings: MF0;leaf01", "and MF0;spine2 and 1 more")),
+        ("MF0;a-very-long-name-of-a-switch: missing", ("MF0;a-very-long-name-of-a-switch: missing", "")),
+        ("n1: what fits in thirty letters", ("n1:", "what fits in thirty letters")),
     ],
 )
 def test_a_first_line_ends_with_a_clause(sentence: str, divided: tuple[str, str]) -> None:
