@@ -26,6 +26,9 @@ MEBIBIT = 1 << 20
 TIMES = {"": 1.0, "m": 1e-3, "u": 1e-6, "μ": 1e-6, "µ": 1e-6, "n": 1e-9}
 TELLING_BYTES = 1 << 12
 AGREEMENT = 0.01
+WIDEST_STEP, LEAST_STEPPED, FEW_STEPS = 1.5, 4, 0.1
+"""NetPIPE 3.x doubles the size in two steps, 2ⁿ, 3·2ⁿ⁻¹ and 2ⁿ⁺¹; the smallest sizes are farther apart. A table with
+many wider steps has sizes that somebody chose."""
 PAIR = 2
 LEAST_BYTES = 1024
 OUTPUT = "np.out"
@@ -43,20 +46,19 @@ def parse_up_to(text: str, largest_bytes: int) -> Output:
         (line, match) for line in reading.whole_lines if (match := ROW.match(line.text) or FILE_ROW.match(line.text))
     ]
     unit = _megabit(rows)
-    lasts: list[int] = []  # the largest size of each table
+    tables: list[list[int]] = []
     for line, match in rows:
         size = int(number_of(match["size"]) * UNITS.get(match.groupdict().get("unit", "B") or "B", 1))
         scale = match.groupdict().get("scale") or "M"
-        if lasts and size >= lasts[-1]:
-            lasts[-1] = size
-        else:
-            lasts.append(size)
+        if not tables or size < tables[-1][-1]:
+            tables.append([])
+        tables[-1].append(size)
         labels = {"bytes": size}
         factor = (unit if scale == "M" else SCALES[scale]) / 8
         reading.result("bandwidth_bytes_per_s", match["rate"], line, factor, labels=labels)
         reading.result("latency_s", match["time"], line, TIMES[match.groupdict().get("time_unit") or ""], labels=labels)
         _check(reading, line, match, size, factor)
-    _complete(reading, lasts, largest_bytes)
+    _complete(reading, tables, largest_bytes)
     return reading.output()
 
 
@@ -84,16 +86,26 @@ def _check(reading: Reading, line: OutputLine, match: "re.Match[str]", size: int
         reading.breach(FindingKind.NUMBERS_DISAGREE, "the rate is not size over time", line)
 
 
-def _complete(reading: Reading, lasts: list[int], largest_bytes: int) -> None:
+def _complete(reading: Reading, tables: list[list[int]], largest_bytes: int) -> None:
     """5.x has a closing line for each table; tables of 3.x end at the largest size."""
     rows = [whole_number(match["row"]) for _, match in reading.matches(ROW.pattern)]
     gaps = [b for a, b in itertools.pairwise(rows) if b not in (a + 1, 0, 1)]
     if gaps:
         reading.lack(f"the row before row {gaps[0]} is missing")
+    for before, after in filter(None, map(_wide_step, tables)):
+        reading.lack(f"it has no row between {before} and {after} bytes: lines are missing")
+    lasts = [sizes[-1] for sizes in tables]
     if len(lasts) < max(len(list(reading.matches(STARTED.pattern))), 1):
         reading.lack("it has no rows, or one of its runs has none")
     elif len(list(reading.matches(COMPLETED.pattern))) < len(lasts) and min(lasts) < largest_bytes:
         reading.lack(f"it ends at {lasts[-1]} bytes, not at {largest_bytes}")
+
+
+def _wide_step(sizes: list[int]) -> tuple[int, int] | None:
+    """The first step between sizes that is wider than those of NetPIPE, where few are."""
+    steps = [step for step in itertools.pairwise(sizes) if step[0] >= LEAST_STEPPED]
+    wide = [(before, after) for before, after in steps if after > WIDEST_STEP * before]
+    return wide[0] if wide and len(wide) < FEW_STEPS * len(steps) else None
 
 
 def netpipe_plan(request: BenchmarkRequest) -> BenchmarkPlan:

@@ -22,7 +22,10 @@ OFF_SMALL, SMALL_BYTES = 8.0, 1 << 12
 """How far below this size, where a few repetitions take so little time that one interruption shows."""
 NEAR = 4
 """The most by which neighbouring sizes differ for a peak or a fall: a smooth curve may have one between others."""
+STEPS = {1: 1.0, 2: 4 / 3, 3: 4 / 3}
+"""Over which steps a fall is looked for, and how much larger its bound is: several caches may end there."""
 FEWEST = 3
+"""Rows of a table, and rows at its beginning that do not show one interruption."""
 TYPICAL = ("average", "p50", "median")
 """Statistics that are judged: extremes scatter."""
 MESSAGES = "1/s"
@@ -41,6 +44,11 @@ class SizePoint(NamedTuple):
     def flow(self) -> "SizePoint":
         """Bytes in the printed time, in place of its inverse."""
         return self._replace(least=self.least * self.size, most=self.most * self.size)
+
+    @property
+    def pace(self) -> "SizePoint":
+        """Messages in the printed time, of a bandwidth."""
+        return self._replace(least=self.least / self.size, most=self.most / self.size)
 
     @property
     def off(self) -> float:
@@ -116,18 +124,35 @@ def _off(metric: Metric, table: Sequence[Result]) -> Iterator[Uneven]:
         best = max(before.most, after.most)
         if 0 < best * point.off <= point.least and max(point.size / before.size, after.size / point.size) <= NEAR:
             yield _beside(metric, point, (before, after), point.least / best)
-    yield from _falls(metric, points) if metric.unit != MESSAGES else ()
+    if metric.unit != MESSAGES:
+        yield from _falls(metric, points)
+        yield from _slow_beginning(metric, points)
 
 
 def _falls(metric: Metric, points: Sequence[SizePoint]) -> Iterator[Uneven]:
-    """Sizes from which on less flows than for the size before: bandwidths, and sizes over times."""
+    """Sizes from which on less flows than for a size shortly before: bandwidths, and sizes over times."""
     flows = [point.flow if metric.better is Better.LESS else point for point in points]
     rest = list(accumulate((flow.most for flow in reversed(flows)), max))[::-1]
-    for place, (before, point) in enumerate(pairwise(flows), 1):
-        if 0 < rest[place] * point.off <= before.least and point.size <= NEAR * before.size:
-            ends = (f"{units.in_unit(one.result.value, metric.unit)} at {_size(one.result)}" for one in (before, point))
-            reason = f"{_name(metric)} changes from {' to '.join(ends)} at once, and larger messages do not recover"
-            yield Uneven(before.least / rest[place], point.result, reason)
+    for steps, wider in STEPS.items():
+        for before, point, left in zip(flows, flows[steps:], rest[steps:], strict=False):
+            if 0 < left * point.off * wider <= before.least and point.size <= NEAR**steps * before.size:
+                ends = f"{_at(metric, before)} to {_at(metric, point)}"
+                within = "at once" if steps == 1 else f"within {count(steps, 'size')}"
+                reason = f"{_name(metric)} changes from {ends} {within}, and larger messages do not recover"
+                yield Uneven(before.least / left, point.result, reason)
+
+
+def _slow_beginning(metric: Metric, points: Sequence[SizePoint]) -> Iterator[Uneven]:
+    """The last of several sizes from the smallest on that take longer than a larger one."""
+    paces = points if metric.better is Better.LESS else [point.pace for point in points]
+    best = _best_before(paces[::-1])[::-1]
+    quickest = list(accumulate((pace.most for pace in paces), max))
+    slow = [place for place, most in enumerate(quickest) if 0 < most * points[place].off <= best[place]]
+    if slow and (place := slow[-1]) + 1 >= FEWEST:
+        faster = next(later for later in paces[place + 1 :] if later.least == best[place])
+        ends = f"{_at(metric, points[place])}, beside {_at(metric, faster)}"
+        reason = f"{_name(metric)} is {ends}: all smaller messages take as long"
+        yield Uneven(best[place] / quickest[place], points[place].result, reason)
 
 
 def _best_before(points: Sequence[SizePoint]) -> list[float]:
@@ -159,11 +184,13 @@ def _half_digit(printed: str) -> float:
 
 def _beside(metric: Metric, point: SizePoint, others: Sequence[SizePoint], factor: float) -> Uneven:
     """What one size reaches, and what the others do."""
-    own, *beside = (
-        f"{units.in_unit(each.result.value, metric.unit)} at {_size(each.result)}" for each in (point, *others)
-    )
-    reason = f"{_name(metric)} is {own}, beside {' and '.join(beside)}"
-    return Uneven(factor, point.result, reason)
+    beside = " and ".join(_at(metric, other) for other in others)
+    return Uneven(factor, point.result, f"{_name(metric)} is {_at(metric, point)}, beside {beside}")
+
+
+def _at(metric: Metric, point: SizePoint) -> str:
+    """`61.2 GB/s at 256 MiB`."""
+    return f"{units.in_unit(point.result.value, metric.unit)} at {_size(point.result)}"
 
 
 def _size(result: Result) -> str:

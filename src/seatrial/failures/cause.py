@@ -91,6 +91,8 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """A regular expression for output that shows that the failure was overcome, or is another one."""
     lasting: bool = False
     """Hardware reports its fault: that a job went on for a while does not show that it did without that part."""
+    recorded: bool = False
+    """Hardware corrected or contained an error, or only counts it: a job that goes on does not fail by it."""
     transient: bool = False
     """Another start may succeed: the message does not state the cause exactly, or the cause may be transient."""
     other_mpi_type: bool = False

@@ -86,7 +86,13 @@ def explain_output(text: str) -> JobFailure | None:
     ended = _ended(loss)
     if loss.cause is LossCause.CANCELLED and (end or (best is not None and LAUNCH.search(best.quote))):
         ended = None  # the program itself, or srun, took the step back
-    restated = ended is not None and loss.cause is not LossCause.CANCELLED and best and best.cause.speaker in OF_SLURM
+    restated = (
+        ended is not None
+        and loss.cause is not LossCause.CANCELLED
+        and best is not None
+        and best.cause.speaker in OF_SLURM
+        and (order.passed(best) or not best.cause.lasting)
+    )
     last = loss.cause is LossCause.CANCELLED and best is not None and _ends_with(best, telling)
     if best is not None and (last or not best.cause.unspecific) and not restated:
         failure = JobFailure(meaning=f"{best.meaning.rstrip('.')}.", remedy=best.cause.remedy, quote=best.quote)

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from seatrial.failures.cause import Speaker, Statement, shared_words
@@ -20,6 +20,12 @@ MAY_FOLLOW = re.compile(
     re.IGNORECASE,
 )
 """Words of complaints that another complaint, of an adapter, a GPU or a file system, may have caused."""
+MISTAKE = re.compile(
+    r"\b(?:KeyError|AttributeError|NameError|TypeError|ImportError|ModuleNotFoundError|FileNotFoundError|OutOfMemory\w*)\b"
+    r"|\bout of memory\b|\bend[- ]of[- ]file\b",
+    re.IGNORECASE,
+)
+"""What a program says of itself or of its input, and no fault of hardware makes it say."""
 LEAST_PROGRESS, LEAST_NEW = 2, 5
 """Lines of progress after a complaint, from which on a program is believed to have gone on: a single line may have
 waited in a buffer, and a few alike that did not come before it are those of cleaning up."""
@@ -55,12 +61,15 @@ class OutputOrder:
         """The telling lines without complaints that did not end the job; all if no rank is reported to have died."""
         if not self._died:
             return "\n".join(self._lines)
-        own = self._own(stated)
+        own = self._own(stated, _complains_of_itself)
+        mistakes = self._own((), lambda line: MISTAKE.search(line) is not None)
         named = any(self._is_own_cause(one) for one in stated)
         passed = [
             one
             for one in stated
-            if (named and self._of_others(one)) or (own and (self._late(one) or self._past(one, own)))
+            if (named and self._of_others(one))
+            or (own and self._late(one))
+            or self._past(one, self._excuses(one, own, mistakes))
         ]
         kept = {number for one in stated if one not in passed for number in one.lines}
         dropped = {number for one in passed for number in one.lines} - kept
@@ -78,8 +87,16 @@ class OutputOrder:
             return False
         complaints = [self._lines[number] for number in best.lines]
         complaints += [line for line in self._lines if COMPLAINS.search(line) and not HARMLESS.search(line)]
+        progress = {at.first for same in self._progress for at in same}
+        ends = ((line, self._at(line)) for line in self._lines if EXCEPTION.search(line))
+        complaints += [line for line, at in ends if at and at.first not in progress]
         last = max((at.last for line in complaints if (at := self._at(line))), default=len(self._lines))
         return self._progress_after(best, last) is not None
+
+    def passed(self, stated: Statement) -> bool:
+        """Whether progress followed it."""
+        ends = [at.last for number in stated.lines if (at := self._at(self._lines[number]))]
+        return bool(ends) and self._progress_after(stated, max(ends)) is not None
 
     def _at(self, line: str) -> Origin | None:
         return self._printed.get(line.strip())
@@ -88,8 +105,8 @@ class OutputOrder:
         origins = (self._at(self._lines[number]) for number in stated.lines)
         return frozenset(rank for at in origins if at for rank in at.ranks)
 
-    def _own(self, stated: Sequence[Statement]) -> list[int]:
-        """When the rank that died first complained of itself; without labels, when any program did."""
+    def _own(self, stated: Sequence[Statement], says: Callable[[str], bool]) -> list[int]:
+        """When the rank that died first printed such lines; without labels, when any program did."""
         of_peers = {number for one in stated if one.cause.speaker in PEERS for number in one.lines}
         return [
             at.first
@@ -98,7 +115,7 @@ class OutputOrder:
             and (at := self._at(line)) is not None
             and (self._end is None or at.first < self._end)
             and (at.ranks & self._dead if self._labelled and self._dead else True)
-            and _complains_of_itself(line)
+            and says(line)
         ]
 
     def _of_others(self, stated: Statement) -> bool:
@@ -127,17 +144,25 @@ class OutputOrder:
         """Whether the program went on after it, and then the rank that died complained of something else."""
         origins = [self._at(self._lines[number]) for number in stated.lines]
         last = max((at.last for at in origins if at), default=None)
-        if last is None or self._is_exception(stated) or self._is_of_hardware(stated):
+        if last is None or self._is_exception(stated):
             return False
         went_on = self._progress_after(stated, last)
         stating = {at.first for at in origins if at}
+        if stated.cause.recorded:
+            return went_on is not None
         return went_on is not None and any(number > went_on and number not in stating for number in own)
+
+    def _excuses(self, stated: Statement, own: Sequence[int], mistakes: Sequence[int]) -> Sequence[int]:
+        """When a rank said what may come of something else than this."""
+        if not stated.cause.lasting:
+            return own
+        return mistakes if self._is_of_hardware(stated) else [*own, *mistakes]
 
     def _is_of_hardware(self, stated: Statement) -> bool:
         """Whether it is about hardware that the rank may have used which died first, as far as its lines say whose."""
         hosts = {host for number in stated.lines for host in KERNEL.findall(self._lines[number])}
         elsewhere = "" not in self._places and hosts and not {host.partition(".")[0] for host in hosts} & self._places
-        return stated.cause.lasting and not elsewhere and not self._of_others(stated)
+        return not elsewhere and not self._of_others(stated)
 
     def _progress_after(self, stated: Statement, last: int) -> int | None:
         """When LEAST_PROGRESS lines of progress had been printed after `last`, by the same ranks if known."""

@@ -45,11 +45,16 @@ HARMLESS = re.compile(
     r"|NCCL WARN (?:Failed to open lib|Missing \")|^\[\S{1,300}\] \*\*\* (?:MPI_ERRORS_ARE_FATAL|reported by process)"
     r"|more process(?:es)? ha(?:s|ve) sent help message|_base_help_aggregate"
     r"|PMIX ERROR: (?:PMIX_)?ERROR in file \S{1,400}gds_ds\d{1,9}_lock"
-    r"|\bEDAC \w{1,20}: \d{1,9} CE\b|^libibverbs: Warning: couldn't load driver "
+    r"|\bEDAC \w{1,20}: \d{1,9} CE\b|AER: Corrected|severity=Corrected|device \[[\w:]{1,20}\] error status/mask="
+    r"|^libibverbs: Warning: couldn't load driver "
     r"|I_MPI_PMI_LIBRARY will be ignored|Error in initializing MVAPICH2 ptmalloc|NONEXIST-KEY|_pmi2_kvs_get failed"
     r"|^Read -1, expected \d{1,18}, errno = \d{1,9}$"
 )
 """Lines that successful starts also print."""
+PREVIOUS_BOOT = re.compile(
+    r"(?m)^.{0,400}BERT: Error records? from previous boot.{0,400}\n(?:.{0,400}\[Hardware Error\].{0,400}\n)*"
+)
+"""Errors of before the start of the node, which its kernel prints again."""
 STEP_CREATED = "srun: Step created for"
 REQUIRED = re.compile(r"requested\s+component\s+was\s+not\s+found|No components were able to be opened")
 LEFT_OUT = re.compile(r"\(ignored\)\s{0,80}$")
@@ -137,7 +142,7 @@ def _rank(label: str, *, by_torchrun: bool) -> int | None:
 def without_warnings(text: str) -> str:
     """Plain text without harmless lines, and without the boxes in which Open MPI only warns."""
     pieces: list[list[str]] = [[]]
-    for line in text.split("\n"):
+    for line in PREVIOUS_BOOT.sub("", text).split("\n"):
         if RULE.match(line):
             pieces.append([])
         else:

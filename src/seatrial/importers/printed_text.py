@@ -16,7 +16,7 @@ PREFIXES = tuple(
     for pattern in (
         # mpirun --tag-output, with the job's name since Open MPI 5
         r"\[(?:[.@\w-]{1,200}+,){1,3}+\d{1,18}\]<std\w{1,9}>:[ ]?",
-        r" {0,6}\d{1,7}:(?: |$)",  # srun --label
+        r" {0,6}\d{1,7}:(?: |$)(?! *\d+ bytes +\d+ times)",  # srun --label; NetPIPE numbers its rows like that
         r"\[\d{1,7}\](?: |$)",  # mpiexec -prepend-rank of MPICH and Intel MPI
         rf"\[{MOMENT}\]:?(?: |\t|$)",
         rf"{MOMENT}(?:<std\w+>)?:?(?: |\t|$)",  # ts, journals, mpirun --timestamp-output

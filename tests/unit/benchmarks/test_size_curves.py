@@ -103,6 +103,16 @@ def bus(size: int) -> float:
         (nccl(lambda size: bus(size) * (0.1 if size == 1 << 27 else 1)), "bus bandwidth is 32.2 GB/s at 128 MiB"),
         (nccl(lambda size: bus(min(size, 1 << 25)) * (0.2 if size > 1 << 25 else 1)), "bus bandwidth changes from 23"),
         (osu_bw(rates, sizes=[*SIZES[:17], *SIZES[16:]]), "64 KiB has two rows"),
+        (osu_bw(rates, {size: max(0.45 ** (place + 1), 0.06) for place, size in enumerate(SIZES[17:])}),
+         "bandwidth changes from 11.0 GB/s at 64 KiB to 1.08 GB/s at 512 KiB within 3 sizes"),
+        (osu_latency(times, {size: min(2.5 ** (place + 1), 9) for place, size in enumerate(SIZES[17:])}),
+         "latency changes from 7.46 µs at 64 KiB to 442.5 µs at 512 KiB within 3 sizes, and larger"),
+        (nccl(lambda size: bus(min(size, 1 << 25)) * (1 if size <= 1 << 25 else 0.45 if size == 1 << 26 else 0.2)),
+         "bus bandwidth changes from 231.8 GB/s at 32 MiB to 46.4 GB/s at 128 MiB within 2 sizes"),
+        (osu_latency(lambda size: 40.0 if size < 16 else times(size)), "latency is 40.0 µs at 8 B, beside"),
+        (osu_latency(lambda size: 40.0 if size < 16384 else times(size)), "latency is 40.0 µs at 8 KiB, beside"),
+        (osu_bw(lambda size: size / 50 if size < 16384 else rates(size)), "bandwidth is 163.8 MB/s at 8 KiB, beside"),
+        (imb(lambda size: 60.0 if size <= 4096 else times(size)), "latency is 60.0 µs at 4 KiB, beside"),
     ],
 )  # fmt: skip
 def test_a_size_far_off_the_others_is_noted(text: str, reason: str) -> None:
@@ -122,6 +132,11 @@ def test_a_size_far_off_the_others_is_noted(text: str, reason: str) -> None:
     perftest(rates), perftest(rates, [2, 4096, 65536, 1048576]), nccl(bus),
     nccl(lambda size: bus(size) * (0.5 if 1 << 20 <= size < 1 << 22 else 1)),
     osu_bw(rates) + osu_bw(rates, {1 << 20: 0.8}),
+    osu_bw(lambda size: rates(size) * (1 if size < 1 << 18 else 0.6 if size < 1 << 19 else 0.45)),
+    osu_latency(times, {1: 30.0, 2: 20.0}), osu_latency(times, {1: 4.0, 2: 4.0, 4: 4.0, 8: 4.0}),
+    osu_latency(lambda size: times(size) + (45 if size > 8192 else 0)),
+    osu_bw(lambda size: rates(size) * (0.2 if 4096 < size < 65536 else 0.5 if size == 4096 else 0.4)),
+    osu_bw(lambda size: rates(size) * (0.5 if size <= 8192 else 1)),
 ])  # fmt: skip
 def test_switches_caches_and_rounding_are_usual(text: str) -> None:
     assert word_of_output(judged(text)) == "MEASURED" if "all_reduce" not in text else "PASS"
@@ -133,6 +148,20 @@ def test_the_bounds(factor: float, size: int, off: float) -> None:
     """At 4 KiB and above a third, below an eighth of smaller and of larger messages."""
     text = osu_bw(lambda size: 1000.0 + size / 1e6, {size: 1 / factor / off})
     assert (word_of_output(judged(text)) == "NOTE") == (factor > 3)
+
+
+@pytest.mark.parametrize("factor", [3.9, 4.1])
+@pytest.mark.parametrize("steps", [2, 3])
+def test_the_bound_of_a_fall_over_several_sizes(factor: float, steps: int) -> None:
+    falling = {1 << 16 + step: factor ** (-min(step / steps, 1)) for step in range(7)}
+    text = osu_bw(lambda size: 1000.0 + size / 1e6, falling)
+    assert (word_of_output(judged(text)) == "NOTE") == (factor > 4)
+
+
+@pytest.mark.parametrize(("rows", "factor", "named"), [(2, 20, False), (3, 20, True), (3, 7.9, False), (3, 8.1, True)])
+def test_the_bound_of_a_slow_beginning(rows: int, factor: float, *, named: bool) -> None:
+    text = osu_latency(lambda size: 1.5 * factor if size < 1 << rows else 1.5 + size / 11000)
+    assert (word_of_output(judged(text)) == "NOTE") == named
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -150,6 +179,39 @@ def test_noise_is_usual(seed: int) -> None:
 ])  # fmt: skip
 def test_lost_rows_are_incomplete(text: str) -> None:
     assert word_of_output(judged(text)) == "INCOMPLETE"
+
+
+EXACT = [1, 2, 3, *(size for power in range(2, 23) for size in (1 << power, 3 << power - 1)), 1 << 23]
+"""Sizes of NetPIPE without those three bytes below and above."""
+NETPIPE_SIZES = [size + off for size in EXACT for off in (-3, 0, 3) if size >= 16 or off == 0]
+NETPIPE_HEAD = "Send and receive buffers are 131072 and 174760 bytes\nNow starting the main loop\n"
+
+
+def netpipe(lost: range = range(0), sizes: Sequence[int] = NETPIPE_SIZES, *, terminal: bool = True) -> str:
+    """NetPIPE 3.7, without some rows, as the terminal or np.out has it."""
+    rows = ""
+    for place, size in enumerate(size for size in sizes if size not in lost):
+        time_us = times(size)
+        rate = f"{size * 8 / time_us * 1e6 / (1 << 20):.{2 if terminal else 6}f}"
+        row = f"{place:3d}: {size:8d} bytes {1000:7d} times --> {rate:>9} Mbps in {time_us:10.2f} usec"
+        rows += f"{row}\n" if terminal else f"{size:8d} {rate} {time_us / 1e6:.8f}\n"
+    return NETPIPE_HEAD * terminal + rows
+
+
+@pytest.mark.parametrize("text", [
+    netpipe(), netpipe().removeprefix(NETPIPE_HEAD), netpipe(terminal=False),
+    netpipe(sizes=[*EXACT, 8388611]), netpipe(sizes=[*EXACT, 8388611], terminal=False),
+    netpipe(sizes=[*EXACT[::4], 8388611]), "".join(f"0: {line}\n" for line in netpipe().splitlines()),
+])  # fmt: skip
+def test_whole_outputs_of_netpipe_are_read(text: str) -> None:
+    output = judged(text)
+    assert (word_of_output(output), output.missing) == ("MEASURED", ())
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("lost", [range(32765, 196612), range(61, 68), range(4194301, 4194308), range(700, 5000)])
+def test_lost_rows_of_netpipe(lost: range, *, terminal: bool) -> None:
+    assert word_of_output(judged(netpipe(lost, terminal=terminal))) == "INCOMPLETE"
 
 
 @pytest.mark.parametrize("text", [

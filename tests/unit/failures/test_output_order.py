@@ -191,11 +191,26 @@ AT_FAULT = [
     ("[ 12.5] EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0\n", MEMORY),
     ("[ 12.5] mce: [Hardware Error]: CPU 3: Machine Check Exception: 5 Bank 4: be00000000800400\n", MEMORY),
     ("[ 12.5] mlx5_core 0000:81:00.0: poll_health:800: device's health compromised - reached miss count\n", ADAPTER),
+    (
+        "[ 12.5] mlx5_core 0000:81:00.0: print_health_info:445: Health issue observed, firmware internal error\n",
+        ADAPTER,
+    ),
+    (
+        "[ 12.5] pcieport 0000:c0:01.1: AER: Uncorrected (Fatal) error received: 0000:c1:00.0\n",
+        "the kernel of a02 reports",
+    ),
+    ("[ 12.5] nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up\n", "an NVSwitch of a02"),
 ]
+BERT = "[ 1.5] BERT: Error records from previous boot:\n[ 1.5] [Hardware Error]: event severity: fatal\n"
+CORRECTED = "[ 12.5] mlx5_core 0000:c1:00.0: PCIe Bus Error: severity=Corrected, type=Data Link Layer, (Receiver ID)\n"
+MISSING = "FileNotFoundError: [Errno 2] No such file or directory: 'in.json'\n"
+MISTAKES = [PYTHON, MISSING, "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n",
+            "forrtl: severe (24): end-of-file during read, unit 11, file /home/u/in.dat\n"]  # fmt: skip
+LIMIT = "slurmstepd: error: *** STEP 9.0 ON a02 CANCELLED AT 2026-11-03T12:00:00 DUE TO TIME LIMIT ***\n"
 
 
 @pytest.mark.parametrize(("line", "meaning"), AT_FAULT)
-@pytest.mark.parametrize("words", [VOLUME, "AssertionError: gradient not finite\n", PYTHON, CPP])
+@pytest.mark.parametrize("words", [VOLUME, "AssertionError: gradient not finite\n", CPP])
 def test_what_hardware_reported_is_kept_although_a_job_went_on(line: str, meaning: str, words: str) -> None:
     labelled = "".join(_labelled(part, 7) for part in (STEPS, line, ENERGIES, words))
     for text in (f"{STEPS}{line}{ENERGIES}{words}{FAILED}{STOPPED}", f"{labelled}{FAILED}{STOPPED}"):
@@ -204,9 +219,49 @@ def test_what_hardware_reported_is_kept_although_a_job_went_on(line: str, meanin
         assert failure.meaning.startswith(meaning)
 
 
+@pytest.mark.parametrize("words", MISTAKES)
+@pytest.mark.parametrize("line", [line for line, _ in AT_FAULT[::2]])
+def test_no_hardware_makes_a_program_say_that_after_it_went_on(line: str, words: str) -> None:
+    meanings = []
+    for progress in ("", ENERGIES):
+        failure = explain_output(f"{STEPS}{line}{progress}{words}{FAILED}{STOPPED}")
+        assert failure is not None
+        meanings.append(failure.meaning)
+    assert "report" in meanings[0]
+    assert "report" not in meanings[1]
+
+
+@pytest.mark.parametrize("line", [line for line, _ in AT_FAULT])
+def test_a_job_that_hangs_after_a_fault_needs_no_more_time(line: str) -> None:
+    hung, slow = (explain_output(f"{STEPS}{line}{after}{LIMIT}") for after in ("", ENERGIES))
+    assert hung is not None and "time limit" not in hung.meaning
+    assert slow is not None and "time limit" in slow.meaning
+
+
+@pytest.mark.parametrize("end", [PYTHON, "ValueError: loss is nan\n", "forrtl: severe (174): SIGSEGV occurred\n", ""])
+@pytest.mark.parametrize("line", [line for line, _ in AT_FAULT[::2]])
+def test_an_exception_shows_that_a_job_did_not_go_on(line: str, end: str) -> None:
+    failure = explain_output(f"{STEPS}{line}{ENERGIES}{end}")
+    assert failure is not None
+    assert failure.overcome == (not end)
+
+
+@pytest.mark.parametrize("line", [CORRECTED, BERT, f"{CORRECTED}{BERT}"])
+def test_corrected_and_earlier_errors_of_hardware_are_no_complaints(line: str) -> None:
+    assert explain_output(f"{STEPS}{line}{ENERGIES}done\n") is None
+
+
 @pytest.mark.parametrize(
     "line",
     [
+        CORRECTED,
+        BERT,
+        XID.format(63, "Row Remapper: New row marked for remapping, reset gpu to activate."),
+        XID.format(92, "High single-bit ECC error rate"),
+        XID.format(94, "Contained: SM (0x1). RST: No, D-RST: No"),
+        "[ 12.5] mlx5_core 0000:c1:00.0: wait_func:1132: ACCESS_REG(0x805) timeout. Will cause a leak of a command\n",
+        "amdgpu 0000:c1:00.0: amdgpu: 0 new uncorrectable hardware errors detected in umc block\n",
+        f"a05: {LOST_GPU}",
         XID.format(13, "Graphics Exception: ESR 0x50df30"),
         XID.format(31, "Ch 00000008, MMU Fault"),
         XID.format(43, "Ch 00000008"),

@@ -270,7 +270,7 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
 
 
 def _most_failing(
-    failed: NDArray[np.bool_], members: Members, shares: Shares, tests: int, beside_p: Callable[[int], float]
+    failed: NDArray[np.bool_], members: Members, shares: Shares, tests: int, beside_p: Callable[[int, Places], float]
 ) -> tuple[Failures, int, float] | None:
     """The counts, the node with the largest excess of those that are named, and its p-value; None: none is.
 
@@ -288,7 +288,7 @@ def _most_failing(
     inflation = _inflation(beside.deviations, 0.0)
     excess = {int(place): -NormalDist().inv_cdf(counted.p_value[place]) / inflation for place in suspects}
     p_value = {place: p for place, deviations in excess.items() if (p := _tail(deviations) * tests) <= ERROR_RATE}
-    p_value = {place: p for place, p in p_value.items() if beside_p(place) <= ERROR_RATE}
+    p_value = {place: p for place, p in p_value.items() if beside_p(place, suspects) <= ERROR_RATE}
     place = max(p_value, key=lambda node: float(counted.deviations[node]), default=None)
     return None if place is None else (counted, place, p_value[place])
 

@@ -1,5 +1,6 @@
 """Histories of known truth: what was planted is named, and nothing else."""
 
+import heapq
 from collections.abc import Sequence
 from datetime import date
 
@@ -142,6 +143,42 @@ def test_a_campaign_that_fails_everywhere_blames_no_node(share: float, days: int
 def test_a_node_that_fails_beside_such_a_campaign_is_named(share: float, days: int, usual: float) -> None:
     result = bad_mornings(share, days=days, seed=days, faulty=0.5, usual=usual)
     assert [node.node for node in result.failing] == ["n7"]
+
+
+def swallowing(bad: Sequence[int], *, days: int, hour: int = 0, seed: int = 1) -> JobsResult:
+    """A campaign each day on 24 nodes; on the first days jobs fail soon on the bad nodes, which take more.
+
+    `hour`: when the good part of the campaign starts; before it, at 0, only bad nodes are free and have 18 jobs.
+    """
+    random = np.random.default_rng(seed)
+    text, number = [HEADER], 0
+    for day in range(1, 11):
+        parts = [(hour, range(1, 25), 100)] + ([(0, bad, 18)] if hour and day <= days else [])
+        for start, places, jobs in parts:
+            free = [(3600 * start + float(random.uniform(0, 5)), place) for place in places]
+            for _ in range(jobs):
+                time, place = heapq.heappop(free)
+                fails = (start == 0 and day <= days and place in bad) or random.random() < 0.01
+                seconds = int(random.uniform(200, 300) if fails else random.uniform(1700, 1900))
+                hours, rest = divmod(int(time), 3600)
+                times = f"2026-03-{day:02}T{hours:02}:{rest // 60:02}:{rest % 60:02}|" * 3
+                number += 1
+                ended = f"{'FAILED' if fails else 'COMPLETED'}|{int(fails)}:0"
+                text.append(f"{number}|u|main|1|2|{times}{seconds}|00:00:00|1:00:00|{ended}|n{place}|a|sbatch a")
+                heapq.heappush(free, (time + seconds + 2, place))
+    return judge_jobs(job_table(read_accounting([f"{line}\n".encode() for line in text]), Names()), changed=None)
+
+
+@pytest.mark.parametrize("bad", [(7,), (7, 8), (2, 11, 20)])
+@pytest.mark.parametrize("days", [2, 4])
+def test_nodes_that_become_bad_together_do_not_hide_each_other(bad: Sequence[int], days: int) -> None:
+    assert {node.node for node in swallowing(bad, days=days).failing} == {f"n{place}" for place in bad}
+
+
+@pytest.mark.parametrize("free", [(7, 8, 9), (2, 11, 20), (3, 4, 5, 6)])
+@pytest.mark.parametrize("days", [1, 4, 8])
+def test_a_wrong_input_on_the_few_free_nodes_blames_none(free: Sequence[int], days: int) -> None:
+    assert swallowing(free, days=days, hour=15).failing == ()
 
 
 @pytest.mark.parametrize("size", [(20, 4), (24, 6), (40, 8)])
