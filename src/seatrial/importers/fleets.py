@@ -131,7 +131,7 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
         columns, nodes = long
     roles = roles_of(columns, nodes, value=column, by=by, part=part)
     table = _by_roles(columns, roles, failed_rows(columns, {*by, *part, roles.value, roles.node}))
-    lone = (*table.lone, *lone_lines(text, len({*nodes.cells})))
+    lone = (*table.lone, *lone_lines(text, {*nodes.cells}.difference(table.failed)))
     return msgspec.structs.replace(table, left_out=summaries, lone=lone)
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -19,14 +19,17 @@ from seatrial.importers.column_roles import (
 )
 from seatrial.importers.columns import MISSING, TableColumn, read_columns, remarks_of_nodes
 from seatrial.importers.lone_numbers import Rows, are_few, far_numbers
+from seatrial.importers.outcome_words import DOUBTFUL, OF_LAUNCHER
 from seatrial.importers.pair_evidence import names_an_end
 from seatrial.importers.pair_metrics import scale_of
 from seatrial.importers.row_outcomes import is_numbered, is_remark
 from seatrial.model.errors import UsageError
-from seatrial.model.words import verb
+from seatrial.model.words import count, name_form, verb
 
 LONGEST = 24
 """Characters of a cell in a sentence."""
+OWN_WORDS = 3
+"""Different lines, none of which most nodes print, that begin with the same words: two may be good and bad news."""
 MOSTLY = 0.8
 """Share of the pairs of a node that have other cells, where they are those of the node."""
 MOST_ALIKE = 0.5
@@ -62,9 +65,14 @@ class LoneCell(msgspec.Struct, frozen=True, kw_only=True):
 
         `subjects`, `written`: all that have this cell, and their names in short form.
         """
-        what = f"{self.column} {self.cell[:LONGEST]}" if self.cell else f"no {self.column}"
-        has = verb(len(subjects), "has", "have")
-        return f"{written} {has} {what}, others {self.usual[:LONGEST] or 'none'}"
+        what = f"{self.column} {_short(self.cell)}" if self.cell else f"no {self.column}"
+        who = written if len(written) <= LONGEST else count(len(subjects), "part" if " " in written else "node")
+        others = f", others {_short(self.usual) or 'none'}" if self.usual != self.cell else ""
+        return f"{who if len(subjects) > 1 else written} {verb(len(subjects), 'has', 'have')} {what}{others}"
+
+
+def _short(cell: str) -> str:
+    return cell[:LONGEST].rstrip(" ,;:")
 
 
 def lone_cells(
@@ -95,11 +103,40 @@ def lone_cells(
     )
 
 
-def lone_lines(text: str, nodes: int) -> tuple[LoneCell, ...]:
-    """What a few of the nodes printed beside the lines that all others did, too."""
-    remarks = remarks_of_nodes(text)
-    cells = (LoneCell(subject=node, column="a line", cell=line, usual="") for node, line in remarks)
-    return tuple(cells) if are_few(len({node for node, _ in remarks}), nodes) else ()
+def lone_lines(text: str, nodes: Collection[str]) -> tuple[LoneCell, ...]:
+    """Lines beside the values that not all nodes printed, or that few nodes lack; a warning of all nodes, too.
+
+    Lines that differ in numbers are one. What all nodes say, each in words of its own, such as when it began, is left
+    out. `nodes`: those without a run that failed.
+    """
+    printed: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    beginnings: defaultdict[tuple[str, ...], dict[str, set[str]]] = defaultdict(dict)
+    for node, line in remarks_of_nodes(text):
+        if OF_LAUNCHER.search(line):
+            continue
+        form = name_form(line.replace(node, ""))
+        printed[form].setdefault(node, line)
+        beginnings[tuple(line.split()[:2])].setdefault(form, set()).add(node)
+    own = {
+        form
+        for forms in beginnings.values()
+        if len(forms) >= OWN_WORDS and {*nodes} <= set().union(*forms.values())
+        if 2 * max(map(len, forms.values())) <= len(nodes)
+        for form in forms
+    }
+    cells: list[LoneCell] = []
+    for form, lines in printed.items():
+        line, lacking = next(iter(lines.values())), sorted({*nodes}.difference(lines))
+        doubtful = DOUBTFUL.match(line) is not None
+        if form in own or not (lacking or doubtful):
+            continue
+        if lacking and not doubtful and are_few(len(lacking), len(nodes)):
+            column = f"line {line[:LONGEST]!r}"
+            cells += (LoneCell(subject=node, column=column, cell="", usual="one") for node in lacking)
+        else:
+            usual = "" if lacking else line
+            cells += (LoneCell(subject=node, column="a line", cell=line, usual=usual) for node in lines)
+    return tuple(cells)
 
 
 def lone_ends(text: str) -> tuple[LoneCell, ...]:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from seatrial.model.imported import Sense, sense_of
-from seatrial.model.unit_text import Unit, unit_of
+from seatrial.model.unit_text import NUMBER, Unit, unit_of
 
 POINT = re.compile(
     r"[-+]?(?:[0-9]{1,3}(?:[,'’ \u00a0\u2009\u202f][0-9]{3})+|[0-9]+)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
@@ -21,6 +21,8 @@ BEHIND = re.compile(
     r"(?P<number>[-+]?[0-9][0-9.,'’ \u00a0\u2009\u202f]*?(?:[eE][-+]?[0-9]{1,3})?) ?"
     r"(?P<unit>[A-Za-zµ%/][A-Za-zµ/%]{0,15})"
 )
+DEVIATION = re.compile(rf"(?P<mean>{NUMBER}) ?(?:(?:±|\+/-|\+-) ?{NUMBER}|\((?:±|\+/-)? ?{NUMBER} ?%?\))")
+"""A mean with its deviation, 0.6096±0.0052, or a value with a share, 312.5 (82 %): the first number counts."""
 DURATION = re.compile(
     r"(?:(?:(?P<d>[0-9]{1,4})-)?(?P<h>[0-9]{1,5}):)?(?P<m>[0-9]{1,2}):(?P<s>[0-9]{2}(?:\.[0-9]{1,9})?)"
 )
@@ -73,6 +75,12 @@ def without_unit(cells: Cells) -> tuple[Cells, str]:
         return cells, ""
     usual = Counter(word for _, word in written).most_common(1)[0][0]
     return tuple("" if match is None else _scaled(match, units, usual) for match in split), usual
+
+
+def without_deviation(cell: str) -> str:
+    """The mean alone of a mean with its deviation; any other text as it is."""
+    match = DEVIATION.fullmatch(cell) if cell[-1:] == ")" or "±" in cell or "+" in cell else None
+    return match["mean"] if match else cell
 
 
 def in_seconds(name: str, cells: Cells, *, chosen: bool = False) -> Cells:
