@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from seatrial.importers.column_roles import CONDITION_WORDS, PART_WORDS, RUN_WORDS
+from seatrial.importers.column_words import CONDITION_WORDS, PART_WORDS, RUN_WORDS
 from seatrial.importers.output_names import ADDRESS
 
 AROUND = "=<>#*-~+()[]:;,.'\""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from seatrial.importers.column_roles import RUN_WORDS, words_of
+from seatrial.importers.column_words import RUN_WORDS, words_of
 from seatrial.importers.columns import MISSING, TableColumn, read_columns
 from seatrial.importers.other_outputs import recognised, refuse_listing
 from seatrial.model.benchmark import Better

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.importers.column_roles import FEWEST_COUNTED, NODE_NAMES, are_moments, planned_columns
+from seatrial.importers.column_roles import FEWEST_COUNTED, are_moments, planned_columns
+from seatrial.importers.column_words import NODE_NAMES
 from seatrial.importers.columns import TableColumn, columns_of, json_value, read_columns
 from seatrial.importers.other_outputs import refuse_listing
 from seatrial.importers.row_outcomes import failed_rows, split_outcomes

@@ -9,17 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from seatrial.importers.column_roles import (
-    CONDITION_WORDS,
-    MEASURED,
-    MOMENT,
-    NODE_NAMES,
-    PART_WORDS,
-    RUN_WORDS,
-    is_capacity,
-    role_beside,
-    words_of,
-)
+from seatrial.importers.column_roles import MEASURED, MOMENT, is_capacity, role_beside
+from seatrial.importers.column_words import CONDITION_WORDS, NODE_NAMES, PART_WORDS, RUN_WORDS, words_of
 from seatrial.importers.columns import TableColumn
 from seatrial.importers.node_names import SUMMARIES
 from seatrial.importers.row_outcomes import status_of

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.benchmarks.catalogue import detected, output_batch
-from seatrial.importers.column_roles import NODE_NAMES
+from seatrial.importers.column_words import NODE_NAMES
 from seatrial.importers.columns import json_value
 from seatrial.importers.fleets import Stratum, read_fleet_table
 from seatrial.importers.other_outputs import refuse_listing

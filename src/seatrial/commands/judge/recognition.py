@@ -12,7 +12,8 @@ from seatrial.benchmarks import catalogue
 from seatrial.commands.judge.kinds import WORDS, Kind
 from seatrial.commands.judge.sources import MOST_FILES, Sources
 from seatrial.files.inputs import entries_in
-from seatrial.importers.column_roles import NODE_NAMES, RUN_NAMES, are_moments
+from seatrial.importers.column_roles import are_moments
+from seatrial.importers.column_words import NODE_NAMES, RUN_NAMES
 from seatrial.importers.columns import MISSING, TableColumn, is_json, json_value, read_columns, refuse_almost_numbers
 from seatrial.importers.fields import pieces
 from seatrial.importers.formats import FORMATS
