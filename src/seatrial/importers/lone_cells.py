@@ -104,12 +104,12 @@ def lone_cells(columns: Sequence[TableColumn], roles: ColumnRoles, rows: Sequenc
         without = _without_number(column, rows)
         lacking = {cell.subject for cell in without}
         of_column = _far_in(column, rows, [*places.values()], comparisons) or [
-            cell
-            for stratum in conditions.values()
-            for cell in _lone_in(column, [rows[row] for row in stratum], stratum)
+            cell for stratum in conditions.values() for cell in _lone_in(column, rows, stratum)
         ]
-        cells += without
-        cells += {cell.subject: cell for cell in reversed(of_column) if cell.subject not in lacking}.values()
+        first: dict[str, LoneCell] = {}
+        for cell in of_column:
+            first.setdefault(cell.subject, cell)
+        cells += (*without, *(cell for subject, cell in first.items() if subject not in lacking))
     return tuple(cells)
 
 

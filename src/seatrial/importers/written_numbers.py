@@ -90,9 +90,8 @@ def _without_suffix(cells: Cells) -> tuple[Cells, str]:
     blank = sum(match is None and not _digits(cell) for cell, match in zip(cells, split, strict=True))
     if len(suffixes) != 1 or len(numbers) + blank < len(cells) or not _measured(numbers):
         return cells, ""
-    return tuple(
-        cell if match is None else match["number"] for cell, match in zip(cells, split, strict=True)
-    ), *suffixes
+    bare = tuple(match["number"] if match else cell for cell, match in zip(cells, split, strict=True))
+    return bare, suffixes.pop().strip()
 
 
 def without_deviation(cell: str) -> str:
