@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.importers.column_words import (
+from seatrial.importers.columns import MISSING, UNIT_NAMES, TableColumn, refuse_almost_numbers
+from seatrial.importers.row_outcomes import is_numbered, is_outcome, is_remark
+from seatrial.model.column_words import (
     CAPACITY_WORDS,
     CONDITION_WORDS,
     COUNT_WORDS,
@@ -27,8 +29,6 @@ from seatrial.importers.column_words import (
     last_word,
     words_of,
 )
-from seatrial.importers.columns import MISSING, UNIT_NAMES, TableColumn, refuse_almost_numbers
-from seatrial.importers.row_outcomes import is_numbered, is_outcome, is_remark
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import RATES, TIME_UNITS, TIMES, Sense, sense_of
 from seatrial.model.unit_text import Unit, unit_of

@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 
 from seatrial.importers.column_roles import ColumnRoles, are_moments, roles_of, unit_in
-from seatrial.importers.column_words import NODE_NAMES, RUN_NAMES, words_of
 from seatrial.importers.columns import TableColumn, checked, json_object, read_columns, with_durations
 from seatrial.importers.labelled_columns import with_labels
 from seatrial.importers.lone_cells import LoneCell, MeasuredRow, lone_cells, lone_lines
@@ -22,6 +21,7 @@ from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outco
 from seatrial.importers.series import TIME_NAMES
 from seatrial.importers.summary_rows import without_summaries
 from seatrial.importers.wide_columns import melted, metrics_melted, transposed
+from seatrial.model.column_words import NODE_NAMES, RUN_NAMES, words_of
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.statistics.estimates import FEWEST_ALIKE

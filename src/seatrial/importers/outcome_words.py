@@ -2,6 +2,18 @@
 
 import re
 
+SUCCESSES = frozenset({
+    "ok", "okay", "pass", "passed", "done", "completed", "complete", "success", "successful", "succeeded", "true",
+    "valid", "yes", "y", "t", "good", "fine", "normal", "healthy", "verified", "correct", "finished", "ended", "0",
+    "0:0", "1", "no error", "no errors", "none", "✓", "✔", "✅", "bestanden", "erfolgreich",
+})  # fmt: skip
+FAILURES = frozenset({
+    "fail", "failed", "failure", "failing", "error", "err", "invalid", "incorrect", "wrong", "bad", "nok", "not ok",
+    "timed out", "aborted", "abort", "killed", "crash", "crashed", "oom", "segfault", "boot_fail", "cancelled",
+    "critical", "canceled", "deadline", "node_fail", "out_of_memory", "preempted", "timeout", "not_run", "skipped",
+    "incomplete", "unsuccessful", "✗", "✘", "❌", "fehler", "fehlgeschlagen", "abgebrochen",
+})  # fmt: skip
+"""Words of harnesses, of what ended a program, and Slurm's states of a job."""
 SAYS_NONE = r"(?:no|not|non|never|without|zero|0|ohne|keine?|sans|sin)"
 FAILING = re.compile(
     rf"(?<![\w-])(?P<none>{SAYS_NONE} (?:\w+ )?)?(?:fail(?:ed|ure|ures|s|ing)?|err(?:or|ors)?|crash(?:ed|es)?"

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from seatrial.importers.columns import MISSING, TableColumn
-from seatrial.importers.outcome_words import FAILING, fails, plain_words
+from seatrial.importers.outcome_words import FAILING, FAILURES, SUCCESSES, fails, plain_words
 from seatrial.model.errors import UsageError
 
 OUTCOME_WORDS = frozenset({
@@ -30,18 +30,6 @@ ANSWERS = frozenset({"ok", "passed", "pass", "valid", "success", "correct"})
 """Names of columns in which 0 is a failure."""
 NUMBERED = EXIT_CODES | ANSWERS
 """Names of columns whose numbers were not measured."""
-SUCCESSES = frozenset({
-    "ok", "okay", "pass", "passed", "done", "completed", "complete", "success", "successful", "succeeded", "true",
-    "valid", "yes", "y", "t", "good", "fine", "normal", "healthy", "verified", "correct", "finished", "ended", "0",
-    "0:0", "1", "no error", "no errors", "none", "✓", "✔", "✅", "bestanden", "erfolgreich",
-})  # fmt: skip
-FAILURES = frozenset({
-    "fail", "failed", "failure", "failing", "error", "err", "invalid", "incorrect", "wrong", "bad", "nok", "not ok",
-    "timed out", "aborted", "abort", "killed", "crash", "crashed", "oom", "segfault", "boot_fail", "cancelled",
-    "critical", "canceled", "deadline", "node_fail", "out_of_memory", "preempted", "timeout", "not_run", "skipped",
-    "incomplete", "unsuccessful", "✗", "✘", "❌", "fehler", "fehlgeschlagen", "abgebrochen",
-})  # fmt: skip
-"""Words of harnesses, of what ended a program, and Slurm's states of a job."""
 COUNTED = frozenset({"errors", "failures", "mismatches", "failed", "wrong", "mismatch", "incorrect", "xid", "aborts"})
 """A column of that name counts what was wrong: a run with more than none failed."""
 COUNTED_WORDS = COUNTED | {"xids", "uncorrectable", "uncorrected", "crashes"}
