@@ -16,6 +16,7 @@ from seatrial.importers.row_outcomes import is_numbered, is_remark
 from seatrial.model.column_words import MODEL_WORDS, PLACE_WORDS, RUN_WORDS, SOFTWARE_WORDS, last_word, words_of
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count, name_form, verb
+from seatrial.statistics.estimates import GROUP_SHARE
 
 LONGEST = 24
 """Characters of a cell in a sentence."""
@@ -103,8 +104,9 @@ def lone_cells(columns: Sequence[TableColumn], roles: ColumnRoles, rows: Sequenc
     for column in telling:
         without = _without_number(column, rows)
         lacking = {cell.subject for cell in without}
+        strata_of = [*conditions.values()] if _is_settled(column, [*conditions.values()]) else []
         of_column = _far_in(column, rows, [*places.values()], comparisons) or [
-            cell for stratum in conditions.values() for cell in _lone_in(column, rows, stratum)
+            cell for stratum in strata_of for cell in _lone_in(column, rows, stratum)
         ]
         first: dict[str, LoneCell] = {}
         for cell in of_column:
@@ -220,6 +222,13 @@ def _tells(column: TableColumn) -> bool:
     aged = column.numeric and not AGES.isdisjoint(words_of(column.name))
     place = word in PLACES or word.endswith(NUMBERS)
     return not (place or aged or is_numbered(column.name) or are_moments(column))
+
+
+def _is_settled(column: TableColumn, strata: Sequence[Sequence[int]]) -> bool:
+    """Whether it has words, or one condition, or most numbers are the usual one of theirs: not in one by chance."""
+    written = _written(column)
+    usual = sum(max(Counter(written[row] for row in stratum).values()) for stratum in strata)
+    return not column.numeric or len(strata) == 1 or usual > (1 - GROUP_SHARE) * len(written)
 
 
 def _without_number(column: TableColumn, rows: Sequence[MeasuredRow]) -> list[LoneCell]:

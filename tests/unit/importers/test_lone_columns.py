@@ -163,3 +163,14 @@ def test_a_part_is_compared_with_those_at_its_place(usual: Sequence[int], bad: i
 def test_ten_times_as_much_is_farther_than_the_others_are_from_each_other(last: int, expected: list[str]) -> None:
     cells = [last if node == BAD else 130 - node if node > 8 else 8 + node % 2 for node in range(1, NODES + 1)]
     assert named("pages_k", cells) == expected
+
+
+def test_numbers_of_one_condition_of_many_are_alike_by_chance() -> None:
+    for seed in range(10):
+        random = Random(seed)
+        rows = [
+            f"n{node},bus{gpu},{round(random.gauss(44 + 2 * gpu, 1))},{random.gauss(25, 0.1):.2f}"
+            for node in range(8)
+            for gpu in range(8)
+        ]
+        assert read_fleet_table("\n".join(["node,pci_bus,temp_C,h2d_GBs", *rows]), "h2d_GBs").lone == ()
