@@ -42,8 +42,9 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.benchmarks.headings import by_heading
 from seatrial.importers.other_outputs import recognised
+from seatrial.importers.outcome_words import fails
 from seatrial.importers.output_names import OUTPUT_NAME
-from seatrial.importers.printed_text import FAILURE, SHARE, by_node, plain
+from seatrial.importers.printed_text import SHARE, by_node, plain
 from seatrial.model.benchmark import Label, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source
@@ -143,7 +144,7 @@ def outputs_by_node(text: str) -> dict[str, str]:
     outputs = 0
     for number, part in enumerate(parts.values()):
         output = detected(part) is not None
-        neither = not output and bool(part.strip()) and FAILURE.search(part) is None
+        neither = not output and bool(part.strip()) and not fails(part)
         if neither or (not outputs and number == MOST_WITHOUT):  # a table of 100,000 nodes is seen by the first ones
             return {}
         outputs += output

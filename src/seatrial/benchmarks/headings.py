@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from seatrial.importers.column_roles import CONDITION_WORDS, PART_WORDS, RUN_WORDS
 from seatrial.importers.output_names import ADDRESS
+from seatrial.model.column_words import CONDITION_WORDS, PART_WORDS, RUN_WORDS
 
 AROUND = "=<>#*-~+()[]:;,.'\""
 """What is written around the name of a node."""

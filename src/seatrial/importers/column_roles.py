@@ -13,44 +13,32 @@ import msgspec
 
 from seatrial.importers.columns import MISSING, UNIT_NAMES, TableColumn, refuse_almost_numbers
 from seatrial.importers.row_outcomes import is_numbered, is_outcome, is_remark
+from seatrial.model.column_words import (
+    CAPACITY_WORDS,
+    CONDITION_WORDS,
+    COUNT_WORDS,
+    COUNTED_WORDS,
+    DEVIATIONS,
+    INDEX_WORDS,
+    MODEL_WORDS,
+    PART_NUMBERS,
+    PART_WORDS,
+    PROPERTY_WORDS,
+    RUN_NAMES,
+    RUN_WORDS,
+    last_word,
+    words_of,
+)
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import RATES, TIME_UNITS, TIMES, Sense, sense_of
 from seatrial.model.unit_text import Unit, unit_of
 from seatrial.model.words import some
 
-NODE_NAMES = (
-    "node", "hostname", "host", "nodename", "nodelist", "server", "nodes", "name", "knoten", "rechner", "nodo",
-)  # fmt: skip
-"""The first that a table has is the column of the nodes; `nodes` may be a number, and `name` that of a test."""
-RUN_NAMES = frozenset({"run", "iter", "iteration", "rep", "repetition", "repeat", "trial", "time", "date", "timestamp"})
-RUN_WORDS = frozenset({
-    "run", "lauf", "essai", "iter", "iteration", "rep", "repetition", "repeat", "trial", "attempt", "try", "job",
-    "jobid", "timestamp", "date", "day", "started", "when", "seed",
-})  # fmt: skip
-PART_WORDS = frozenset({
-    "gpu", "device", "dev", "gcd", "card", "accelerator", "socket", "package", "numa", "cpu", "core", "port", "nic",
-    "hca", "adapter", "rail", "disk", "drive", "dimm", "slot", "rank", "die", "tile", "uuid", "serial", "part",
-})  # fmt: skip
-CONDITION_WORDS = frozenset({
-    "size", "bytes", "length", "msg", "message", "block", "blocksize", "bs", "n", "nb", "p", "q", "threads", "ranks",
-    "procs", "tasks", "ppn", "np", "gpus", "cores", "cpus", "nodes", "jobs", "depth", "iodepth", "numjobs", "test",
-    "kernel", "op", "operation", "function", "collective", "algorithm", "metric", "benchmark", "case", "mode", "rw",
-    "direction", "precision", "dtype", "type", "pattern", "config", "variant", "count", "num", "level", "frequency",
-})  # fmt: skip
-PLACE_WORDS = frozenset({"rack", "row", "chassis", "cabinet", "leaf", "switch"})
-SOFTWARE_WORDS = frozenset({"bios", "firmware", "microcode", "driver", "version", "release"})
-PROPERTY_WORDS = PLACE_WORDS | SOFTWARE_WORDS
-MODEL_WORDS = frozenset({"model", "type", "sku", "generation", "arch", "architecture", "processor", "cpu", "partition"})
-"""Words of a property by which nodes differ on purpose: nodes of one model are compared with each other."""
-CAPACITY_WORDS = frozenset({"mem", "memory", "ram", "vram", "hbm", "swap", "disk", "cores", "sockets", "capacity"})
-"""What nodes have, where all rows say the same, and not how fast it is."""
-DEVIATIONS = frozenset({"std", "stdev", "stddev", "sd", "sigma", "cv", "rsd", "var", "variance", "err", "sem", "mad"})
-"""Words of columns that say how far the values of others scatter."""
-INDEX_WORDS = frozenset({"index", "idx", "id", "nr", "no", "row"})
-PART_NUMBERS = PART_WORDS | INDEX_WORDS | {"number", "num", "local", "name", "node", "label", "ordinal", "bus", "minor"}
-"""The last words of a number that says which part of a node it is; others measure something of the part."""
-MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}.*|[0-9]{1,2}:[0-9]{2}.*")
-"""A cell that begins with a date or a time of the day."""
+MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|(?:Q[1-4]|(?:0?[1-9]|1[0-2])/)[ /-]?(?:19|20)[0-9]{2}"
+    r"|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}.*|[0-9]{1,2}:[0-9]{2}.*"
+)
+"""A cell that begins with a date or a time of the day, or is a month or a quarter."""
 PLANNED = 0.8
 """Share of rows, or of cells of a node, that must fit for a column to be part of the plan."""
 ASK = "Say what it is with --by COLUMN (a condition) or --part COLUMN (a part of a node), or call it run."
@@ -167,9 +155,20 @@ class _CellKinds:
         return not self.column.numeric or all(cell.strip().isdecimal() for cell in self.nodes_of)
 
     @property
+    def condition_name(self) -> bool:
+        """Whether it has the name of a condition, such as the size of a run."""
+        counts = self.words & COUNT_WORDS and self.words <= COUNT_WORDS | COUNTED_WORDS
+        return bool(self.words & (CONDITION_WORDS - COUNT_WORDS) or counts)
+
+    @property
     def size(self) -> bool:
         """Whether it is the size of a run, such as its ranks, and most rows have the same: others are of other work."""
-        return self.column.numeric and self.labels and bool(self.words & CONDITION_WORDS) and self.mostly_same
+        return self.column.numeric and self.labels and self.condition_name and self.mostly_same
+
+    @property
+    def model(self) -> bool:
+        """Whether its name ends with a kind of nodes: `cpu_model`, `Model name`; no `cpu_governor`."""
+        return last_word(self.column.name) in MODEL_WORDS
 
     @property
     def moments(self) -> bool:
@@ -217,11 +216,6 @@ class _CellKinds:
     @property
     def _label_name(self) -> bool:
         return sense_of(self.column.name) is None or (self.labels and self.planned)
-
-
-def words_of(name: str) -> list[str]:
-    """The words of a name, lower case: `h2d_GB_s` to h, d, gb, s."""
-    return re.findall(r"[a-zµ]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
 
 
 def measures_part(column: TableColumn) -> bool:
@@ -307,7 +301,7 @@ def _role(contents: _CellKinds, *, single: bool) -> str:
         (contents.index, "unused"),
         (contents.of_the_node and contents.size, "conditions"),
         (contents.of_the_node and measured, "numbers"),
-        (contents.of_the_node and not (contents.nested or numeric) and bool(words & MODEL_WORDS), "conditions"),
+        (contents.of_the_node and not (contents.nested or numeric) and contents.model, "conditions"),
         (contents.of_the_node, "unused" if contents.nested else "properties"),
         (contents.run, "runs"),
         (contents.part, "parts"),
@@ -320,8 +314,8 @@ def _role(contents: _CellKinds, *, single: bool) -> str:
 def _role_of_numbers(contents: _CellKinds) -> str:
     """Role of a column of numbers that change within nodes and return on others."""
     if not contents.planned:
-        return "conditions" if contents.words & CONDITION_WORDS and contents.labels else "numbers"
-    if contents.words & CONDITION_WORDS:
+        return "conditions" if contents.condition_name and contents.labels else "numbers"
+    if contents.condition_name:
         return "conditions"
     if sense_of(contents.column.name) is not None:
         return "numbers"

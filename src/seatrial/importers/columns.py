@@ -15,17 +15,15 @@ import msgspec
 from seatrial.importers.aligned_lines import divided
 from seatrial.importers.headed_text import is_headed, with_prefixes
 from seatrial.importers.printed_text import with_failures
-from seatrial.importers.written_numbers import in_seconds, with_point, without_unit
+from seatrial.importers.written_numbers import in_seconds, with_point, without_deviation, without_unit
 from seatrial.model.errors import UsageError
-from seatrial.model.unit_text import NUMBER, unit_of
+from seatrial.model.unit_text import unit_of
 from seatrial.model.words import count, name_form
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "#n/a", "#div/0!", "#value!", "#num!", "#ref!"})
 """The last ones are what spreadsheets write where a formula has no value."""
 UNIT_NAMES = frozenset({"unit", "units", "uom"})
 """Names of columns that have the unit of each row's number."""
-DEVIATION = re.compile(rf"(?P<mean>{NUMBER}) ?(?:(?:±|\+/-|\+-) ?{NUMBER}|\((?:±|\+/-)? ?{NUMBER} ?%?\))")
-"""A mean with its deviation, 0.6096±0.0052, or a value with a share, 312.5 (82 %): the first number counts."""
 ALMOST = re.compile(
     r"[<>~≈]? ?[-+]?(?:\d{1,3}(?:[,.' ]\d{3})+|\d+)(?:[.,]\d+)?(?: ?[A-Za-zµ/%]{0,9}|[*†]{1,3}| ?\([^()]{0,40}\))"
 )
@@ -185,7 +183,7 @@ def _printed(text: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 def remarks_of_nodes(text: str) -> list[tuple[str, str]]:
-    """Node and line of what a few nodes printed beside the lines that all others did, and that is in no column."""
+    """Node and line of what nodes printed beside values, and that is in no column."""
     return [] if is_json(text) else _printed(text.strip("\r\n"))[1]
 
 
@@ -397,9 +395,3 @@ def _cell(value: object, name: str) -> str:
         case float() | int():
             return repr(value)
     return without_deviation(str(value))
-
-
-def without_deviation(cell: str) -> str:
-    """The mean alone of a mean with its deviation; any other text as it is."""
-    match = DEVIATION.fullmatch(cell) if cell[-1:] == ")" or "±" in cell or "+" in cell else None
-    return match["mean"] if match else cell

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from seatrial.importers.column_roles import RUN_WORDS, words_of
 from seatrial.importers.columns import MISSING, TableColumn, read_columns
 from seatrial.importers.other_outputs import recognised, refuse_listing
 from seatrial.model.benchmark import Better
+from seatrial.model.column_words import RUN_WORDS, words_of
 from seatrial.model.configuration import BYTES, ComparedFigure, ConfigurationValue
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of

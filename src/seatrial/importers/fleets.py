@@ -9,18 +9,10 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from seatrial.importers.column_roles import (
-    NODE_NAMES,
-    RUN_NAMES,
-    ColumnRoles,
-    are_moments,
-    roles_of,
-    unit_in,
-    words_of,
-)
+from seatrial.importers.column_roles import ColumnRoles, are_moments, roles_of, unit_in
 from seatrial.importers.columns import TableColumn, checked, json_object, read_columns, with_durations
 from seatrial.importers.labelled_columns import with_labels
-from seatrial.importers.lone_cells import LoneCell, lone_cells, lone_lines
+from seatrial.importers.lone_cells import LoneCell, MeasuredRow, lone_cells, lone_lines
 from seatrial.importers.node_names import refuse_phrases, refuse_sets, short_names
 from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
 from seatrial.importers.output_names import OUTPUT_NAME
@@ -29,6 +21,7 @@ from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outco
 from seatrial.importers.series import TIME_NAMES
 from seatrial.importers.summary_rows import without_summaries
 from seatrial.importers.wide_columns import melted, metrics_melted, transposed
+from seatrial.model.column_words import NODE_NAMES, RUN_NAMES, words_of
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.statistics.estimates import FEWEST_ALIKE
@@ -131,7 +124,7 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
         columns, nodes = long
     roles = roles_of(columns, nodes, value=column, by=by, part=part)
     table = _by_roles(columns, roles, failed_rows(columns, {*by, *part, roles.value, roles.node}))
-    lone = (*table.lone, *lone_lines(text, len({*nodes.cells})))
+    lone = (*table.lone, *lone_lines(text, {*nodes.cells}.difference(table.failed)))
     return msgspec.structs.replace(table, left_out=summaries, lone=lone)
 
 
@@ -181,9 +174,9 @@ def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collec
         refuse_unlike_rows(fleets)
     _refuse_explained(columns, roles, keys, numbers)
     return FleetTable(strata=tuple(measured), roles=roles, parts=parts, without_value=tuple(without),
-                      lone=lone_cells(columns, roles, [key[0][0] for key in keys],
-                                      [subjects[node, part] for (node,), _, part, _ in keys],
-                                      [key[1] for key in keys]),
+                      lone=lone_cells(columns, roles, [
+                          MeasuredRow(node=node, subject=subjects[node, part], condition=condition, part=part)
+                          for (node,), condition, part, _ in keys]),
                       failed=tuple(keys[row][0][0] for row in sorted(failed)))  # fmt: skip
 
 

@@ -5,9 +5,10 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
-from seatrial.importers.column_roles import PART_WORDS, unit_in, words_of
+from seatrial.importers.column_roles import unit_in
 from seatrial.importers.columns import TableColumn
 from seatrial.importers.row_outcomes import is_outcome
+from seatrial.model.column_words import PART_WORDS, words_of
 from seatrial.model.unit_text import is_number
 
 ANONYMOUS = "column "

@@ -8,7 +8,8 @@ import msgspec
 
 from seatrial.importers.columns import json_object
 from seatrial.importers.fleets import FleetTable
-from seatrial.importers.row_outcomes import COUNTED, FAILURES, NO_NUMBERS
+from seatrial.importers.outcome_words import FAILURES
+from seatrial.importers.row_outcomes import COUNTED, NO_NUMBERS
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count, name_form
 

@@ -2,31 +2,26 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from seatrial.importers.column_roles import (
-    MODEL_WORDS,
-    PART_WORDS,
-    PLACE_WORDS,
-    RUN_WORDS,
-    SOFTWARE_WORDS,
-    ColumnRoles,
-    are_moments,
-    measures_part,
-    words_of,
-)
+from seatrial.importers.column_roles import ColumnRoles, are_moments
 from seatrial.importers.columns import MISSING, TableColumn, read_columns, remarks_of_nodes
-from seatrial.importers.lone_numbers import Rows, are_few, far_numbers
+from seatrial.importers.lone_numbers import FEWEST_OTHERS, Rows, are_few, far_numbers
+from seatrial.importers.outcome_words import DOUBTFUL, OF_LAUNCHER
 from seatrial.importers.pair_evidence import names_an_end
 from seatrial.importers.pair_metrics import scale_of
 from seatrial.importers.row_outcomes import is_numbered, is_remark
+from seatrial.model.column_words import MODEL_WORDS, PLACE_WORDS, RUN_WORDS, SOFTWARE_WORDS, last_word, words_of
 from seatrial.model.errors import UsageError
-from seatrial.model.words import verb
+from seatrial.model.words import count, name_form, verb
+from seatrial.statistics.estimates import GROUP_SHARE
 
 LONGEST = 24
 """Characters of a cell in a sentence."""
+OWN_WORDS = 3
+"""Different lines, none of which most nodes print, that begin with the same words: two may be good and bad news."""
 MOSTLY = 0.8
 """Share of the pairs of a node that have other cells, where they are those of the node."""
 MOST_ALIKE = 0.5
@@ -36,17 +31,21 @@ MOST_PAIRS = 20
 LEAST = 0.02
 """Share of the usual number: less apart is not worth a word."""
 PLACES = PLACE_WORDS | MODEL_WORDS | {
-    "id", "index", "idx", "nr", "slot", "port", "pid", "seed", "hops", "distance", "place", "location", "path", "route",
-    "user", "owner", "operator", "role", "rank", "wait", "queue", "warmup",
+    "id", "index", "idx", "nr", "no", "number", "sn", "slot", "port", "pid", "seed", "hops", "distance", "place",
+    "location", "path", "route", "user", "owner", "operator", "contact", "role", "rank", "wait", "queue", "warmup",
+    "cable", "u", "unit", "room", "site", "zone", "pod", "island", "enclosure", "building", "datacenter", "pdu", "feed",
+    "bay", "outlet",
 }  # fmt: skip
-"""Words of columns whose numbers say where and what a node is, and not how it is."""
+"""Last words of columns whose cells say where and what a node is, and not how it is."""
+NUMBERS = ("nummer", "nr")
+"""Ends of such a word in German."""
 SEQUENCES = RUN_WORDS | {
     "serial", "asset", "tag", "inventory", "order", "ticket", "lid", "guid", "mac", "ip", "ipv", "addr", "address",
     "vlan", "sequence", "seq", "step", "task", "epoch",
 }  # fmt: skip
 """Words of columns whose numbers were given one after the other: what was numbered on another day is far away."""
-AGES = frozenset({"uptime", "boot", "since", "age"})
-"""Words of columns whose numbers are times: a node may have been started again."""
+AGES = frozenset({"uptime", "boot", "reboot", "reboots", "boots", "since", "age", "hours", "cycles", "interrupts"})
+"""Words of columns whose numbers grow with time: a node may have been started again, or a part exchanged."""
 
 
 class LoneCell(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,44 +61,94 @@ class LoneCell(msgspec.Struct, frozen=True, kw_only=True):
 
         `subjects`, `written`: all that have this cell, and their names in short form.
         """
-        what = f"{self.column} {self.cell[:LONGEST]}" if self.cell else f"no {self.column}"
-        has = verb(len(subjects), "has", "have")
-        return f"{written} {has} {what}, others {self.usual[:LONGEST] or 'none'}"
+        what = f"{self.column} {_short(self.cell)}" if self.cell else f"no {self.column}"
+        who = written if len(written) <= LONGEST else count(len(subjects), "part" if " " in written else "node")
+        others = f", others {_short(self.usual) or 'none'}" if self.usual != self.cell else ""
+        return f"{who if len(subjects) > 1 else written} {verb(len(subjects), 'has', 'have')} {what}{others}"
 
 
-def lone_cells(
-    columns: Sequence[TableColumn],
-    roles: ColumnRoles,
-    nodes: Sequence[str],
-    subjects: Sequence[str],
-    conditions: Sequence[Hashable],
-) -> tuple[LoneCell, ...]:
+def _short(cell: str) -> str:
+    return cell[:LONGEST].rstrip(" ,;:")
+
+
+class MeasuredRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What a row is of."""
+
+    node: str
+    subject: str
+    """A part of the node with its name, or the node again."""
+    condition: Hashable
+    part: Hashable
+    """Its place in the node."""
+
+
+def lone_cells(columns: Sequence[TableColumn], roles: ColumnRoles, rows: Sequence[MeasuredRow]) -> tuple[LoneCell, ...]:
     """The cells of columns without a role in the judgement that few nodes have alone, in the order of the columns.
 
     Words and versions of software differ by any letter, numbers by `LEAST`, and more where those of the others vary.
-
-    `nodes`, `subjects`: the node of each row, and its part of which the row is, or the node again. `conditions`: under
-    which it was measured; numbers that vary are compared under one.
+    Cells are compared under one condition, and numbers that vary at one place of the nodes.
     """
     free = {*roles.properties, *roles.unused}
     telling = [column for column in columns if column.name in free and _tells(column)]
-    strata: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for row, condition in enumerate(conditions):
-        strata[condition].append(row)
-    comparisons = len(telling) * len(strata)
-    return tuple(
-        cell
-        for column in telling
-        for cell in _far_in(column, nodes, subjects, [*strata.values()], comparisons)
-        or _lone_in(column, nodes, subjects)
-    )
+    nodes_at: defaultdict[Hashable, set[str]] = defaultdict(set)
+    for row in rows:
+        nodes_at[row.condition, row.part].add(row.node)
+    conditions: defaultdict[Hashable, list[int]] = defaultdict(list)
+    places: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for number, row in enumerate(rows):
+        conditions[row.condition].append(number)
+        common = len(nodes_at[row.condition, row.part]) > FEWEST_OTHERS
+        places[row.condition, row.part if common else None].append(number)
+    comparisons = len(telling) * len(places)
+    cells: list[LoneCell] = []
+    for column in telling:
+        without = _without_number(column, rows)
+        lacking = {cell.subject for cell in without}
+        strata_of = [*conditions.values()] if _is_settled(column, [*conditions.values()]) else []
+        of_column = _far_in(column, rows, [*places.values()], comparisons) or [
+            cell for stratum in strata_of for cell in _lone_in(column, rows, stratum)
+        ]
+        first: dict[str, LoneCell] = {}
+        for cell in of_column:
+            first.setdefault(cell.subject, cell)
+        cells += (*without, *(cell for subject, cell in first.items() if subject not in lacking))
+    return tuple(cells)
 
 
-def lone_lines(text: str, nodes: int) -> tuple[LoneCell, ...]:
-    """What a few of the nodes printed beside the lines that all others did, too."""
-    remarks = remarks_of_nodes(text)
-    cells = (LoneCell(subject=node, column="a line", cell=line, usual="") for node, line in remarks)
-    return tuple(cells) if are_few(len({node for node, _ in remarks}), nodes) else ()
+def lone_lines(text: str, nodes: Collection[str]) -> tuple[LoneCell, ...]:
+    """Lines beside the values that not all nodes printed, or that few nodes lack; a warning of all nodes, too.
+
+    Lines that differ in numbers are one. What all nodes say, each in words of its own, such as when it began, is left
+    out. `nodes`: those without a run that failed.
+    """
+    printed: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    beginnings: defaultdict[tuple[str, ...], dict[str, set[str]]] = defaultdict(dict)
+    for node, line in remarks_of_nodes(text):
+        if OF_LAUNCHER.search(line):
+            continue
+        form = name_form(line.replace(node, ""))
+        printed[form].setdefault(node, line)
+        beginnings[tuple(line.split()[:2])].setdefault(form, set()).add(node)
+    own = {
+        form
+        for forms in beginnings.values()
+        if len(forms) >= OWN_WORDS and {*nodes} <= set().union(*forms.values())
+        if 2 * max(map(len, forms.values())) <= len(nodes)
+        for form in forms
+    }
+    cells: list[LoneCell] = []
+    for form, lines in printed.items():
+        line, lacking = next(iter(lines.values())), sorted({*nodes}.difference(lines))
+        doubtful = DOUBTFUL.match(line) is not None
+        if form in own or not (lacking or doubtful):
+            continue
+        if lacking and not doubtful and are_few(len(lacking), len(nodes)):
+            column = f"line {line[:LONGEST]!r}"
+            cells += (LoneCell(subject=node, column=column, cell="", usual="one") for node in lacking)
+        else:
+            usual = "" if lacking else line
+            cells += (LoneCell(subject=node, column="a line", cell=line, usual=usual) for node in lines)
+    return tuple(cells)
 
 
 def lone_ends(text: str) -> tuple[LoneCell, ...]:
@@ -169,18 +218,37 @@ def _cells_of(rows: Sequence[tuple[tuple[str, ...], str]]) -> dict[str, Counter[
 
 def _tells(column: TableColumn) -> bool:
     """Whether a column may say how a node is."""
-    places = PLACES | AGES if column.numeric else PLACES
-    places -= PART_WORDS if measures_part(column) else frozenset()
-    return not (is_numbered(column.name) or are_moments(column)) and places.isdisjoint(words_of(column.name))
+    word = last_word(column.name)
+    aged = column.numeric and not AGES.isdisjoint(words_of(column.name))
+    place = word in PLACES or word.endswith(NUMBERS)
+    return not (place or aged or is_numbered(column.name) or are_moments(column))
 
 
-def _lone_in(column: TableColumn, nodes: Sequence[str], subjects: Sequence[str]) -> Iterator[LoneCell]:
-    rows = [*zip(nodes, subjects, _written(column), strict=True)]
+def _is_settled(column: TableColumn, strata: Sequence[Sequence[int]]) -> bool:
+    """Whether it has words, or one condition, or most numbers are the usual one of theirs: not in one by chance."""
+    written = _written(column)
+    usual = sum(max(Counter(written[row] for row in stratum).values()) for stratum in strata)
+    return not column.numeric or len(strata) == 1 or usual > (1 - GROUP_SHARE) * len(written)
+
+
+def _without_number(column: TableColumn, rows: Sequence[MeasuredRow]) -> list[LoneCell]:
+    """The few nodes, or parts, that have no number in any of their rows, where others have one."""
+    having = {row.subject for row, cell in zip(rows, _written(column), strict=True) if cell}
+    cells = tuple("one" if row.subject in having else "" for row in rows)
+    usual = column.numeric and _most_common(cells)
+    return [*_lone_in(TableColumn(name=column.name, cells=cells), rows, range(len(rows)))] if usual else []
+
+
+def _lone_in(column: TableColumn, of: Sequence[MeasuredRow], places: Sequence[int]) -> Iterator[LoneCell]:
+    """The few nodes with another cell than the usual one, in the rows at these places."""
+    written = _written(column)
+    rows = [(of[place].node, of[place].subject, written[place]) for place in places]
+    nodes = {node for node, _, _ in rows}
     usual = _most_common(cell for _, _, cell in rows)
     other = _others(column, usual)
     as_usual = {node for node, _, cell in rows if cell == usual}
     odd = {node for node, _, cell in rows if cell in other}
-    if not are_few(len(odd), len({*nodes})) or len(as_usual) < MOST_ALIKE * len({*nodes}):
+    if not are_few(len(odd), len(nodes)) or len(as_usual) < MOST_ALIKE * len(nodes):
         return
     apart: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for node, subject, cell in rows:
@@ -216,27 +284,31 @@ def _numbers(column: TableColumn, rows: Sequence[tuple[tuple[str, ...], str]]) -
 
 
 def _far_in(
-    column: TableColumn,
-    nodes: Sequence[str],
-    subjects: Sequence[str],
-    strata: Sequence[Sequence[int]],
-    comparisons: int,
+    column: TableColumn, rows: Sequence[MeasuredRow], strata: Sequence[Sequence[int]], comparisons: int
 ) -> list[LoneCell]:
-    """The few subjects that are far from all others under a condition; a node in place of all of its parts."""
-    rows = [((subject,), cell) for subject, cell in zip(subjects, _written(column), strict=True)]
+    """The few subjects that are far from all others under a condition; a node in place of all of its parts.
+
+    A place whose part is far on all nodes is another place, and no other part.
+    """
+    written = _written(column)
     shared = comparisons if SEQUENCES.isdisjoint(words_of(column.name)) else 0
     cells: dict[str, LoneCell] = {}
     for stratum in strata:
-        for subject, far in far_numbers(_numbers(column, [rows[row] for row in stratum]), shared).items():
+        numbers = _numbers(column, [((rows[row].subject,), written[row]) for row in stratum])
+        for subject, far in far_numbers(numbers, shared).items():
             cell = LoneCell(subject=subject, column=column.name, cell=far.number, usual=far.others)
             cells.setdefault(subject, cell)
     parts: defaultdict[str, set[str]] = defaultdict(set)
-    for node, subject in zip(nodes, subjects, strict=True):
-        parts[node].add(subject)
+    places: defaultdict[Hashable, set[str]] = defaultdict(set)
+    for row in rows:
+        parts[row.node].add(row.subject)
+        places[row.part].add(row.subject)
+    everywhere = {subject for own in places.values() if len(own) > 1 and own <= cells.keys() for subject in own}
     whole = {subject: node for node, own in parts.items() if own <= cells.keys() for subject in own}
     named: dict[str, LoneCell] = {}
     for subject, cell in cells.items():
-        named.setdefault(whole.get(subject, subject), cell)
+        if subject not in everywhere:
+            named.setdefault(whole.get(subject, subject), cell)
     return [msgspec.structs.replace(cell, subject=subject) for subject, cell in named.items()]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from pathlib import PurePath
 from typing import NamedTuple
 
-from seatrial.importers.printed_text import FAILURE
+from seatrial.importers.outcome_words import fails
 from seatrial.model.words import name_form
 
 OUTPUT_NAME = re.compile(r"(?P<node>.+?)-[A-Za-z_]+-[0-9]{1,9}n-[0-9]{1,9}-iter-(?P<run>[0-9]{1,9})\.(?:out|log|txt)")
@@ -60,7 +60,7 @@ def without_output(outputs: Collection[str], others: Mapping[str, str], benchmar
             continue
         free = len(forms) > 1 or benchmark.lower() in name.lower()
         beside = any(node.startswith(tuple(before + mark for mark in DIVIDES)) for before in nodes)
-        failed = not text.strip() or FAILURE.search(text) is not None
+        failed = not text.strip() or fails(text)
         if name_form(node) in forms or (free and failed and not beside):
             without[name] = reason(text)
     return without

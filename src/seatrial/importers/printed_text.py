@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from seatrial.importers.headed_text import with_prefixes
+from seatrial.importers.lone_numbers import are_few
+from seatrial.importers.outcome_words import RIGHT, fails
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import is_number
 from seatrial.model.words import MOMENT
@@ -30,13 +32,6 @@ ENDED = re.compile(
     r"|permission denied|no route to host|host key verification failed)\b"
 )
 """Words of a launcher or a shell about a program that did not run; a number behind them measures nothing."""
-FAILURE = re.compile(
-    r"(?i)\b(?:err(?:or)?|fail(?:ed|ure)?|fatal|cannot|can't|unable|denied|refused|timed out|not found|no such|no route"
-    r"|unreachable|aborted|killed|exited with|timeout|segmentation fault|core dumped|out of memory)\b"
-)
-"""Words that a node without an output prints where the program did not run, or failed; a value may be beside some
-of them, as in `max error 1e-9`.
-"""
 WARNING = re.compile(r"(?i)[\[<(*#]*(?:warn(?:ing)?|note|notice|info)\b")
 """The first word of a line that is about a run whose value is in another line."""
 FAILED_SHARE = 3
@@ -69,24 +64,29 @@ def with_failures(text: str) -> tuple[str, list[tuple[str, str]]]:
     Most nodes must print lines of the same words with numbers in the same places; there may be several such lines.
     Other text is returned as it is. Raises NothingRanError where these words say that a program did not run.
 
-    Lines without numbers that most nodes print, and those that a node prints beside all that others do, are left out;
-    the latter are returned, too: node and line.
+    Lines without numbers, and warnings, of nodes that print all values of the others are left out and returned, too:
+    node and line. A node that lacks the line by which nearly all others say that their result is right has a run that
+    failed.
     """
     parts = {
         node: [(_form(row), row) for line in lines.splitlines() if (row := line.split())]
         for node, lines in by_node(text).items()
     }
-    nodes_with = Counter(form for rows in parts.values() for form in {form for form, _ in rows})
-    usual = [form for form, nodes in nodes_with.items() if 2 * nodes > len(parts)]
+    usual = [form for form, nodes in _nodes_with(parts).items() if 2 * nodes > len(parts)]
     of_form = {form: [row for rows in parts.values() for own, row in rows if own == form] for form in usual}
     measures = [form for form in usual if None in form and not _ended(form)]
+    measures = [form for form in measures if WARNING.match(form[0] or "") is None] or measures
     if (ended := next(filter(_ended, usual), None)) and not measures:
         raise NothingRanError(
             f"Most nodes printed no value but {' '.join(of_form[ended][0])[:80]!r}.",
             "See to it that the program runs there.",
         )
     places = {form.index(None) for form in measures}
+    unconfirmed = _unconfirmed(parts)
     parts, beside = _without_remarks(parts, usual, measures)
+    for node in unconfirmed:
+        if all(form in measures for form, _ in parts[node]):
+            parts[node].append((FAILED, [*FAILED]))
     unlike = {node for node, rows in parts.items() if not rows or any(form not in measures for form, _ in rows)}
     unsaid = {node for node in unlike if not all(form in measures or _ended(row) for form, row in parts[node])}
     if not measures or len(parts) <= FAILED_SHARE * len(unsaid):
@@ -106,36 +106,54 @@ def with_failures(text: str) -> tuple[str, list[tuple[str, str]]]:
     return ("".join(lines), beside) if unlike or beside or len(measures) < len(usual) else (text, [])
 
 
+FAILED = ("failed",)
+"""The line of a run whose node did not say that its result is right."""
 Printed = dict[str, list[tuple[tuple[str | None, ...], list[str]]]]
 """Node -> the form of each of its lines, and its words."""
 
 
 def _without_remarks(
-    parts: Printed, usual: Collection[Sequence[str | None]], measures: Collection[object]
+    parts: Printed, usual: Collection[object], measures: Collection[object]
 ) -> tuple[Printed, list[tuple[str, str]]]:
-    """What nodes printed without lines that measure nothing, and such lines that not most nodes printed.
+    """What nodes printed without lines that measure nothing, and these lines.
 
-    A node that printed less than others keeps its other lines, which may say why.
+    A node that printed fewer values than others keeps such lines, which may say why.
     """
-    lines = {node: [form for form, _ in rows if form in usual] for node, rows in parts.items()}
-    whole = Counter(map(len, lines.values())).most_common(1)[0][0] if parts else 0
+    values = {node: sum(form in measures for form, _ in rows) for node, rows in parts.items()}
+    whole = Counter(values.values()).most_common(1)[0][0] if parts else 0
     left: Printed = {}
     beside = []
     for node, rows in parts.items():
-        complete = len(lines[node]) >= whole and {*usual} <= {*lines[node]}
         left[node] = []
         for form, words in rows:
-            if form in measures or not _is_remark(words) or not (complete or form in usual):
+            if form in measures or not _is_remark(words) or not (values[node] >= whole or form in usual):
                 left[node].append((form, words))
-            elif form not in usual:
+            else:
                 beside.append((node, " ".join(words)))
     return left, beside
+
+
+def _nodes_with(parts: Printed) -> Counter[tuple[str | None, ...]]:
+    """How many nodes have a line of each form."""
+    return Counter(form for rows in parts.values() for form in {form for form, _ in rows})
+
+
+def _unconfirmed(parts: Printed) -> set[str]:
+    """The few nodes that lack a line, or some of its repetitions, by which others say that their result is right."""
+    lacking: set[str] = set()
+    for form in _nodes_with(parts):
+        if RIGHT.search(line := " ".join(word or "" for word in form)) and not fails(line):
+            times = {node: sum(own == form for own, _ in rows) for node, rows in parts.items()}
+            usual = Counter(times.values()).most_common(1)[0][0]
+            fewer = {node for node, number in times.items() if number < usual}
+            lacking |= fewer if are_few(len(fewer), len(parts)) else set()
+    return lacking
 
 
 def _is_remark(words: Sequence[str]) -> bool:
     """Whether a line is neither a failure nor a value; a warning may have any number."""
     numbers = any(map(is_number, words)) and WARNING.match(words[0]) is None
-    return not numbers and not _ended(words) and FAILURE.search(" ".join(words)) is None
+    return not numbers and not _ended(words) and not fails(" ".join(words))
 
 
 def _filled(form: Sequence[str | None], rows: Sequence[Sequence[str]]) -> list[str | None]:
@@ -155,7 +173,7 @@ def _instead(rows: Sequence[Sequence[str]], places: Collection[int], *, measured
         return "failed"
     if any(is_number(cell) for row in rows for place, cell in enumerate(row) if place in places):
         return ""
-    if not measured or any(FAILURE.search(" ".join(row)) for row in rows):
+    if not measured or any(fails(" ".join(row)) for row in rows):
         return "failed"
     return rows[0][0] if len(rows) == len(rows[0]) == 1 else ""
 

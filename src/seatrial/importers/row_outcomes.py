@@ -10,13 +10,16 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from seatrial.importers.columns import MISSING, TableColumn
+from seatrial.importers.outcome_words import FAILING, FAILURES, SUCCESSES, fails, plain_words
 from seatrial.model.errors import UsageError
 
 OUTCOME_WORDS = frozenset({
     "status", "state", "result", "outcome", "verdict", "ok", "passed", "pass", "valid", "success", "correct", "check",
 })  # fmt: skip
 """A column with such a word in its name says how a run ended."""
-REMARK_WORDS = frozenset({"comment", "comments", "note", "notes", "error", "errors", "residual"})
+REMARK_WORDS = frozenset(
+    {"comment", "comments", "note", "notes", "remark", "remarks", "bemerkung", "error", "errors", "residual"}
+)
 """A column with such a word in its name has any text, and failures where it says so."""
 OTHER_CONTENTS = frozenset({"state", "result", "check"})
 """Names of columns that hold something else where no cell is known: states of nodes, names of checks."""
@@ -27,18 +30,6 @@ ANSWERS = frozenset({"ok", "passed", "pass", "valid", "success", "correct"})
 """Names of columns in which 0 is a failure."""
 NUMBERED = EXIT_CODES | ANSWERS
 """Names of columns whose numbers were not measured."""
-SUCCESSES = frozenset({
-    "ok", "okay", "pass", "passed", "done", "completed", "complete", "success", "successful", "succeeded", "true",
-    "valid", "yes", "y", "t", "good", "fine", "normal", "healthy", "verified", "correct", "finished", "ended", "0",
-    "0:0", "1", "no error", "no errors", "none", "✓", "✔", "✅", "bestanden", "erfolgreich",
-})  # fmt: skip
-FAILURES = frozenset({
-    "fail", "failed", "failure", "failing", "error", "err", "invalid", "incorrect", "wrong", "bad", "nok", "not ok",
-    "timed out", "aborted", "abort", "killed", "crash", "crashed", "oom", "segfault", "boot_fail", "cancelled",
-    "critical", "canceled", "deadline", "node_fail", "out_of_memory", "preempted", "timeout", "not_run", "skipped",
-    "incomplete", "unsuccessful", "✗", "✘", "❌", "fehler", "fehlgeschlagen", "abgebrochen",
-})  # fmt: skip
-"""Words of harnesses, of what ended a program, and Slurm's states of a job."""
 COUNTED = frozenset({"errors", "failures", "mismatches", "failed", "wrong", "mismatch", "incorrect", "xid", "aborts"})
 """A column of that name counts what was wrong: a run with more than none failed."""
 COUNTED_WORDS = COUNTED | {"xids", "uncorrectable", "uncorrected", "crashes"}
@@ -60,14 +51,6 @@ NO_NUMBERS = frozenset({
 """What is written among numbers in place of one; elsewhere it is the state of a node."""
 MARK = re.compile(r"[?*!]{1,5}|\.{2,5}")
 NEGATED = re.compile(r"(?:not|non|nicht|nie|pas|no)[ -](?P<word>[a-zé]+)(?: .*)?")
-SAYS_NONE = r"(?:no|not|non|never|without|zero|0|ohne|keine?|sans|sin)"
-FAILING = re.compile(
-    rf"(?<![\w-])(?P<none>{SAYS_NONE} (?:\w+ )?)?(?:fail(?:ed|ure|ures|s|ing)?|errors?|crash(?:ed|es)?|abort(?:ed|s)?"
-    r"|killed|died|hung|seg(?:mentation )?fault(?:s|ed)?|core dumped|oom|out of memory|timed out|timeouts?|exception"
-    r"|panic|fatal|invalid|incorrect|fehler(?:haft)?|fehlgeschlagen|abgebrochen|abgestürzt|defekt|broken|échoué"
-    r"|no route to host|permission denied|not found|xid)(?![\w-]|[ :=<~]{0,4}(?:0\b|\d*\.\d|\d+e-))"
-)
-"""What a remark says of a run that failed, wherever it says so; `none`: that it did not."""
 SHARE = re.compile(r"(?P<part>\d{1,6}) ?/ ?(?P<whole>\d{1,6})")
 """Steps that passed, of all: 10/10, 7/10."""
 FIRST = re.compile(r"[a-z_]{2,40}|[✗✘❌]")
@@ -121,9 +104,9 @@ def _says(column: TableColumn) -> list[bool | None]:
     words = _words(column.name)
     if _key(column.name) in EXIT_CODES and all(re.fullmatch(r"\d+:\d+|", cell.strip()) for cell in column.cells):
         return [not cell.strip("0: ") for cell in column.cells]
-    asked = bool(FAILURES.intersection(words[-1:])) and {*map(_plain, column.cells)} <= ANSWERED | MISSING
+    asked = bool(FAILURES.intersection(words[-1:])) and {*map(plain_words, column.cells)} <= ANSWERED | MISSING
     if asked:
-        return [_plain(cell) in NEVER | MISSING for cell in column.cells]
+        return [plain_words(cell) in NEVER | MISSING for cell in column.cells]
     named = bool(OUTCOME_WORDS.union(REMARK_WORDS, SUCCESSES).intersection(words))
     answers = named and not FAULTS.intersection(words)
     says = [_outcome(cell, answers=answers) for cell in column.cells]
@@ -132,8 +115,7 @@ def _says(column: TableColumn) -> list[bool | None]:
     remark = _is_remark(column) or (named and not says_outcome(column.name))
     if remark:
         says = [
-            False if passed is None and _fails(cell) else passed
-            for cell, passed in zip(column.cells, says, strict=True)
+            False if passed is None and fails(cell) else passed for cell, passed in zip(column.cells, says, strict=True)
         ]
     if FAULTS.intersection(words[-1:]) and 2 * says.count(None) < len(says):
         says = [passed if passed is not None or cell[:1].isdigit() else False
@@ -147,29 +129,20 @@ def _shares(column: TableColumn) -> list[bool | None]:
     complete = [share is None or share["part"] == share["whole"] for share in shares]
     wholes = {share["whole"] for share in shares if share is not None}
     written = all(
-        share is not None or _plain(cell) in MISSING for share, cell in zip(shares, column.cells, strict=True)
+        share is not None or plain_words(cell) in MISSING for share, cell in zip(shares, column.cells, strict=True)
     )
     return [*complete] if written and len(wholes) == 1 and 2 * sum(complete) > len(complete) else []
 
 
 def _is_remark(column: TableColumn) -> bool:
     """Whether most of its cells are empty, or the same."""
-    blank = sum(_plain(cell) in MISSING for cell in column.cells)
+    blank = sum(plain_words(cell) in MISSING for cell in column.cells)
     return 2 * max(blank, *Counter(column.cells).values()) > len(column.cells)
 
 
 def _mostly_passed(column: TableColumn) -> bool:
     """Whether most of its cells are words such as OK or PASSED."""
-    return 2 * sum(_plain(cell) in SUCCESSES - WEAK for cell in column.cells) > len(column.cells)
-
-
-def _fails(remark: str) -> bool:
-    """Whether a remark says that something failed, and not that nothing did."""
-    return any(not match["none"] for match in FAILING.finditer(_plain(remark)))
-
-
-def _plain(cell: str) -> str:
-    return " ".join(cell.lower().split())
+    return 2 * sum(plain_words(cell) in SUCCESSES - WEAK for cell in column.cells) > len(column.cells)
 
 
 def _words(name: str) -> list[str]:
@@ -207,9 +180,9 @@ def is_remark(name: str) -> bool:
 
 def says_failure(cell: str) -> bool:
     """Whether a cell in a column of numbers says that there is none because the run failed."""
-    text = _plain(cell)
+    text = plain_words(cell)
     return text not in MISSING and (
-        _outcome(cell, answers=False) is False or text in NO_NUMBERS or MARK.fullmatch(text) is not None or _fails(text)
+        _outcome(cell, answers=False) is False or text in NO_NUMBERS or MARK.fullmatch(text) is not None or fails(text)
     )
 
 
@@ -218,7 +191,7 @@ def _outcome(cell: str, *, answers: bool) -> bool | None:
 
     `answers`: `no` and `false` say that it did not.
     """
-    text = BEHIND.sub("", _plain(cell).rstrip(".!"))
+    text = BEHIND.sub("", plain_words(cell).rstrip(".!"))
     if text in MISSING or text in SUCCESSES:
         return True
     if text in FAILURES or (answers and text in NEVER):
@@ -228,7 +201,7 @@ def _outcome(cell: str, *, answers: bool) -> bool | None:
     if (negated := NEGATED.fullmatch(text)) is not None and negated["word"] in SUCCESSES:
         return False
     first = FIRST.match(text.replace("-", "_"))
-    return False if (first and first[0] in FAILURES) or (FAILING.match(text) and _fails(text)) else None
+    return False if (first and first[0] in FAILURES) or (FAILING.match(text) and fails(text)) else None
 
 
 def _refuse_unknown(column: TableColumn, says: Sequence[bool | None]) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.importers.column_roles import FEWEST_COUNTED, NODE_NAMES, are_moments, planned_columns
+from seatrial.importers.column_roles import FEWEST_COUNTED, are_moments, planned_columns
 from seatrial.importers.columns import TableColumn, columns_of, json_value, read_columns
 from seatrial.importers.other_outputs import refuse_listing
 from seatrial.importers.row_outcomes import failed_rows, split_outcomes
 from seatrial.importers.series_times import moments
+from seatrial.model.column_words import NODE_NAMES
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import sense_of
 from seatrial.model.words import count

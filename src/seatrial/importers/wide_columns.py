@@ -9,20 +9,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from seatrial.importers.column_roles import (
-    CONDITION_WORDS,
-    MEASURED,
-    MOMENT,
-    NODE_NAMES,
-    PART_WORDS,
-    RUN_WORDS,
-    is_capacity,
-    role_beside,
-    words_of,
-)
+from seatrial.importers.column_roles import MEASURED, MOMENT, is_capacity, role_beside
 from seatrial.importers.columns import TableColumn
 from seatrial.importers.node_names import SUMMARIES
 from seatrial.importers.row_outcomes import status_of
+from seatrial.model.column_words import CONDITION_WORDS, NODE_NAMES, PART_WORDS, RUN_WORDS, words_of
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.words import name_form, natural_sorted, some

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from seatrial.model.imported import Sense, sense_of
-from seatrial.model.unit_text import Unit, unit_of
+from seatrial.model.unit_text import NUMBER, Unit, unit_of
 
 POINT = re.compile(
     r"[-+]?(?:[0-9]{1,3}(?:[,'’ \u00a0\u2009\u202f][0-9]{3})+|[0-9]+)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
@@ -21,6 +21,13 @@ BEHIND = re.compile(
     r"(?P<number>[-+]?[0-9][0-9.,'’ \u00a0\u2009\u202f]*?(?:[eE][-+]?[0-9]{1,3})?) ?"
     r"(?P<unit>[A-Za-zµ%/][A-Za-zµ/%]{0,15})"
 )
+DEVIATION = re.compile(rf"(?P<mean>{NUMBER}) ?(?:(?:±|\+/-|\+-) ?{NUMBER}|\((?:±|\+/-)? ?{NUMBER} ?%?\))")
+"""A mean with its deviation, 0.6096±0.0052, or a value with a share, 312.5 (82 %): the first number counts."""
+SENSOR = re.compile(
+    r"(?P<number>[-+]?[0-9]{1,12}(?:\.[0-9]{1,9})?)(?P<unit> ?°[A-Za-z]?| ?(?:[CFVA]|[mk]?V|mA|mW|dBm?|rpm|RPM|PWM)"
+    r"|(?: [A-Za-z/%]{1,15}){1,2})"
+)
+"""A number with what sensors write behind it: `61C`, `+61.0°C`, `5400 RPM`, `12.1 Volts`, `22 degrees C`."""
 DURATION = re.compile(
     r"(?:(?:(?P<d>[0-9]{1,4})-)?(?P<h>[0-9]{1,5}):)?(?P<m>[0-9]{1,2}):(?P<s>[0-9]{2}(?:\.[0-9]{1,9})?)"
 )
@@ -67,12 +74,30 @@ def without_unit(cells: Cells) -> tuple[Cells, str]:
     written = [(match["number"], match["unit"]) for match in split if match is not None]
     blank = sum(match is None and not _digits(cell) for cell, match in zip(cells, split, strict=True))
     units = {word: unit for _, word in written if (unit := unit_of(word)) is not None}
-    if not written or len(written) + blank < len(cells) or len({unit.base for unit in units.values()}) != 1:
-        return cells, ""
-    if len(units) < len({word for _, word in written}) or not _measured([number for number, _ in written]):
+    if len({unit.base for unit in units.values()}) != 1 or len(units) < len({word for _, word in written}):
+        return _without_suffix(cells)
+    if not written or len(written) + blank < len(cells) or not _measured([number for number, _ in written]):
         return cells, ""
     usual = Counter(word for _, word in written).most_common(1)[0][0]
     return tuple("" if match is None else _scaled(match, units, usual) for match in split), usual
+
+
+def _without_suffix(cells: Cells) -> tuple[Cells, str]:
+    """The numbers of a column whose cells all have one unit of a sensor behind them, and that unit."""
+    split = [SENSOR.fullmatch(cell.strip()) for cell in cells]
+    numbers = [match["number"] for match in split if match is not None]
+    suffixes = {match["unit"] for match in split if match is not None}
+    blank = sum(match is None and not _digits(cell) for cell, match in zip(cells, split, strict=True))
+    if len(suffixes) != 1 or len(numbers) + blank < len(cells) or not _measured(numbers):
+        return cells, ""
+    bare = tuple(match["number"] if match else cell for cell, match in zip(cells, split, strict=True))
+    return bare, suffixes.pop().strip()
+
+
+def without_deviation(cell: str) -> str:
+    """The mean alone of a mean with its deviation; any other text as it is."""
+    match = DEVIATION.fullmatch(cell) if cell[-1:] == ")" or "±" in cell or "+" in cell else None
+    return match["mean"] if match else cell
 
 
 def in_seconds(name: str, cells: Cells, *, chosen: bool = False) -> Cells:

@@ -174,8 +174,17 @@ def test_what_only_resembles_it_has_no_headings(text: str) -> None:
         ("WARNING: numa balancing is on", {4}, ["n04"]),
         ("[warning] 3 of 4 fans turn", {2, 7}, ["n02", "n07"]),
         ("Last login: Mon from admin", {1}, ["n01"]),
-        ("WARNING: transparent hugepages disabled", {*range(1, 11)}, []),
-        ("Welcome to the cluster", {*range(1, 8)}, []),
+        ("WARNING: transparent hugepages disabled", {*range(1, 11)}, NODES),
+        ("results are not valid, clock too coarse", {*range(1, 11)}, NODES),
+        ("WARNING: GPU 3 at PCIe x8", {*range(1, 9)}, NODES[:8]),
+        ("CPU throttled", {*range(1, 6)}, NODES[:5]),
+        ("CPU throttled", {*range(1, 7)}, NODES[:6]),
+        ("Welcome to the cluster", {*range(1, 7)}, NODES[:6]),
+        ("Welcome to the cluster", {*range(1, 9)}, NODES[8:]),
+        ("Welcome to the cluster", {*range(1, 11)}, []),
+        ("no error found", {*range(1, 11)}, []),
+        ("Test passed, no failure detected", {*range(1, 11)}, []),
+        ("Residual check: error none", {*range(1, 11)}, []),
     ],
 )
 @pytest.mark.parametrize("runs", [1, 3])
@@ -199,3 +208,54 @@ def test_a_line_that_may_be_a_failure_or_a_value_is_not_left_out(line: str) -> N
     except UsageError:
         return
     assert "n04" in (*table.failed, *table.without_value)
+
+
+@pytest.mark.parametrize("line", ["result INVALID", "Verification mismatch in array c", "WRONG RESULT",
+                                  "slurmstepd: *** STEP CANCELLED DUE TO TIME LIMIT ***", "data corrupt"])  # fmt: skip
+@pytest.mark.parametrize("before", ["", "WARNING: "])
+def test_a_line_that_says_that_the_result_is_wrong_is_of_a_run_that_failed(line: str, before: str) -> None:
+    text = "".join(f"{node}: Triad {380 + place % 3}.5\n" for place, node in enumerate(NODES))
+    assert failures(read_fleet_table(f"{text}n04: {before}{line}\n")) == {"n04": 1}
+
+
+@pytest.mark.parametrize("line", ["Solution Validates", "Verification: PASSED", "RESULT VALID", "Check successful"])
+@pytest.mark.parametrize("instead", ["", "Solution does not validate", "RESULT INVALID", "Check UNSUCCESSFUL", "Hm"])
+@pytest.mark.parametrize("runs", [1, 3])
+def test_a_node_without_the_line_by_which_others_are_right_has_a_run_that_failed(
+    line: str, instead: str, runs: int
+) -> None:
+    def said(node: str, run: int) -> str:
+        return instead if (node, run) == ("n04", 0) else line
+
+    text = "".join(
+        f"{node}: Triad {380 + (place + run) % 3}.5\n" + (f"{node}: {said(node, run)}\n" if said(node, run) else "")
+        for run in range(runs)
+        for place, node in enumerate(NODES)
+    )
+    assert failures(read_fleet_table(text)) == {"n04": runs}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Last login: {day} from admin",
+        "Job {number} of 12 began: {day}",
+        "Warning: Permanently added '{node},10.1.0.{number}' (ECDSA) to the list of known hosts.",
+        "Running on {node}",
+        "Started at 12:0{digit}:1{digit}",
+        "Time limit none, warnings: 0",
+        "Solution Validates",
+    ],
+)
+def test_what_every_node_says_in_its_own_words_is_not_named(line: str) -> None:
+    days = ("Mon", "Tue", "Wed", "Thu")
+    text = "".join(
+        f"{node}: {line.format(node=node, day=days[place % 4], number=place + 17, digit=place % 10)}\n"
+        f"{node}: Triad {380 + place % 3}.5\n"
+        for place, node in enumerate(NODES)
+    )
+    try:
+        table = read_fleet_table(text)
+    except UsageError:  # numbers among the words may be values
+        return
+    assert (table.lone, table.failed) == ((), ())

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.benchmarks.catalogue import detected, output_batch
-from seatrial.importers.column_roles import NODE_NAMES
-from seatrial.importers.columns import DEVIATION, json_value
+from seatrial.importers.columns import json_value
 from seatrial.importers.fleets import Stratum, read_fleet_table
 from seatrial.importers.other_outputs import refuse_listing
 from seatrial.importers.reframe import ReframeRow, is_perflog, read_perflog
 from seatrial.importers.series import read_series
+from seatrial.importers.written_numbers import DEVIATION
+from seatrial.model.column_words import NODE_NAMES
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source, sense_of
 from seatrial.model.words import natural_key, natural_sorted

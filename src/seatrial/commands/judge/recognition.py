@@ -12,7 +12,7 @@ from seatrial.benchmarks import catalogue
 from seatrial.commands.judge.kinds import WORDS, Kind
 from seatrial.commands.judge.sources import MOST_FILES, Sources
 from seatrial.files.inputs import entries_in
-from seatrial.importers.column_roles import NODE_NAMES, RUN_NAMES, are_moments
+from seatrial.importers.column_roles import are_moments
 from seatrial.importers.columns import MISSING, TableColumn, is_json, json_value, read_columns, refuse_almost_numbers
 from seatrial.importers.fields import pieces
 from seatrial.importers.formats import FORMATS
@@ -36,6 +36,7 @@ from seatrial.importers.reframe import is_perflog
 from seatrial.importers.row_outcomes import is_outcome, split_outcomes
 from seatrial.importers.wide_columns import transposed
 from seatrial.model.benchmark import Label
+from seatrial.model.column_words import NODE_NAMES, RUN_NAMES
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count, name_form, some
 

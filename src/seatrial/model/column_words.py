@@ -1,0 +1,58 @@
+"""Words in the names of columns: what they say of the role of a column."""
+
+import itertools
+import re
+
+from seatrial.model.unit_text import unit_of
+
+NODE_NAMES = (
+    "node", "hostname", "host", "nodename", "nodelist", "server", "nodes", "name", "knoten", "rechner", "nodo",
+)  # fmt: skip
+"""The first that a table has is the column of the nodes; `nodes` may be a number, and `name` that of a test."""
+RUN_NAMES = frozenset({"run", "iter", "iteration", "rep", "repetition", "repeat", "trial", "time", "date", "timestamp"})
+RUN_WORDS = frozenset({
+    "run", "lauf", "essai", "iter", "iteration", "rep", "repetition", "repeat", "trial", "attempt", "try", "job",
+    "jobid", "timestamp", "date", "day", "started", "when", "seed",
+})  # fmt: skip
+PART_WORDS = frozenset({
+    "gpu", "device", "dev", "gcd", "card", "accelerator", "socket", "package", "numa", "cpu", "core", "port", "nic",
+    "hca", "adapter", "rail", "disk", "drive", "dimm", "slot", "rank", "die", "tile", "uuid", "serial", "part",
+})  # fmt: skip
+CONDITION_WORDS = frozenset({
+    "size", "bytes", "length", "msg", "message", "block", "blocksize", "bs", "n", "nb", "p", "q", "threads", "ranks",
+    "procs", "tasks", "ppn", "np", "gpus", "cores", "cpus", "nodes", "jobs", "depth", "iodepth", "numjobs", "test",
+    "kernel", "op", "operation", "function", "collective", "algorithm", "metric", "benchmark", "case", "mode", "rw",
+    "direction", "precision", "dtype", "type", "pattern", "config", "variant", "count", "num", "level", "frequency",
+})  # fmt: skip
+COUNT_WORDS = frozenset({"count", "num"})
+COUNTED_WORDS = frozenset({
+    "gpu", "gcd", "device", "rank", "node", "thread", "core", "cpu", "proc", "process", "task", "job", "message", "of",
+    "elements", "total",
+})  # fmt: skip
+"""What a count must be of to be the size of a run; other counts are of what happened: retries, restarts, stalls."""
+PLACE_WORDS = frozenset({"rack", "row", "chassis", "cabinet", "leaf", "switch"})
+SOFTWARE_WORDS = frozenset({"bios", "firmware", "microcode", "driver", "version", "release"})
+PROPERTY_WORDS = PLACE_WORDS | SOFTWARE_WORDS
+NO_LAST = frozenset({"name", "a", "b", "c", "v", "m", "cm", "src", "dst", "days"})
+"""Last words of names that say nothing of what a column is."""
+MODEL_WORDS = frozenset({"model", "type", "sku", "generation", "arch", "architecture", "processor", "cpu", "partition"})
+"""Words of a property by which nodes differ on purpose: nodes of one model are compared with each other."""
+CAPACITY_WORDS = frozenset({"mem", "memory", "ram", "vram", "hbm", "swap", "disk", "cores", "sockets", "capacity"})
+"""What nodes have, where all rows say the same, and not how fast it is."""
+DEVIATIONS = frozenset({"std", "stdev", "stddev", "sd", "sigma", "cv", "rsd", "var", "variance", "err", "sem", "mad"})
+"""Words of columns that say how far the values of others scatter."""
+INDEX_WORDS = frozenset({"index", "idx", "id", "nr", "no", "row"})
+PART_NUMBERS = PART_WORDS | INDEX_WORDS | {"number", "num", "local", "name", "node", "label", "ordinal", "bus", "minor"}
+"""The last words of a number that says which part of a node it is; others measure something of the part."""
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name, lower case: `h2d_GB_s` to h, d, gb, s."""
+    return re.findall(r"[a-zµ]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+
+
+def last_word(name: str) -> str:
+    """The last word of a name, before a unit or the word `name`: `model` of `Model name`, `power` of `rack_power_W`."""
+    words = words_of(name)
+    units = (word in NO_LAST or unit_of(word) or unit_of(word.upper()) for word in words[:0:-1])
+    return "".join(words[-1 - len([*itertools.takewhile(bool, units)]) :][:1])
