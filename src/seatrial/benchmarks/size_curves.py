@@ -126,7 +126,7 @@ def _off(metric: Metric, table: Sequence[Result]) -> Iterator[Uneven]:
             yield _beside(metric, point, (before, after), point.least / best)
     if metric.unit != MESSAGES:
         yield from _falls(metric, points)
-        yield from _slow_beginning(metric, points)
+        yield from _slow_beginning(metric, [point for point in points if point.result.value])  # 0 is rounded there
 
 
 def _falls(metric: Metric, points: Sequence[SizePoint]) -> Iterator[Uneven]:

@@ -139,7 +139,7 @@ def lone_lines(text: str, nodes: Collection[str]) -> tuple[LoneCell, ...]:
     cells: list[LoneCell] = []
     for form, lines in printed.items():
         line, lacking = next(iter(lines.values())), sorted({*nodes}.difference(lines))
-        doubtful = DOUBTFUL.match(line) is not None
+        doubtful = DOUBTFUL.search(line) is not None
         if form in own or not (lacking or doubtful):
             continue
         if lacking and not doubtful and are_few(len(lacking), len(nodes)):

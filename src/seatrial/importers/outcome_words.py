@@ -29,7 +29,7 @@ RIGHT = re.compile(
     r"|erfolgreich)\b"
 )
 """What a line says of a result that was checked."""
-DOUBTFUL = re.compile(r"(?i)[\[<(*#]*warn(?:ing)?\b|.*\bnot (?:validate|valid|reliable)\b")
+DOUBTFUL = re.compile(r"(?i)^[\[<(*#]{0,8}warn(?:ing)?\b|\bnot (?:validate|valid|reliable)\b")
 """A line that is worth a word even where all nodes print it."""
 OF_LAUNCHER = re.compile(r"Permanently added '[^']{1,200}' ")
 """What ssh says of a node to which nobody connected before."""
