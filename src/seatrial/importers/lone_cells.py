@@ -1,8 +1,9 @@
 """What was not judged, and what one node or a few have alone: lost packets, a link of half width, another firmware."""
 
 import math
+import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -28,6 +29,10 @@ MOST_ALIKE = 0.5
 """Share of the nodes, or of the other rows, that have the usual cell itself: two measurements are equal by chance."""
 MOST_PAIRS = 20
 """More pairs than these are a habit of the network, however many others there are."""
+COUNTS = re.compile(r"(?<![\d.])\d{1,18}(?![\d.]|e[-+]?\d)")
+"""Whole numbers in a line."""
+TWICE = 2
+"""Times another count in a line: what took a second longer is not worth a word."""
 LEAST = 0.02
 """Share of the usual number: less apart is not worth a word."""
 PLACES = PLACE_WORDS | MODEL_WORDS | {
@@ -137,10 +142,13 @@ def lone_lines(text: str, nodes: Collection[str]) -> tuple[LoneCell, ...]:
         for form in forms
     }
     cells: list[LoneCell] = []
-    for form, lines in printed.items():
+    for form, lines in sorted(printed.items(), key=lambda item: DOUBTFUL.search(next(iter(item[1].values()))) is None):
         line, lacking = next(iter(lines.values())), sorted({*nodes}.difference(lines))
         doubtful = DOUBTFUL.search(line) is not None
-        if form in own or not (lacking or doubtful):
+        if form in own:
+            continue
+        if not (lacking or doubtful):
+            cells += _other_counts(lines)
             continue
         if lacking and not doubtful and are_few(len(lacking), len(nodes)):
             column = f"line {line[:LONGEST]!r}"
@@ -149,6 +157,17 @@ def lone_lines(text: str, nodes: Collection[str]) -> tuple[LoneCell, ...]:
             usual = "" if lacking else line
             cells += (LoneCell(subject=node, column="a line", cell=line, usual=usual) for node in lines)
     return tuple(cells)
+
+
+def _other_counts(lines: Mapping[str, str]) -> Iterator[LoneCell]:
+    """The few nodes whose line has another number than most, which have one and the same: 0, or half or twice of it."""
+    usual, number = Counter(lines.values()).most_common(1)[0]
+    others = {node: line for node, line in lines.items() if line != usual}
+    if number >= MOSTLY * len(lines) and are_few(len(others), len(lines)):
+        for node, line in others.items():
+            both = zip(*(map(float, COUNTS.findall(text)) for text in (usual, line)), strict=False)
+            if any(max(pair) >= TWICE * min(pair) and min(pair) != max(pair) for pair in both):
+                yield LoneCell(subject=node, column="a line", cell=line, usual=usual)
 
 
 def lone_ends(text: str) -> tuple[LoneCell, ...]:

@@ -16,7 +16,8 @@ FAILURES = frozenset({
 """Words of harnesses, of what ended a program, and Slurm's states of a job."""
 SAYS_NONE = r"(?:no|not|non|never|without|zero|0|ohne|keine?|sans|sin)"
 FAILING = re.compile(
-    rf"(?<![\w-])(?P<none>{SAYS_NONE} (?:\w+ )?)?(?:fail(?:ed|ure|ures|s|ing)?|err(?:or|ors)?|crash(?:ed|es)?"
+    rf"(?<![\w-])(?P<none>{SAYS_NONE} (?:[\w-]+ (?:or|nor|and|oder|und) )?(?:\w+ )?)?"
+    r"(?:fail(?:ed|ure|ures|s|ing)?|err(?:or|ors)?|crash(?:ed|es)?"
     r"|abort(?:ed|s)?|killed|died|hung|seg(?:mentation )?fault(?:s|ed)?|core dumped|oom|out of memory|timed out"
     r"|timeouts?|exception|panic|fatal|invalid|incorrect|wrong|mismatch(?:es)?|corrupt(?:ed|ion)?|cancell?ed"
     r"|unsuccessful|fehler(?:haft)?|fehlgeschlagen|abgebrochen|abgestürzt|defekt|broken|échoué|cannot|can't|unable"
@@ -29,7 +30,11 @@ RIGHT = re.compile(
     r"|erfolgreich)\b"
 )
 """What a line says of a result that was checked."""
-DOUBTFUL = re.compile(r"(?i)^[\[<(*#]{0,8}warn(?:ing)?\b|\bnot (?:validate|valid|reliable)\b")
+DOUBTFUL = re.compile(
+    r"(?i)^[\[<(*#]{0,8}warn(?:ing)?\b|\bun(?:verified|validated)\b|\bungültig"
+    r"|\b(?:not|nicht|never|cannot be) (?:\w+ )?(?:validated?|valid|pass(?:ed)?|verif(?:y|ied)|correct|reliable"
+    r"|bestanden|ok)\b"
+)
 """A line that is worth a word even where all nodes print it."""
 OF_LAUNCHER = re.compile(r"Permanently added '[^']{1,200}' ")
 """What ssh says of a node to which nobody connected before."""

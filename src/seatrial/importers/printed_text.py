@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 
 from seatrial.importers.headed_text import with_prefixes
 from seatrial.importers.lone_numbers import are_few
-from seatrial.importers.outcome_words import RIGHT, fails
+from seatrial.importers.outcome_words import DOUBTFUL, RIGHT, fails
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import is_number
-from seatrial.model.words import MOMENT
+from seatrial.model.words import MOMENT, name_form
 
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)")
 PREFIXES = tuple(
@@ -28,10 +28,14 @@ ONE_NODE = re.compile(r"[A-Za-z][\w.-]{0,99}\d[\w.-]{0,99}: ")
 """What pdsh and clush put before each line where they run a program on one node."""
 NODE_PREFIX = re.compile(r"(?P<node>[A-Za-z][\w.-]{0,99}): ?(?P<line>.*)")
 ENDED = re.compile(
-    r"(?i)\b(?:exited with|exit (?:code|status)|command not found|no such file|connection (?:refused|timed out|closed)"
+    r"(?i)\b(?:exited with(?! (?:exit )?(?:code |status )?0\b)|exit (?:code|status)(?![ :=]{0,3}0\b)"
+    r"|(?:rc|ret|returncode|exit_?(?:code|status)?)[:=] ?[1-9]\d{0,9}"
+    r"|command not found|no such file|connection (?:refused|timed out|closed)"
     r"|permission denied|no route to host|host key verification failed)\b"
 )
 """Words of a launcher or a shell about a program that did not run; a number behind them measures nothing."""
+ENDED_WELL = re.compile(r"(?i)\bexit(?:ed with)?(?: exit)?(?: code| status)?[ :=]{1,3}0\b")
+"""What a launcher says of a program that ran: no value."""
 WARNING = re.compile(r"(?i)[\[<(*#]*(?:warn(?:ing)?|note|notice|info)\b")
 """The first word of a line that is about a run whose value is in another line."""
 FAILED_SHARE = 3
@@ -141,9 +145,10 @@ def _nodes_with(parts: Printed) -> Counter[tuple[str | None, ...]]:
 def _unconfirmed(parts: Printed) -> set[str]:
     """The few nodes that lack a line, or some of its repetitions, by which others say that their result is right."""
     lacking: set[str] = set()
-    for form in _nodes_with(parts):
-        if RIGHT.search(line := " ".join(word or "" for word in form)) and not fails(line):
-            times = {node: sum(own == form for own, _ in rows) for node, rows in parts.items()}
+    said = {node: Counter(name_form(" ".join(words)) for _, words in rows) for node, rows in parts.items()}
+    for line in {line for lines in said.values() for line in lines}:
+        if RIGHT.search(line) and not fails(line) and not DOUBTFUL.search(line):
+            times = {node: lines[line] for node, lines in said.items()}
             usual = Counter(times.values()).most_common(1)[0][0]
             fewer = {node for node, number in times.items() if number < usual}
             lacking |= fewer if are_few(len(fewer), len(parts)) else set()
@@ -153,7 +158,8 @@ def _unconfirmed(parts: Printed) -> set[str]:
 def _is_remark(words: Sequence[str]) -> bool:
     """Whether a line is neither a failure nor a value; a warning may have any number."""
     numbers = any(map(is_number, words)) and WARNING.match(words[0]) is None
-    return not numbers and not _ended(words) and not fails(" ".join(words))
+    line = " ".join(words)
+    return ENDED_WELL.search(line) is not None or not (numbers or _ended(words) or fails(line))
 
 
 def _filled(form: Sequence[str | None], rows: Sequence[Sequence[str]]) -> list[str | None]:

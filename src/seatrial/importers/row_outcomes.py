@@ -30,10 +30,14 @@ ANSWERS = frozenset({"ok", "passed", "pass", "valid", "success", "correct"})
 """Names of columns in which 0 is a failure."""
 NUMBERED = EXIT_CODES | ANSWERS
 """Names of columns whose numbers were not measured."""
-COUNTED = frozenset({"errors", "failures", "mismatches", "failed", "wrong", "mismatch", "incorrect", "xid", "aborts"})
+COUNTED = frozenset(
+    {"errors", "failures", "mismatches", "failed", "wrong", "mismatch", "incorrect", "xid", "aborts", "fehler"}
+)
 """A column of that name counts what was wrong: a run with more than none failed."""
 COUNTED_WORDS = COUNTED | {"xids", "uncorrectable", "uncorrected", "crashes"}
 """Other columns with such a word count it, too, if they have whole numbers, of which half are 0."""
+MENDED = frozenset({"corrected", "correctable", "recovered", "retried", "ce"})
+"""Words of a column that counts what did no harm."""
 COUNT = re.compile(r"(?P<number>\d{1,9}) (?:errors?|failures?|mismatch(?:es)?)\b")
 NEVER = frozenset({"false", "no", "n", "f", "nein", "non"})
 """Failures of a column that says whether a run passed."""
@@ -226,7 +230,9 @@ def _failed_numbers(column: TableColumn) -> set[int]:
     other = {row for row, number in enumerate(numbers) if number == number} - zero  # noqa: PLR0124 - NaN is missing
     if name not in NUMBERED:
         whole = all(numbers[row].is_integer() for row in other)  # else a size of an error, and no count
-        counted = name in COUNTED or (COUNTED_WORDS.intersection(_words(name)) and len(zero) >= len(other))
+        words = _words(name)
+        harmful = COUNTED_WORDS.intersection(words) and not MENDED.intersection(words)
+        counted = name in COUNTED or (harmful and len(zero) >= len(other))
         return other if whole and counted else set()
     if name in ANSWERS:
         return zero

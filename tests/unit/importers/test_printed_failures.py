@@ -259,3 +259,38 @@ def test_what_every_node_says_in_its_own_words_is_not_named(line: str) -> None:
     except UsageError:  # numbers among the words may be values
         return
     assert (table.lone, table.failed) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("usual", "odd", "failed", "named"),
+    [
+        ("rc=0", "rc=139", ["n04"], []),
+        ("exit status 0", "exit status 1", ["n04"], []),
+        ("finished, exit code: 0", "finished, exit code: 137", ["n04"], []),
+        ("verification PASSED (max diff 1e-15)", "verification PASSED (max diff 2e-15)", [], []),
+        ("Verification passed in 12s", "Verification passed in 13s", [], []),
+        ("check OK: 100% correct, residual=2.2e-16", "check OK: 100% correct, residual=3.1e-16", [], []),
+        ("ECC_errors=0", "ECC_errors=4096", [], ["n04"]),
+        ("Width x16", "Width x8", [], ["n04"]),
+        ("no memory or ECC errors", "no memory or ECC errors", [], []),
+    ],
+)
+def test_numbers_within_words_beside_the_values(usual: str, odd: str, failed: list[str], named: list[str]) -> None:
+    lines = (
+        f"{node}: Triad {380 + place % 3}.5\n{node}: {odd if node == 'n04' else usual}\n"
+        for place, node in enumerate(NODES)
+    )
+    table = read_fleet_table("".join(lines))
+    assert ([*table.failed], [cell.subject for cell in table.lone]) == (failed, named)
+
+
+@pytest.mark.parametrize(
+    "line", ["Verification NOT PASSED", "Prüfung nicht bestanden", "Solution does not validate", "UNVERIFIED result"]
+)
+@pytest.mark.parametrize("share", [1, 2, 3])
+def test_results_that_many_nodes_say_are_not_right_come_first(line: str, share: int) -> None:
+    def printed(place: int, node: str) -> str:
+        return f"{node}: Triad {380 + place % 3}.5\n{node}: {'Verification PASSED' if place % share else line}\n"
+
+    cells = read_fleet_table("".join(printed(place, node) for place, node in enumerate(NODES))).lone
+    assert cells[0].cell == line
