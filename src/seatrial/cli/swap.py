@@ -11,7 +11,7 @@ from seatrial.cli.parameters import CommandGroup, argument, option
 from seatrial.commands.swap import judge as swap_judge
 from seatrial.commands.swap import view as swap_view
 from seatrial.commands.swap import words as swap_words
-from seatrial.driver.clock import now_text
+from seatrial.driver import clock
 from seatrial.files.inputs import TABLES_BYTES
 from seatrial.model.errors import UsageError
 from seatrial.model.part_swap import SwapHistory
@@ -77,7 +77,7 @@ def record(
     name: str, results: tuple[str, ...], exchange: tuple[str, ...], run: str, archive: Path, output: OutputForms
 ) -> int:
     """Record what was exchanged and what was measured then; says what to exchange next."""
-    time = now_text()
+    time = clock.now_text()
     history = swap_words.recorded(_read(archive, name), exchange, results, run=run, time=time)
     swaps.write_swap(archive, history)
     return output.show(swap_view.swap_report(swap_judge.judge(history)))

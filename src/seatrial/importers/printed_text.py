@@ -145,10 +145,10 @@ def _nodes_with(parts: Printed) -> Counter[tuple[str | None, ...]]:
 def _unconfirmed(parts: Printed) -> set[str]:
     """The few nodes that lack a line, or some of its repetitions, by which others say that their result is right."""
     lacking: set[str] = set()
-    said = {node: Counter(name_form(" ".join(words)) for _, words in rows) for node, rows in parts.items()}
-    for line in {line for lines in said.values() for line in lines}:
+    by_line = {node: Counter(name_form(" ".join(words)) for _, words in rows) for node, rows in parts.items()}
+    for line in {line for lines in by_line.values() for line in lines}:
         if RIGHT.search(line) and not fails(line) and not DOUBTFUL.search(line):
-            times = {node: lines[line] for node, lines in said.items()}
+            times = {node: lines[line] for node, lines in by_line.items()}
             usual = Counter(times.values()).most_common(1)[0][0]
             fewer = {node for node, number in times.items() if number < usual}
             lacking |= fewer if are_few(len(fewer), len(parts)) else set()

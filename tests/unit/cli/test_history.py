@@ -97,7 +97,7 @@ def test_what_was_not_measured_is_refused(words: tuple[str, ...], said: str, arc
 def test_the_history_of_a_curve_begins_with_its_largest_message(tmp_path: Path, seatrial: Seatrial) -> None:
     shutil.copytree(ROOT / "tests" / "data" / "archives" / "curve", tmp_path / "curve")
     out = seatrial("history", "bandwidth", "--archive", str(tmp_path), code=2).out
-    assert out.startswith("INCONCLUSIVE  bandwidth 4 KiB x 64, curve of all pairs: 1 run\n"), (
+    assert out.startswith("INCONCLUSIVE  bandwidth 4 KiB x 64, curve of all pairs: 1 run,\n"), (
         "measured are 1 B to 4 KiB"
     )
 

@@ -119,7 +119,7 @@ def test_a_fix_that_measures_no_better_is_withdrawn() -> None:
     found = judge_placement(run_of(((0,), (1,)), speed=1.0))
     assert (found.fix, found.verdict, found.advised_line) == (Fix.WITHDRAWN, Verdict.INCONCLUSIVE, ())
     assert found.exit_code == 1
-    assert text_of(found).startswith("INCONCLUSIVE the whole cluster: adapter is far from the ranks ")
+    assert text_of(found).startswith("INCONCLUSIVE the whole cluster: adapter is far from the ranks, ")
     assert FindingKind.NIC_FAR_FROM_RANKS in {finding.kind for finding in found.findings}
     assert "withdrawn: it is not shown to measure better" in text_of(found)
     assert "map_cpu:8" not in text_of(found)
