@@ -17,7 +17,7 @@ from seatrial.driver.progress import Progress
 from seatrial.driver.session_losses import TooManyLost
 from seatrial.driver.site import environment_of
 from seatrial.launch.contract import Hosts, Launcher, StartsOtherwise
-from seatrial.launch.environments.judge import check_environment, has_environment, refuse_fatal
+from seatrial.launch.environments.judge import Reporting, check_environment, refuse_fatal
 from seatrial.model import formats
 from seatrial.model.errors import LaunchError, SeatrialError
 from seatrial.model.fabric import Wiring
@@ -57,8 +57,8 @@ def preflight(launcher: Launcher, measurer: Measurer, progress: Progress) -> Non
     Then the probe is started, and stays: only a start shows whether its ranks form one world. Raises LaunchError with
     what was observed of the environment.
     """
-    if not has_environment(launcher) or not measurer.nodes:
-        return
+    if not isinstance(launcher, Reporting) or not launcher.environment or not measurer.nodes:
+        return  # no environment, or nothing is started, as by a replay
     progress.stage(f"Trying the environment on {count(len(measurer.nodes), 'node')}")
     faults = check_environment(launcher, measurer.nodes)
     refuse_fatal(faults)

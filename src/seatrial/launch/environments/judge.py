@@ -297,11 +297,6 @@ class Reporting(Protocol):
         """
 
 
-def has_environment(launcher: object) -> bool:
-    """Whether the launcher starts things in an environment; not so where nothing is started (a replay)."""
-    return isinstance(launcher, Reporting) and bool(launcher.environment)
-
-
 def check_environment(launcher: object, nodes: Sequence[str]) -> tuple[EnvironmentFault, ...]:
     """What is wrong with the launcher's environment on these nodes, the gravest first.
 

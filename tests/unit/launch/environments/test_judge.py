@@ -12,7 +12,6 @@ from seatrial.launch.environments.judge import (
     EnvironmentFault,
     Tried,
     check_environment,
-    has_environment,
     judge_environment,
     refuse_fatal,
 )
@@ -243,7 +242,6 @@ def test_a_script_with_env_i_is_caught_by_real_tasks(tmp_path: Path) -> None:
 
 def test_without_an_environment_nothing_is_tried() -> None:
     assert check_environment(Plays(NO_ENVIRONMENT, Path("/none")), ["n1"]) == ()
-    assert not has_environment(object())
 
 
 def test_what_a_task_says_is_read_with_and_without_labels() -> None:
