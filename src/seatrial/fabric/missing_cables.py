@@ -110,7 +110,7 @@ class _Cables:
         return near
 
     def expected_ports(self, near_end: str, far_end: str, peers: list[str], most: int) -> tuple[int, ...]:
-        """Free ports of `here` that should lead to `there`: those by which most peers of `here` reach it."""
+        """Free ports of `near_end` that should lead to `far_end`: those by which most peers of the former reach it."""
         by_port = Counter(port for peer in peers for port in set(self.ports[peer, far_end]))
         free = [port for port, often in by_port.items() if 2 * often > len(peers) and port not in self.used[near_end]]
         return tuple(sorted(free)[:most])

@@ -95,15 +95,18 @@ class OutputOrder:
 
     def passed(self, stated: Statement) -> bool:
         """Whether progress followed it."""
-        ends = [at.last for number in stated.lines if (at := self._at(self._lines[number]))]
-        return bool(ends) and self._progress_after(stated, max(ends)) is not None
+        last = max((at.last for at in self._origins(stated)), default=None)
+        return last is not None and self._progress_after(stated, last) is not None
 
     def _at(self, line: str) -> Origin | None:
         return self._printed.get(line.strip())
 
+    def _origins(self, stated: Statement) -> list[Origin]:
+        """Places and ranks of the lines that state it, as far as they are known."""
+        return [at for number in stated.lines if (at := self._at(self._lines[number]))]
+
     def _ranks(self, stated: Statement) -> frozenset[int]:
-        origins = (self._at(self._lines[number]) for number in stated.lines)
-        return frozenset(rank for at in origins if at for rank in at.ranks)
+        return frozenset(rank for at in self._origins(stated) for rank in at.ranks)
 
     def _own(self, stated: Sequence[Statement], says: Callable[[str], bool]) -> list[int]:
         """When the rank that died first printed such lines; without labels, when any program did."""
@@ -142,12 +145,12 @@ class OutputOrder:
 
     def _past(self, stated: Statement, own: Sequence[int]) -> bool:
         """Whether the program went on after it, and then the rank that died complained of something else."""
-        origins = [self._at(self._lines[number]) for number in stated.lines]
-        last = max((at.last for at in origins if at), default=None)
+        origins = self._origins(stated)
+        last = max((at.last for at in origins), default=None)
         if last is None or self._is_exception(stated):
             return False
         went_on = self._progress_after(stated, last)
-        stating = {at.first for at in origins if at}
+        stating = {at.first for at in origins}
         if stated.cause.recorded:
             return went_on is not None
         return went_on is not None and any(number > went_on and number not in stating for number in own)
@@ -168,7 +171,7 @@ class OutputOrder:
         """When LEAST_PROGRESS lines of progress had been printed after `last`, by the same ranks if known."""
         ranks = self._ranks(stated)
         end = self._end if self._end is not None else float("inf")
-        begun = min((at.first for number in stated.lines if (at := self._at(self._lines[number]))), default=last)
+        begun = min((at.first for at in self._origins(stated)), default=last)
         went_on = []
         for same in self._progress:
             after = sorted(at.first for at in same if last < at.first < end and (not ranks or at.ranks & ranks))

@@ -84,7 +84,18 @@ class MeasuredRow(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the node with its name, or the node again."""
     condition: Hashable
     part: Hashable
-    """Its place in the node."""
+    """Number or name of that part within the node."""
+
+
+class ComparedColumn(msgspec.Struct, frozen=True, kw_only=True):
+    """A column as its cells are compared with each other."""
+
+    name: str
+    cells: tuple[str, ...]
+    """Empty where nothing was measured."""
+    numeric: bool
+    software: bool
+    """Whether its numbers are versions, which differ by any digit."""
 
 
 def lone_cells(columns: Sequence[TableColumn], roles: ColumnRoles, rows: Sequence[MeasuredRow]) -> tuple[LoneCell, ...]:
@@ -106,7 +117,7 @@ def lone_cells(columns: Sequence[TableColumn], roles: ColumnRoles, rows: Sequenc
         places[row.condition, row.part if common else None].append(number)
     comparisons = len(telling) * len(places)
     cells: list[LoneCell] = []
-    for column in telling:
+    for column in map(_compared, telling):
         without = _without_number(column, rows)
         lacking = {cell.subject for cell in without}
         strata_of = [*conditions.values()] if _is_settled(column, [*conditions.values()]) else []
@@ -186,18 +197,27 @@ def lone_ends(text: str) -> tuple[LoneCell, ...]:
         cell
         for column in columns
         if scale_of(column.name) is None and _tells(column)
-        for cell in _of_ends(column, pairs)
+        for cell in _of_ends(_compared(column), pairs)
     )
 
 
-def _of_ends(column: TableColumn, pairs: Sequence[tuple[str, str]]) -> Iterator[LoneCell]:
+def _compared(column: TableColumn) -> ComparedColumn:
+    return ComparedColumn(
+        name=column.name,
+        cells=tuple("" if cell.strip().lower() in MISSING else cell for cell in column.cells),
+        numeric=column.numeric,
+        software=not SOFTWARE_WORDS.isdisjoint(words_of(column.name)),
+    )
+
+
+def _of_ends(column: ComparedColumn, pairs: Sequence[tuple[str, str]]) -> Iterator[LoneCell]:
     """Nodes with other cells in most of their rows, at both ends or at one of them; then pairs of the others."""
-    rows = [*zip(pairs, _written(column), strict=True)]
-    if len({cell for _, cell in rows}) < 2:
+    rows = [*zip(pairs, column.cells, strict=True)]
+    if len({*column.cells}) < 2:
         return
     both = _cells_of(rows)
     usual = _most_common(_most_common(cells.elements()) for cells in both.values())
-    other = _others(column, usual)
+    other = _others(column, usual, column.cells)
     for ends in ((0, 1), (0,), (1,)):
         of_ends = [(pair if len(ends) > 1 else (pair[ends[0]],), cell) for pair, cell in rows]
         if far := far_numbers(_numbers(column, of_ends)):
@@ -243,28 +263,27 @@ def _tells(column: TableColumn) -> bool:
     return not (place or aged or is_numbered(column.name) or are_moments(column))
 
 
-def _is_settled(column: TableColumn, strata: Sequence[Sequence[int]]) -> bool:
+def _is_settled(column: ComparedColumn, strata: Sequence[Sequence[int]]) -> bool:
     """Whether it has words, or one condition, or most numbers are the usual one of theirs: not in one by chance."""
-    written = _written(column)
-    usual = sum(max(Counter(written[row] for row in stratum).values()) for stratum in strata)
-    return not column.numeric or len(strata) == 1 or usual > (1 - GROUP_SHARE) * len(written)
+    usual = sum(max(Counter(column.cells[row] for row in stratum).values()) for stratum in strata)
+    return not column.numeric or len(strata) == 1 or usual > (1 - GROUP_SHARE) * len(column.cells)
 
 
-def _without_number(column: TableColumn, rows: Sequence[MeasuredRow]) -> list[LoneCell]:
+def _without_number(column: ComparedColumn, rows: Sequence[MeasuredRow]) -> list[LoneCell]:
     """The few nodes, or parts, that have no number in any of their rows, where others have one."""
-    having = {row.subject for row, cell in zip(rows, _written(column), strict=True) if cell}
+    having = {row.subject for row, cell in zip(rows, column.cells, strict=True) if cell}
     cells = tuple("one" if row.subject in having else "" for row in rows)
     usual = column.numeric and _most_common(cells)
-    return [*_lone_in(TableColumn(name=column.name, cells=cells), rows, range(len(rows)))] if usual else []
+    having_one = ComparedColumn(name=column.name, cells=cells, numeric=False, software=False)
+    return [*_lone_in(having_one, rows, range(len(rows)))] if usual else []
 
 
-def _lone_in(column: TableColumn, of: Sequence[MeasuredRow], places: Sequence[int]) -> Iterator[LoneCell]:
+def _lone_in(column: ComparedColumn, of: Sequence[MeasuredRow], places: Sequence[int]) -> Iterator[LoneCell]:
     """The few nodes with another cell than the usual one, in the rows at these places."""
-    written = _written(column)
-    rows = [(of[place].node, of[place].subject, written[place]) for place in places]
+    rows = [(of[place].node, of[place].subject, column.cells[place]) for place in places]
     nodes = {node for node, _, _ in rows}
     usual = _most_common(cell for _, _, cell in rows)
-    other = _others(column, usual)
+    other = _others(column, usual, (cell for _, _, cell in rows))
     as_usual = {node for node, _, cell in rows if cell == usual}
     odd = {node for node, _, cell in rows if cell in other}
     if not are_few(len(odd), len(nodes)) or len(as_usual) < MOST_ALIKE * len(nodes):
@@ -276,44 +295,38 @@ def _lone_in(column: TableColumn, of: Sequence[MeasuredRow], places: Sequence[in
     yield from (_lone(subject, column, cells, usual) for subject, cells in apart.items())
 
 
-def _lone(subject: str, column: TableColumn, cells: Counter[str], usual: str) -> LoneCell:
+def _lone(subject: str, column: ComparedColumn, cells: Counter[str], usual: str) -> LoneCell:
     return LoneCell(subject=subject, column=column.name, cell=_most_common(cells.elements()), usual=usual)
-
-
-def _written(column: TableColumn) -> list[str]:
-    """The cells, empty where nothing was measured."""
-    return ["" if cell.strip().lower() in MISSING else cell for cell in column.cells]
 
 
 def _most_common(cells: Iterable[str]) -> str:
     return next((cell for cell, _ in Counter(cells).most_common(1)), "")
 
 
-def _others(column: TableColumn, usual: str) -> set[str]:
-    """The cells that differ from the usual one; nothing of remarks, which most rows lack."""
-    exact = not column.numeric or not usual or not SOFTWARE_WORDS.isdisjoint(words_of(column.name))
-    cells = {*_written(column)} if usual or not is_remark(column.name) else set()
-    return {cell for cell in cells if cell != usual and (exact or not cell or _apart(cell, usual) > LEAST)}
+def _others(column: ComparedColumn, usual: str, cells: Iterable[str]) -> set[str]:
+    """Cells among these that differ from the usual one; nothing of remarks, which most rows lack."""
+    exact = not column.numeric or not usual or column.software
+    distinct = {*cells} if usual or not is_remark(column.name) else set()
+    return {cell for cell in distinct if cell != usual and (exact or not cell or _apart(cell, usual) > LEAST)}
 
 
-def _numbers(column: TableColumn, rows: Sequence[tuple[tuple[str, ...], str]]) -> Rows:
+def _numbers(column: ComparedColumn, rows: Sequence[tuple[tuple[str, ...], str]]) -> Rows:
     """The numbers of the rows, without missing ones; none of words and of versions."""
-    counted = column.numeric and SOFTWARE_WORDS.isdisjoint(words_of(column.name))
+    counted = column.numeric and not column.software
     return [(subjects, float(cell)) for subjects, cell in rows if cell] if counted else []
 
 
 def _far_in(
-    column: TableColumn, rows: Sequence[MeasuredRow], strata: Sequence[Sequence[int]], comparisons: int
+    column: ComparedColumn, rows: Sequence[MeasuredRow], strata: Sequence[Sequence[int]], comparisons: int
 ) -> list[LoneCell]:
     """The few subjects that are far from all others under a condition; a node in place of all of its parts.
 
     A place whose part is far on all nodes is another place, and no other part.
     """
-    written = _written(column)
     shared = comparisons if SEQUENCES.isdisjoint(words_of(column.name)) else 0
     cells: dict[str, LoneCell] = {}
     for stratum in strata:
-        numbers = _numbers(column, [((rows[row].subject,), written[row]) for row in stratum])
+        numbers = _numbers(column, [((rows[row].subject,), column.cells[row]) for row in stratum])
         for subject, far in far_numbers(numbers, shared).items():
             cell = LoneCell(subject=subject, column=column.name, cell=far.number, usual=far.others)
             cells.setdefault(subject, cell)

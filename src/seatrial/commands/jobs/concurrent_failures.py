@@ -24,8 +24,9 @@ def p_beside(
     group: that group does not count. `began`: the time of each job. `group`: that of each stratum. Jobs of other
     suspects count only where nobody else began one at that time: several nodes may become bad at once.
     """
-    nearest, _ = _nearest_failed(failed, members, began(), members.jobs_of(place))
-    beside, apart = _nearest_failed(failed, members, began(), members.job[np.isin(members.member, suspects)])
+    times = began()
+    nearest, _ = _nearest_failed(failed, members, times, members.jobs_of(place))
+    beside, apart = _nearest_failed(failed, members, times, members.job[np.isin(members.member, suspects)])
     nearest = np.where(apart <= NEAR_S, beside, nearest)
     of = group[np.minimum(members.stratum, len(group) - 1)]
     own = members.jobs_of(place)
