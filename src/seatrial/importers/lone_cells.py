@@ -13,7 +13,7 @@ from seatrial.importers.lone_numbers import FEWEST_OTHERS, Rows, are_few, far_nu
 from seatrial.importers.outcome_words import DOUBTFUL, OF_LAUNCHER
 from seatrial.importers.pair_evidence import names_an_end
 from seatrial.importers.pair_metrics import scale_of
-from seatrial.importers.row_outcomes import is_numbered, is_remark
+from seatrial.importers.row_outcomes import SHARE, is_numbered, is_remark
 from seatrial.model.column_words import MODEL_WORDS, PLACE_WORDS, RUN_WORDS, SOFTWARE_WORDS, last_word, words_of
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count, name_form, verb
@@ -171,13 +171,14 @@ def lone_lines(text: str, nodes: Collection[str]) -> tuple[LoneCell, ...]:
 
 
 def _other_counts(lines: Mapping[str, str]) -> Iterator[LoneCell]:
-    """The few nodes whose line has another number than most, which have one and the same: 0, or half or twice of it."""
+    """The few nodes whose line has another number than most, which have one and the same: half, twice, or 7/8."""
     usual, number = Counter(lines.values()).most_common(1)[0]
     others = {node: line for node, line in lines.items() if line != usual}
     if number >= MOSTLY * len(lines) and are_few(len(others), len(lines)):
         for node, line in others.items():
             both = zip(*(map(float, COUNTS.findall(text)) for text in (usual, line)), strict=False)
-            if any(max(pair) >= TWICE * min(pair) and min(pair) != max(pair) for pair in both):
+            less = any(int(share["part"]) < int(share["whole"]) for share in SHARE.finditer(line))
+            if less or any(max(pair) >= TWICE * min(pair) and min(pair) != max(pair) for pair in both):
                 yield LoneCell(subject=node, column="a line", cell=line, usual=usual)
 
 
