@@ -328,11 +328,11 @@ def judge_nodes(
     sent: dict[str, float] = {}
     received: dict[str, float] = {}
     late: dict[str, float] = {}
-    seen: dict[str, set[Verdict]] = {}
+    ways: dict[str, dict[str, set[Verdict]]] = {}
     for pair in pairs:
         if pair.bandwidth_bytes_per_s:
-            for name in (pair.source, pair.target):
-                seen.setdefault(name, set()).add(pair.verdict)
+            for way, name in (("outgoing", pair.source), ("incoming", pair.target)):
+                ways.setdefault(name, {}).setdefault(way, set()).add(pair.verdict)
             value = pair.bandwidth_bytes_per_s.value
             sent[pair.source] = max(sent.get(pair.source, 0.0), value)
             received[pair.target] = max(received.get(pair.target, 0.0), value)
@@ -340,7 +340,7 @@ def judge_nodes(
             late[pair.source] = min(late.get(pair.source, float("inf")), pair.latency_s.value)
     verdicts = []
     for name in names:
-        verdict, reason = _verdict(name, lost, blamed, seen.get(name, set()), alike=alike)
+        verdict, reason = _verdict(name, lost, blamed, ways.get(name, {}), alike=alike)
         if verdict is Verdict.PASS and name in suspected:
             verdict, reason = Verdict.INCONCLUSIVE, "out of line in a trial, which is not decided"
         verdicts.append(
@@ -358,8 +358,9 @@ def judge_nodes(
 
 
 def _verdict(
-    name: str, lost: dict[str, str], blamed: dict[str, Finding], seen: set[Verdict], *, alike: bool
+    name: str, lost: dict[str, str], blamed: dict[str, Finding], ways: Mapping[str, set[Verdict]], *, alike: bool
 ) -> tuple[Verdict, str]:
+    """Verdict and reason; `ways`: the verdicts of its measured pairs, outgoing and incoming."""
     if name in blamed:
         finding = blamed[name]
         sure = finding.subject.name == name
@@ -367,10 +368,11 @@ def _verdict(
         return verdict, f"{finding.kind}, see the finding"
     if name in lost:
         return Verdict.NOT_RUN, lost[name]
-    if not seen:
+    if not ways:
         return Verdict.NOT_RUN, "never measured"
-    if seen == {Verdict.INVALID}:
+    if set().union(*ways.values()) == {Verdict.INVALID}:
         return Verdict.INVALID, "none of its numbers can be trusted"
-    if Verdict.PASS not in seen:
-        return Verdict.INCONCLUSIVE, "none of its pairs passed, but no evidence shows that the node is at fault"
+    if failed := [way for way, verdicts in ways.items() if Verdict.PASS not in verdicts]:
+        which = f"{failed[0]} pairs" if len(failed) < len(ways) else "pairs"
+        return Verdict.INCONCLUSIVE, f"none of its {which} passed, but no evidence shows that the node is at fault"
     return Verdict.PASS, "as good as its peers" if alike else "measured, not judged"

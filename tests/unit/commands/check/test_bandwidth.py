@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.commands.check.headline import headline
-from seatrial.commands.check.judge import judge
+from seatrial.commands.check.judge import judge, judge_nodes
 from seatrial.model.errors import ExitCode
 from seatrial.model.judgement import Judgement
 from seatrial.model.measurement import Phase
@@ -51,6 +51,22 @@ def test_one_node_at_60_percent(count: int, ways: tuple[Direction, ...], directi
         assert {one.node for one in judgement.nodes if one.verdict is not Verdict.PASS} == {"n3"}
         slow = {one.source if one.target == "n3" else one.target for one in judgement.pairs if one.verdict != "PASS"}
         assert slow == set(names(count)) - {"n3"}
+
+
+@pytest.mark.parametrize(("source", "target"), [("n1", None), (None, "n1")])
+@pytest.mark.parametrize("undecided", [3, 2])
+def test_a_node_passes_only_if_a_pair_of_each_direction_passed(
+    source: str | None, target: str | None, undecided: int
+) -> None:
+    """Three of three outgoing (or incoming) pairs of n1 are not decided, and just below that two of three."""
+    recorded = sail(Cluster(nodes=names(4)))
+    pairs = list(judge(recorded).pairs)
+    open_places = [place for place, one in enumerate(pairs) if source == one.source or target == one.target]
+    for place in open_places[:undecided]:
+        pairs[place] = replace(pairs[place], verdict=Verdict.INCONCLUSIVE)
+    verdicts = {one.node: one.verdict for one in judge_nodes(recorded, pairs, ())}
+    expected = Verdict.INCONCLUSIVE if undecided == 3 else Verdict.PASS
+    assert verdicts == {"n1": expected, "n2": Verdict.PASS, "n3": Verdict.PASS, "n4": Verdict.PASS}
 
 
 def test_a_fact_that_the_slow_nodes_alone_have_is_named() -> None:
