@@ -108,8 +108,7 @@ class Placing(Run):
             elif not self._begins(self._manner(advice), first=repetition == 0):
                 return ""
             if not self.measurer.run(placed_rounds(repetition, variant, shapes, self._pairs), deadline):
-                budget = self.settings.budget_s
-                return f"The budget of {budget:.0f} s was spent before all was measured {starts} times."
+                return self.spent(f"before all was measured {starts} times")
             if variant == ADVISED and disobeyed(self.facts, self.measurer.starts, advice):
                 return ""
         return ""
@@ -142,23 +141,23 @@ class Placing(Run):
 
     def _describe(self, starts: int) -> None:
         ranks, nodes = count(len(self._found.ranks), "rank"), count(len(self._found.by_host), "node")
-        statement = f"{ranks} on {nodes} where the launch line puts them; "
-        statement += (
+        todo = (
             f"{count(len(self._pairs), 'pair')} at once, {count(starts, 'launch', 'launches')} under this and {starts} "
             "under the advised placement."
             if starts
             else "nothing was to be measured."
         )
-        design = Design(
-            name=DESIGN,
-            pairs_at_once=len(self._pairs),
-            repetitions=starts,
-            rounds=2 * starts * ROUNDS * len(pilot_shapes()),
-            ordered_pairs=len(self._pairs),
-            planned_pairs=len(self._pairs),
-            statement=statement,
+        self.designed(
+            Design(
+                name=DESIGN,
+                pairs_at_once=len(self._pairs),
+                repetitions=starts,
+                rounds=2 * starts * ROUNDS * len(pilot_shapes()),
+                ordered_pairs=len(self._pairs),
+                planned_pairs=len(self._pairs),
+                statement=f"{ranks} on {nodes} where the launch line puts them; {todo}",
+            )
         )
-        self.designed(design)
 
 
 class FirstStart(msgspec.Struct, frozen=True, kw_only=True):
