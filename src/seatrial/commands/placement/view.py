@@ -17,9 +17,9 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.finding_text import finding_sentence, sentence_of
 from seatrial.render.json import filled
-from seatrial.render.pair_view import design_note, run_line
+from seatrial.render.pair_view import run_report
 from seatrial.render.plots import Bar, Bars, CoreKey
-from seatrial.render.report import Block, Case, Copy, Drawing, Findings, Items, Lines, Paragraph, Report, Table, columns
+from seatrial.render.report import Block, Case, Copy, Drawing, Items, Lines, Paragraph, Report, Table, columns
 
 MOST_ROWS, MOST_PAGE_ROWS = 32, 500
 MOST_LETTERS = 80
@@ -77,20 +77,18 @@ class PlacementFields(msgspec.Struct, frozen=True, kw_only=True):
 
 def placement_report(run: RunInfo, placement: Placement) -> Report:
     """The whole report."""
-    return Report(
-        word=placement.verdict.value,
-        sentence=headline(placement),
-        exit_code=placement.exit_code,
-        run=run,
+    return run_report(
+        run,
+        placement,
+        headline(placement),
         payload=lambda: placement_fields(run, placement),
         terminal=lambda width: _terminal(placement, width),
-        page=lambda: _page(run, placement),
-        about=run_line(run),
-        findings=placement.findings,
-        cases=tuple(
+        page=lambda: _page(placement),
+        cases=(
             Case(name=subject.node(node).text, verdict=Verdict.MEASURED)
             for node in dict.fromkeys(row.node for row in placement.rows)
         ),
+        brief=True,
     )
 
 
@@ -111,9 +109,7 @@ def placement_fields(run: RunInfo, placement: Placement) -> PlacementFields:
 
 
 def _terminal(placement: Placement, width: int) -> Iterator[Block]:
-    yield Findings(findings=placement.findings, brief=True)
-    drawing = tuple(_map_lines(placement, width))
-    yield Drawing(lines=drawing)
+    yield Drawing(lines=tuple(_map_lines(placement, width)))
     yield Lines(rows=tuple(lines(placement)))
     if placement.advised_line:
         yield Paragraph(text="Recommended launch line:")
@@ -150,8 +146,7 @@ def _here_document(rankfile: tuple[str, ...]) -> tuple[str, ...]:
     return ("cat > rankfile.txt <<END", *rankfile, "END") if rankfile else ()
 
 
-def _page(run: RunInfo, placement: Placement) -> Iterator[Block]:
-    yield Findings(findings=placement.findings)
+def _page(placement: Placement) -> Iterator[Block]:
     if placement.advised_line:
         text = (*_here_document(_rankfile(placement)), shlex.join(placement.advised_line))
         yield Copy(title="Recommended launch line", lines=text)
@@ -162,7 +157,6 @@ def _page(run: RunInfo, placement: Placement) -> Iterator[Block]:
     yield Items(title="Caveats", items=placement.notes)
     if placement.rows:
         yield _rank_table(placement, None)
-    yield design_note(run)
 
 
 def _core_maps(placement: Placement) -> Iterator[Block]:

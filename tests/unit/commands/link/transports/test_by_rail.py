@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.commands.link.transports import run
-from seatrial.commands.link.transports.carriers import HELD, strayed
+from seatrial.commands.link.transports.carriers import strayed
 from seatrial.model.errors import ExitCode, ProbeLost, SeatrialError, UsageError
 from seatrial.model.transport import Carrier, Counted, Role, Variant, VariantNote
 from seatrial.model.verdict import Verdict
@@ -142,8 +142,8 @@ def test_the_counters_of_both_nodes_bear_witness(
         ),
     )
     found = strayed("eth1", [note])
-    assert found.verdict is verdict
-    assert said in found.reason
+    assert (found and found.verdict) is verdict
+    assert found is None or said in found.reason
 
 
 def test_a_port_counts_under_its_own_name() -> None:
@@ -153,4 +153,4 @@ def test_a_port_counts_under_its_own_name() -> None:
         sent_bytes=100,
         counted=(Counted(node="n1", device="mlx5_0/1", counted_bytes=100),),
     )
-    assert strayed("mlx5_0:1", [note]) is HELD
+    assert strayed("mlx5_0:1", [note]) is None
