@@ -11,7 +11,7 @@ from msgspec import structs
 from seatrial.model import units
 from seatrial.model.verdict import Verdict
 from seatrial.render.matrix import Key, Words
-from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
+from seatrial.render.plots import Axis, Plot, Point, Series, from_zero, round_steps
 from seatrial.render.report import Block, Drawing
 
 WIDTH, BARS_HEIGHT = 440, 130
@@ -132,13 +132,7 @@ def over_each_other(
     return Plot(
         title=title,
         x=structs.replace(axis, ticks=tuple(_ticks(axis, say)), title=f"{what}, n = {fewest} {counted} or more each"),
-        y=Axis(
-            low=0.0,
-            high=most * 1.05,
-            logarithmic=False,
-            ticks=tuple((part, units.share(part)) for part in round_steps(most * 1.05)),
-            title=f"share of {counted}",
-        ),
+        y=from_zero(most * 1.05, units.share, f"share of {counted}"),
         series=tuple(
             Series(
                 label=name, points=points, label_at=max(range(len(points)), key=[one.y for one in points].__getitem__)

@@ -1,7 +1,7 @@
 """Plots as records, which a terminal draws with characters and a page as SVG."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -198,6 +198,12 @@ def log_steps(low: float, high: float) -> list[float]:
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     steps = (factor * 10.0**power for power in range(first, last + 1) for factor in (1, 2, 5))
     return [step for step in steps if low * (1 - 1e-9) <= step <= high * (1 + 1e-9)] or [low, high]
+
+
+def from_zero(top: float, text: Callable[[float], str], title: str) -> Axis:
+    """A linear axis from zero to `top`, with round numbers in words."""
+    ticks = tuple((value, text(value)) for value in round_steps(top))
+    return Axis(low=0.0, high=top, logarithmic=False, ticks=ticks, title=title)
 
 
 def round_steps(top: float) -> list[float]:

@@ -202,7 +202,7 @@ def efficiency_plot(judged: Sequence[JudgedCurve]) -> Plot | None:
         over=over,
         quantities=(over, f"efficiency, {'weak' if drawn[0].weak else 'strong'} scaling"),
         levels=((1.0, f"100 %: in proportion to {over}, from {drawn[0].points[0].size:g} on"),),
-        from_zero=True,
+        linear=True,
     )
 
 
