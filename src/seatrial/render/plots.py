@@ -267,17 +267,20 @@ class Bars(Block, frozen=True, kw_only=True):
 
 
 def plain_bars(caption: str, rows: Sequence[tuple[str, float, str]]) -> Bars:
-    """Bars without intervals: name, value and text of each; at least one value is above zero."""
-    most = max(value for _, value, _ in rows)
-    parts = [100 * max(value, 0.0) / most for _, value, _ in rows]
-    return Bars(
-        caption=caption,
-        alike=True,
-        bars=tuple(
-            Bar(name=name, low=part, value=part, high=part, text=text)
-            for (name, _, text), part in zip(rows, parts, strict=True)
-        ),
-    )
+    """Bars without intervals, all in one colour: name, value and text of each; at least one value is above zero."""
+    return bars_of(caption, [(name, (value, value, value), text) for name, value, text in rows], alike=True)
+
+
+def bars_of(
+    caption: str, rows: Sequence[tuple[str, tuple[float, float, float], str]], *, title: str = "", alike: bool = False
+) -> Bars:
+    """Bars to the scale of the greatest end: name, interval (lower end, value, upper end) and text of each."""
+    scale = 100 / max(high for _, (_, _, high), _ in rows)
+    bars = []
+    for name, ends, text in rows:
+        low, value, high = (round(scale * max(end, 0.0), 2) for end in ends)
+        bars.append(Bar(name=name, low=low, value=value, high=high, text=text))
+    return Bars(title=title, caption=caption, alike=alike, bars=tuple(bars))
 
 
 class DrawnCore(msgspec.Struct, frozen=True, kw_only=True):
