@@ -56,7 +56,7 @@ class JudgedCurve(msgspec.Struct, frozen=True, kw_only=True):
     curve: ScaleCurve
     weak: bool
     points: tuple[ScalePoint, ...]
-    breaches: "tuple[tuple[str, Breach], ...]"
+    breaches: tuple[tuple[str, Breach], ...]
     """Which size or file, and what is wrong."""
     fits: tuple[ScalingFit, ...]
     pays_up_to: float | None
