@@ -17,7 +17,7 @@ def folded(names: Iterable[str]) -> str:
     of_kind: defaultdict[Kind, list[int]] = defaultdict(list)
     texts: list[str] = []
     parted = {name: _LAST_NUMBER.fullmatch(name) for name in set(names)}
-    filled = {(match[1], match[3], len(match[2])) for match in parted.values() if match and _is_filled(match[2])}
+    filled = {(match[1], match[3], len(match[2])) for match in parted.values() if match and re.match("0.", match[2])}
     for name, match in parted.items():
         if match is None:
             texts.append(name)
@@ -38,7 +38,3 @@ def few(names: Iterable[str], most: int) -> str:
     if len(text) <= most:
         return text
     return f"{len(unfolded)} nodes, {unfolded[0]} to {unfolded[-1]}"
-
-
-def _is_filled(digits: str) -> bool:
-    return digits.startswith("0") and len(digits) > 1

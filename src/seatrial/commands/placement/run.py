@@ -3,14 +3,13 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.journal import StartFailed, SurveyPlanned
 from seatrial.archive.writer import RunWriter
-from seatrial.commands.placement.advice import Advice
+from seatrial.commands.placement.advice import RANKFILE, Advice
 from seatrial.commands.placement.gain import ADVISED, ASKED
 from seatrial.commands.placement.judge import Placement, advice_of, disobeyed, judge_placement, shown_by_messages
 from seatrial.commands.placement.line_facts import hosts_of_line, line_facts
@@ -30,7 +29,7 @@ from seatrial.launch.launch_line import (
     known_program,
     program_hint,
 )
-from seatrial.launch.line_parser import Dialect, LaunchLine, parse_line
+from seatrial.launch.line_parser import LaunchLine, parse_line
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import Kernel, Measurement, Phase, ProbeStart, RankPlace, Round, Shape
 from seatrial.model.node_list import node_list
@@ -41,7 +40,6 @@ from seatrial.node.rank_places import rank_places
 from seatrial.pairs.rank_pairs import ROUNDS, lasting, pilot_shapes, placed_pairs, placed_rounds
 from seatrial.pairs.rounds import abba
 
-RANKFILE = "rankfile.txt"
 DESIGN = "placement"
 THREADS = "OMP_NUM_THREADS"
 TRIES = 2
@@ -85,16 +83,10 @@ class Placing(Run):
             return "A single rank has no partner: nothing was measured."
         return self._prove(advice, starts, deadline)
 
-    @property
-    def _rankfile(self) -> Path:
-        return self._writer.folder / layout.LOGS_FOLDER / RANKFILE
-
     def _manner(self, advice: Advice) -> StartManner:
         library = str(self.measurer.header.get("mpi_library", ""))
-        options = advice.options(self._found.line.dialect, str(self._rankfile), library)
-        if self._found.line.dialect is Dialect.OPEN_MPI and self._found.line.ranks is None:
-            options = ("-np", str(len(self._found.ranks)), *options)
-        return StartManner(options=options)
+        rankfile = self._writer.folder / layout.LOGS_FOLDER / RANKFILE
+        return StartManner(options=advice.options(self._found.line, str(rankfile), library))
 
     def _prove(self, advice: Advice, starts: int, deadline: float) -> str:
         """Stops where the advised placement does not come up, or comes up otherwise: then it is withdrawn."""

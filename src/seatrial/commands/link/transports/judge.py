@@ -21,6 +21,7 @@ from seatrial.commands.link.transports.effects import (
     beyond,
     effects_of,
     factor_text,
+    settings_text,
     within,
 )
 from seatrial.commands.link.transports.inventory import Offer, missing_drivers, offers
@@ -73,26 +74,22 @@ def _finding(one: Effect, default: Effect, pair: tuple[str, str]) -> Finding:
     if beyond(one.bandwidth_times, BANDWIDTH_MATTERS):
         losses.append(bandwidths)
     where = f"over {one.variant.rail}" if one.variant.rail else "here"
+    words = settings_text({name.removeprefix(MCA): value for name, value in one.variant.environment.items()})
     but = f" But it is slower by another metric: {', '.join(losses)}." if losses else ""
     return Finding(
         kind=FindingKind.SLOWER_THAN_ALTERNATIVE,
         subject=pair_subject(*pair),
         verdict=Verdict.SLOW,
-        statement=f"{one.variant.carrier} ({words(one)}) beats the default {where}: {'; '.join(gains)}.{but}",
+        statement=f"{one.variant.carrier} ({words}) beats the default {where}: {'; '.join(gains)}.{but}",
         remedy=setting(one.variant.environment),
         metric=BANDWIDTH if by_bandwidth else LATENCY,
         measured=default.bandwidth_bytes_per_s if by_bandwidth else default.latency_s,
     )
 
 
-def words(one: Effect) -> str:
-    """pml=ob1 btl=tcp,self."""
-    return " ".join(f"{name.removeprefix(MCA)}={value}" for name, value in one.variant.environment.items())
-
-
-def setting(environment: dict[str, str]) -> str:
+def setting(environment: Mapping[str, str]) -> str:
     """The lines that set it: for one job, and permanently if Open MPI's own file can."""
-    line = "For a job: export " + " ".join(f"{name}={value}" for name, value in environment.items()) + "."
+    line = f"For a job: export {settings_text(environment)}."
     lasting = [f"{name.removeprefix(MCA)} = {value}" for name, value in environment.items() if name.startswith(MCA)]
     if len(lasting) < len(environment):
         return line
@@ -277,22 +274,15 @@ def judge_run(recorded: RecordedRun, notes: Sequence[VariantNote]) -> Transports
     why = recorded.info.reason
     silent = msgspec.structs.replace(recorded, info=msgspec.structs.replace(recorded.info, reason=""), losses=())
     found = tuple(judge_transports(silent, notes, rail) for rail in rails)
-    summary = "; ".join(f"{one.rail}: {_briefly(one)}" for one in found)
+    summary = "; ".join(
+        f"{one.rail}: {f'{one.carried_by} carried the data' if one.carried_by else one.reason}" for one in found
+    )
     return TransportsByRail(
         pair=pair_of(recorded),
         rails=found,
         verdict=worst([one.verdict for one in found]),
         reason=f"{summary}. {why}" if why and any(not one.complete for one in found) else summary,
-        findings=_once([finding for one in found for finding in one.findings]),
+        findings=tuple(dict.fromkeys(finding for one in found for finding in one.findings)),
         notes=run_notes(recorded),
         complete=all(one.complete for one in found),
     )
-
-
-def _briefly(one: Transports) -> str:
-    return f"{one.carried_by} carried the data" if one.carried_by else one.reason
-
-
-def _once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """A missing driver is missing on every rail."""
-    return tuple(one for place, one in enumerate(findings) if one not in findings[:place])

@@ -1,6 +1,6 @@
 """Which transport carried the data: the report of `seatrial link --transports`."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -12,6 +12,7 @@ from seatrial.commands.link.transports.effects import (
     LATENCY_MATTERS,
     Effect,
     factor_text,
+    settings_text,
     times_text,
 )
 from seatrial.commands.link.transports.inventory import Offer
@@ -272,11 +273,6 @@ def variant_text(one: Effect) -> str:
         parts.append(f"over {over(one.devices)}")
     role = "" if one.variant.role is Role.DEFAULT else shown
     return f"{'; '.join(parts)}; {count(one.starts, 'start')}{role}"
-
-
-def settings_text(environment: Mapping[str, str]) -> str:
-    """NAME=value NAME=value."""
-    return " ".join(f"{name}={value}" for name, value in environment.items())
 
 
 def _value(estimate: Estimate | None) -> float | None:
