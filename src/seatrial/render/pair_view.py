@@ -153,9 +153,9 @@ def pair_report(
 ) -> Report:
     """The report of a run on one pair; `sentence`: what follows the pair where nothing is at fault.
 
-    `rows`: label and text of what was found, above the blocks of the page and of a terminal.
+    `rows`: label and text of what was found, above the blocks of the page and of a terminal; notes follow them.
     """
-    summary = tuple(rows)
+    summary = (*rows, *(("note", note) for note in outcome.notes))
     return run_report(
         run,
         outcome,

@@ -174,8 +174,7 @@ def _summary(curve: LinkCurve) -> list[tuple[str, str]]:
             rows.append((f"n½ {label}", units.size(round(half)) if half else "not within these sizes"))
     rows += switches(curve)
     rows += [("ranks", ranks(curve.places))] if curve.places else []
-    rows += [("clock", line) for line in clock_lines(curve.clock)]
-    return rows + [("note", note) for note in curve.notes]
+    return rows + [("clock", line) for line in clock_lines(curve.clock)]
 
 
 def _iterations(point: CurvePoint) -> list[tuple[str, str]]:

@@ -95,8 +95,6 @@ def _summary(saturation: Saturation) -> Iterator[tuple[str, str]]:
         yield "needed", f"{saturation.ranks_needed} of those measured"
     if saturation.model:
         yield "model", _model(saturation.model)
-    for note in saturation.notes:
-        yield "note", note
 
 
 def _message_rate(rate: Estimate) -> str:

@@ -93,7 +93,7 @@ def _summary(comparison: RailComparison) -> list[tuple[str, str]]:
     for curve in comparison.curves:
         if isinstance(curve.limit, Limit):
             rows.append(("limit", f"{curve.variant}: {limit_text(curve.limit)}"))
-    return rows + [("note", note) for note in comparison.notes]
+    return rows
 
 
 RAILS: Cells[RailCurve] = {
