@@ -73,7 +73,8 @@ def test_ranks_that_cannot_drive_the_port_alone_are_a_finding(
     assert run(["report", "before", "--archive", str(tmp_path), "--json"]) == 1
     assert parsed(capsys.readouterr().out) == found
     assert run(["report", "before", "--archive", str(tmp_path), "--html", str(tmp_path / "x.html")]) == 1
-    page = (tmp_path / "x.html").read_text()
+    text, page = capsys.readouterr().out, (tmp_path / "x.html").read_text()
+    assert "1 rank " in text and "4 ranks" in text and "cannot drive its port" in text
     assert "Bandwidth over ranks at once" in page and "One rank of n1 cannot drive its port" in page
     assert page.count('class="curve"') == 4
     assert "limit 117.7 MB/s, set by n1 eth0" in page
@@ -92,16 +93,6 @@ def test_a_rank_that_drives_the_port_is_none(capsys: pytest.CaptureFixture[str],
     assert "1 rank drives the port, " in found["headline"]
     assert found["model"]["rank_bytes_per_s"]["value"] is None
     assert 0.97 < found["one_rank_share"]["value"] < 1.03
-
-
-def test_the_text_names_each_number_of_ranks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    launcher = ScriptedLauncher(Shared(nodes=names(2)))
-    use_launcher(launcher)
-    assert link("n1", "n2", archive=tmp_path, ranks_per_node="1,4") == 1
-    said = capsys.readouterr().out
-    assert "1 rank " in said
-    assert "4 ranks" in said
-    assert "cannot drive its port" in said
 
 
 def test_numbers_of_ranks() -> None:

@@ -11,7 +11,7 @@ from seatrial.model.transport import Carrier, Counted, Role, Variant, VariantNot
 from seatrial.model.verdict import Verdict
 from tests.support import scripted
 from tests.support.json_objects import parsed
-from tests.support.reports import transports_json, transports_text
+from tests.support.reports import transports_json, transports_page, transports_text
 from tests.support.transport_launcher import Launcher, by_rail, carry_out, two_rails
 
 HANGS = ProbeLost("The probe did not answer in time.", "timeout")
@@ -100,6 +100,8 @@ def test_it_is_told_rail_by_rail(tmp_path: Path) -> None:
         ("eth1", "PASS", "OFI"),
     ]
     assert (told["verdict"], told["exit_code"], told["source"], told["findings"]) == ("PASS", 0, "n1", [])
+    page = transports_page(outcome.recorded.info, outcome.result)
+    assert page.index("<h2>Rail eth0: PASS</h2>") < page.index("<h2>Rail eth1: PASS</h2>")
 
 
 def test_within_a_node_there_are_no_rails(tmp_path: Path) -> None:
