@@ -6,7 +6,7 @@
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ from seatrial.model.facts import (
 from seatrial.model.hca import Hca, Port
 from seatrial.model.system import AutomountKey, KernelFacts, Library, Mount, MpiFile, Sensor, SystemFacts
 from seatrial.model.words import Unknown
+from seatrial.node import processor_sets
 
 Scalar = str | int | float | bool
 Flat = dict[str, Scalar]
@@ -142,17 +143,6 @@ def counted(numbers: Mapping[str, int]) -> str:
     )
 
 
-def ranges(numbers: Iterable[int], width: int = 0) -> str:
-    """0-15,32-47, as the kernel writes lists; each number filled up to `width` digits with zeros."""
-    spans: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return ",".join(f"{low:0{width}}" if low == high else f"{low:0{width}}-{high:0{width}}" for low, high in spans)
-
-
 def extremes(values: tuple[float, ...]) -> dict[str, float]:
     """Minimum and maximum over the processors."""
     return {"least": min(values), "most": max(values)} if values else {}
@@ -165,10 +155,9 @@ def core_summary(cores: tuple[Core, ...]) -> dict[str, Scalar]:
     packages = Counter(f"package {core.package}" for core in cores if core.package is not None)
     nodes = Counter(f"node {core.numa_node}" for core in cores if core.numa_node is not None)
     threads = Counter(_siblings(core) for core in cores)
-    numbers = [number for core in cores for number in core.processors]
     return {
         "count": len(cores),
-        "processors": ranges(numbers),
+        "processors": processor_sets.numbers(number for core in cores for number in core.processors),
         "packages": counted(packages),
         "numa_nodes": counted(nodes),
         "siblings": counted(threads),
@@ -247,13 +236,13 @@ SUMMARIES: dict[Field, Callable[[Any], object]] = {
     (NodeFacts, "mpi_versions"): ", ".join,
     (NodeFacts, "pci"): idle_gpu_path,
     (Topology, "cores"): core_summary,
-    (NumaNode, "processors"): ranges,
+    (NumaNode, "processors"): processor_sets.numbers,
     (ProcessorFacts, "governors"): counted,
     (ProcessorFacts, "energy_preferences"): counted,
     (ProcessorFacts, "minimum_hz"): extremes,
     (ProcessorFacts, "maximum_hz"): extremes,
     (ProcessorFacts, "hardware_maximum_hz"): extremes,
-    (ProcessorFacts, "allowed"): ranges,
+    (ProcessorFacts, "allowed"): processor_sets.numbers,
     (KernelFacts, "command_line"): parameters,
     (SystemFacts, "mounts"): not_automounted,
     (Mount, "options"): mount_options,

@@ -200,6 +200,10 @@ class Run:
         """Record what is going to be measured."""
         self._writer.describe(msgspec.structs.replace(self._writer.info, design=design))
 
+    def spent(self, where: str) -> str:
+        """A remark for the report: the budget was spent before or in something."""
+        return f"The budget of {self.settings.budget_s:.0f} s was spent {where}."
+
     def note_cut(self, cut: str) -> None:
         """Report what --node-hours cut off, now and in the report; empty: nothing."""
         if cut:

@@ -7,7 +7,7 @@ import msgspec
 
 from seatrial.archive.journal import DefaultStarted, SurveyPlanned
 from seatrial.archive.writer import RunWriter
-from seatrial.driver.node_selection import enough
+from seatrial.driver.node_selection import allocation_s, enough
 from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Judged, MeasuredRun, Run
@@ -18,7 +18,7 @@ from seatrial.limits.rail_paths import RailDevice, no_rail_because, rail_named, 
 from seatrial.locate.evidence import run_value
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.measurement import DefaultStart, Kernel, Phase, Round, Shape
-from seatrial.model.run import RecordedRun, is_kind
+from seatrial.model.run import Design, RecordedRun, is_kind
 from seatrial.model.settings import CurveSettings, SaturateSettings, SiteSettings
 from seatrial.model.words import count
 from seatrial.pairs.sizes import Pace
@@ -48,10 +48,10 @@ class TwoNodes(Run):
         super().__init__(settings, launcher, writer, progress, nodes=self._nodes, planned=(pair,))
         self._default: DefaultStart | None = None
 
-    def begin(self, seconds: float) -> None:
-        """Get the nodes for that long, and read their facts."""
+    def begin(self) -> None:
+        """Get the nodes for as long as the budget takes, and read their facts."""
         self.progress.stage(f"Waiting for {' and '.join(self._nodes)}")
-        self.allocate(self._nodes, seconds)
+        self.allocate(self._nodes, allocation_s(self.settings.budget_s))
         self._writer.append(SurveyPlanned(pairs=(self.pair,)))
         self.progress.stage(f"Reading the facts of {' and '.join(self._nodes)}")
         self.inspect(self._nodes)
@@ -76,6 +76,35 @@ class TwoNodes(Run):
         pace = Pace(latency_s=max(times[0], 1e-7), bytes_per_s=most_bytes / (times[1] - times[0]) / rails)
         self.measurer.window_s = pace.time_s(most_bytes)
         return pace
+
+    def plan(
+        self,
+        name: str,
+        rounds: int,
+        repetitions: int,
+        statement: str,
+        *,
+        pairs_at_once: int = 1,
+        variants: tuple[str, ...] = (),
+    ) -> None:
+        """Record what is going to be measured of the pair, in one direction."""
+        self.designed(
+            Design(
+                name=name,
+                pairs_at_once=pairs_at_once,
+                repetitions=repetitions,
+                rounds=rounds,
+                ordered_pairs=2,
+                planned_pairs=1,
+                statement=statement,
+                variants=variants,
+            )
+        )
+
+    def measure(self, rounds: Sequence[Round], deadline: float) -> bool:
+        """Measure these rounds until `deadline` (monotonic_s); whether all were."""
+        self.progress.rounds(len(rounds))
+        return self.measurer.run(rounds, deadline)
 
     def look_at_default(self) -> None:
         """See where the MPI's own launcher would put the ranks; for the report alone, so that no failure matters."""

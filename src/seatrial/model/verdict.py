@@ -372,6 +372,11 @@ class RunVerdict(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
     @property
+    def word(self) -> str:
+        """The word with which a report begins."""
+        return self.verdict.value
+
+    @property
     def named(self) -> bool:
         """Whether something is at fault and named."""
         return self.verdict in AT_FAULT or any(finding.verdict not in GOOD for finding in self.findings)

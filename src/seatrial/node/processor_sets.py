@@ -51,22 +51,12 @@ def package_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else None
 
 
-def numbers(values: Iterable[int]) -> str:
-    """0-3,8: a set of numbers as the kernel writes it."""
-    parts: list[str] = []
-    ordered = sorted(set(values))
-    first = last = -1
-    for value in ordered:
-        if last >= 0 and value == last + 1:
-            last = value
-            continue
-        if last >= 0:
-            parts.append(_range(first, last))
-        first = last = value
-    if last >= 0:
-        parts.append(_range(first, last))
-    return ",".join(parts)
-
-
-def _range(first: int, last: int) -> str:
-    return str(first) if first == last else f"{first}-{last}"
+def numbers(values: Iterable[int], width: int = 0) -> str:
+    """0-3,8: a set of numbers as the kernel writes it; each number filled up to `width` digits with zeros."""
+    spans: list[list[int]] = []
+    for value in sorted(set(values)):
+        if spans and value == spans[-1][1] + 1:
+            spans[-1][1] = value
+        else:
+            spans.append([value, value])
+    return ",".join(f"{low:0{width}}" if low == high else f"{low:0{width}}-{high:0{width}}" for low, high in spans)

@@ -6,7 +6,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.units import LEAST_CONFIDENCE
 from seatrial.model.words import count
 from seatrial.render.escape import shorten
-from seatrial.render.plots import Axis, Plot, Point, Series, log_steps, powers, round_steps
+from seatrial.render.plots import Axis, Plot, Point, Series, from_zero, log_steps, powers
 
 MOST_LETTERS = 14
 """Characters of a name beside its curve."""
@@ -32,13 +32,12 @@ def overlaid(
     levels: Sequence[tuple[float, str]] = (),
     marks: Sequence[float] = (),
     mark_text: str = "",
-    from_zero: bool = False,
+    linear: bool = False,
 ) -> Plot | None:
     """The plot of all curves of two sizes or more; None: nothing to draw.
 
     `ends_text`: an interval in words; `over`: what a size counts, behind it. `quantities`: what both axes are, without
-    a unit, which each tick has; `mark_text`: what `marks` are. `from_zero`: the axis of values is linear and begins at
-    zero.
+    a unit, which each tick has; `mark_text`: what `marks` are. `linear`: the axis of values is linear, from zero on.
     """
     drawn = [(name, points) for name, points in curves if len([size for size in points if size > 0]) >= FEWEST_SIZES]
     values = [value for _, points in drawn for value in points.values()]
@@ -57,8 +56,8 @@ def overlaid(
             ticks=tuple((size, size_text(size)) for size in ticks),
             title=quantities[0] or over,
         ),
-        y=_linear(heights, value_text, title_of_y)
-        if from_zero
+        y=from_zero(max(heights) * HEADROOM, value_text, title_of_y)
+        if linear
         else _logarithmic(heights, levels, value_text, title_of_y),
         series=tuple(
             Series(
@@ -84,12 +83,6 @@ def overlaid(
         marks=tuple(marks),
         mark_text=mark_text,
     )
-
-
-def _linear(heights: Sequence[float], value_text: Callable[[float], str], title: str) -> Axis:
-    most = max(heights) * HEADROOM
-    ticks = tuple((value, value_text(value)) for value in round_steps(most))
-    return Axis(low=0.0, high=most, logarithmic=False, ticks=ticks, title=title)
 
 
 def _logarithmic(

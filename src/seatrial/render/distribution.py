@@ -1,7 +1,7 @@
 """How many pairs have which value: bars stacked by verdict, with the limit, the peers and the thresholds drawn in."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
@@ -10,8 +10,8 @@ from msgspec import structs
 
 from seatrial.model import units
 from seatrial.model.verdict import Verdict
-from seatrial.render.matrix import Key, Words
-from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
+from seatrial.render.matrix import Key, Words, counted_verdicts
+from seatrial.render.plots import Axis, Plot, Point, Series, from_zero, round_steps
 from seatrial.render.report import Block, Drawing
 
 WIDTH, BARS_HEIGHT = 440, 130
@@ -103,7 +103,6 @@ def of_verdicts(
     counted: str = "pairs",
 ) -> Distribution:
     """The distribution of values with verdicts, and a key that counts these; the gravest are last in both."""
-    seen = Counter(verdict for _, verdict in values)
     return Distribution(
         caption=caption,
         values=tuple((value, verdict.value) for value, verdict in values),
@@ -111,10 +110,7 @@ def of_verdicts(
         references=tuple(references),
         say=say,
         counted=counted,
-        key=tuple(
-            Key(style=verdict.value, text=f"{verdict.value}: {seen[verdict]}")
-            for verdict in sorted(seen, key=lambda one: one.gravity)
-        ),
+        key=counted_verdicts(verdict for _, verdict in values),
     )
 
 
@@ -132,13 +128,7 @@ def over_each_other(
     return Plot(
         title=title,
         x=structs.replace(axis, ticks=tuple(_ticks(axis, say)), title=f"{what}, n = {fewest} {counted} or more each"),
-        y=Axis(
-            low=0.0,
-            high=most * 1.05,
-            logarithmic=False,
-            ticks=tuple((part, units.share(part)) for part in round_steps(most * 1.05)),
-            title=f"share of {counted}",
-        ),
+        y=from_zero(most * 1.05, units.share, f"share of {counted}"),
         series=tuple(
             Series(
                 label=name, points=points, label_at=max(range(len(points)), key=[one.y for one in points].__getitem__)
@@ -180,7 +170,7 @@ def small(pictures: Iterable[Block], width: int) -> Iterator[Drawing]:
 
 def _shares(values: Sequence[float], axis: Axis) -> list[float]:
     """The share of the values in each bin."""
-    counts = Counter(min(int(axis.place(value) * MOST_BINS), MOST_BINS - 1) for value in values)
+    counts = Counter(_bin(axis, value) for value in values)
     return [counts[number] / len(values) for number in range(MOST_BINS)]
 
 
@@ -234,19 +224,21 @@ def _axis(values: Sequence[float]) -> Axis:
     return Axis(low=max(low - room, 0.0), high=high + room, logarithmic=False)
 
 
-def _counts(block: Distribution, axis: Axis) -> dict[int, dict[str, int]]:
+def _counts(block: Distribution, axis: Axis) -> Mapping[int, Counter[str]]:
     """Pairs by bin and verdict; bins without any are absent."""
-    counts: dict[int, dict[str, int]] = {}
+    counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for value, style in block.values:
-        number = min(int(axis.place(value) * MOST_BINS), MOST_BINS - 1)
-        by_style = counts.setdefault(number, {})
-        by_style[style] = by_style.get(style, 0) + 1
+        counts[_bin(axis, value)][style] += 1
     return counts
+
+
+def _bin(axis: Axis, value: float) -> int:
+    return min(int(axis.place(value) * MOST_BINS), MOST_BINS - 1)
 
 
 def _bars(
     block: Distribution,
-    counts: dict[int, dict[str, int]],
+    counts: Mapping[int, Counter[str]],
     most: int,
     x: Callable[[float], float],
     bottom: float,
@@ -257,7 +249,7 @@ def _bars(
         low, high = (_value(axis, at / MOST_BINS) for at in (number, number + 1))
         base = bottom
         for style in block.order:
-            if not by_style.get(style):
+            if not by_style[style]:
                 continue
             height = round(max(BARS_HEIGHT * by_style[style] / most, LEAST_BAR), 1)
             base = round(base - height, 1)

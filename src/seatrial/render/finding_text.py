@@ -31,15 +31,17 @@ NAMES = {
 
 def title(finding: Finding) -> str:
     """node:n3  slow-link, out; of a launch, the step in place of a subject that is the whole cluster."""
-    where = "" if finding.direction is Direction.BOTH else f", {finding.direction.value}"
     subject = finding.step if finding.step and finding.subject == CLUSTER else finding.subject.text
-    return f"{subject}  {finding.kind}{where}"
+    return f"{subject}  {finding.kind}{_direction(finding)}"
 
 
 def subject_text(finding: Finding) -> str:
     """node:n3, out."""
-    where = "" if finding.direction is Direction.BOTH else f", {finding.direction.value}"
-    return f"{finding.subject.text}{where}"
+    return f"{finding.subject.text}{_direction(finding)}"
+
+
+def _direction(finding: Finding) -> str:
+    return "" if finding.direction is Direction.BOTH else f", {finding.direction.value}"
 
 
 def brief(finding: Finding) -> str:

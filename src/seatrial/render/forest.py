@@ -44,36 +44,37 @@ class Forest(Block, frozen=True, kw_only=True):
     metrics: tuple[Factors, ...]
 
 
+Ends = tuple[float, float, float]
+"""Lower end, value and upper end of an interval."""
+
+
 def forest(
-    title: str,
-    aside: str,
-    rows: Sequence[tuple[str, str, str, tuple[float, float, float]]],
-    *,
-    matters: float = 1.0,
-    column: str = "",
+    title: str, aside: str, rows: Sequence[tuple[str, str, str, Ends]], *, matters: float = 1.0, column: str = ""
 ) -> Forest:
-    """A plot of one column: name, text, style, and lower end, value and upper end of each row.
+    """A plot of one column: name, text, style and interval of each row. `column`: its head, else the title."""
+    metric = factors(column or title, [row[1:] for row in rows], matters=matters)
+    return Forest(title=title, aside=aside, names=tuple(row[0] for row in rows), metrics=(metric,))
+
+
+def factors(
+    title: str, rows: Sequence[tuple[str, str, Ends | None]], *, matters: float = 1.0, least: float = LEAST_SPAN
+) -> Factors:
+    """A column: text, style and interval of each row; None: nothing is drawn.
 
     An interval without a finite end is drawn as its value. `matters`: the factor from which on a difference matters;
-    `column`: the head of the column, else the title.
+    `least`: how far the axis reaches at least.
     """
     bounded = [
-        (low, value, high) if low > 0 and math.isfinite(high) else (value, value, value)
-        for _, _, _, (low, value, high) in rows
+        ends if ends is None or (ends[0] > 0 and math.isfinite(ends[2])) else (ends[1],) * 3 for _, _, ends in rows
     ]
-    span = axis_span((end for row in bounded for end in row), LEAST_SPAN)
-    factors = tuple(
-        Factor(style=style, text=text, low=place(low, span), value=place(value, span), high=place(high, span))
-        for (_, text, style, _), (low, value, high) in zip(rows, bounded, strict=True)
+    span = axis_span((end for ends in bounded if ends for end in ends), least)
+    drawn = []
+    for (text, style, _), ends in zip(rows, bounded, strict=True):
+        low, value, high = (place(end, span) for end in ends) if ends else (None, 0.0, 0.0)
+        drawn.append(Factor(style=style, text=text, low=low, value=value, high=high))
+    return Factors(
+        title=title, span=f"{span:.3g}", below=place(1 / matters, span), above=place(matters, span), rows=tuple(drawn)
     )
-    metric = Factors(
-        title=column or title,
-        span=f"{span:.3g}",
-        below=place(1 / matters, span),
-        above=place(matters, span),
-        rows=factors,
-    )
-    return Forest(title=title, aside=aside, names=tuple(row[0] for row in rows), metrics=(metric,))
 
 
 def axis_span(ends: Iterable[float], least: float) -> float:

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -154,14 +154,27 @@ class Matrix(Block, frozen=True, kw_only=True):
 
 def verdict_key(cells: Sequence[MatrixCell], rows: int, than: str) -> tuple[Key, ...]:
     """How many cells have each verdict, the gravest last, and how many pairs have no cell; `than`: `its peers`."""
-    seen = Counter(Verdict(cell.style) for cell in cells)
     shades = {Verdict.PASS: f", paler: less than {than}", Verdict.SLOW: ", paler: less slow"}
-    keys = []
-    for verdict in sorted(seen, key=lambda verdict: verdict.gravity):
-        letter = f"{LETTERS[verdict]} = " if rows <= MOST_NUMBERED and verdict is not Verdict.PASS else ""
-        keys.append(Key(style=verdict.value, text=f"{letter}{verdict.value}: {seen[verdict]}{shades.get(verdict, '')}"))
+    keys = counted_verdicts(
+        (Verdict(cell.style) for cell in cells),
+        lambda verdict: f"{LETTERS[verdict]} = " if rows <= MOST_NUMBERED and verdict is not Verdict.PASS else "",
+        lambda verdict: shades.get(verdict, ""),
+    )
     blank = rows * (rows - 1) - sum(cell.row != cell.column for cell in cells)
-    return (*keys, Key(style="absent", text=f"not measured: {blank}")) if blank else tuple(keys)
+    return (*keys, Key(style="absent", text=f"not measured: {blank}")) if blank else keys
+
+
+def counted_verdicts(
+    verdicts: Iterable[Verdict],
+    before: Callable[[Verdict], str] = lambda _: "",
+    behind: Callable[[Verdict], str] = lambda _: "",
+) -> tuple[Key, ...]:
+    """How often each verdict occurs, the gravest last; `before`, `behind`: text around the word and its number."""
+    seen = Counter(verdicts)
+    return tuple(
+        Key(style=verdict.value, text=f"{before(verdict)}{verdict.value}: {seen[verdict]}{behind(verdict)}")
+        for verdict in sorted(seen, key=lambda verdict: verdict.gravity)
+    )
 
 
 def shade_of(verdict: Verdict, quality: float | None) -> int:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 
 from seatrial.model.errors import ExitCode
-from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.verdict import Verdict
 from seatrial.render.escape import clean
 from seatrial.render.report import Gauge, Report
 
@@ -32,7 +32,8 @@ def state_of(report: Report) -> State:
         return State.OK
     if report.exit_code is not ExitCode.FINDINGS:
         return State.UNKNOWN
-    grave = any(map(_is_grave, report.findings)) if report.findings else report.word in GRAVE
+    found = report.findings
+    grave = any(one.verdict in GRAVE and one.names_fault for one in found) if found else report.word in GRAVE
     return State.CRITICAL if grave else State.WARNING
 
 
@@ -48,10 +49,6 @@ def as_nagios(report: Report) -> tuple[State, str]:
 def unknown(sentence: str) -> str:
     """The line of a command that could not be carried out."""
     return _line(State.UNKNOWN, sentence)
-
-
-def _is_grave(finding: Finding) -> bool:
-    return finding.verdict in GRAVE and finding.names_fault
 
 
 def _line(state: State, text: str) -> str:

@@ -11,7 +11,7 @@ import msgspec
 
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import leaf_order
-from seatrial.render.matrix import LETTERS, Key
+from seatrial.render.matrix import LETTERS, Key, counted_verdicts
 from seatrial.render.report import Block, PageLink
 
 AGES = ((1.0, "a day at most"), (7.0, "a week"), (31.0, "a month"), (float("inf"), "older"))
@@ -75,15 +75,11 @@ def node_map(nodes: Iterable[MapNode], title: str) -> NodeMap:
                 mark=LETTERS[node.verdict].strip(),
             )
         )
-    seen = Counter(node.verdict for node in ordered)
     old = Counter(ages)
     return NodeMap(
         title=title,
         leaves=tuple(MapLeaf(title=leaf or NO_LEAF, nodes=tuple(cells)) for leaf, cells in by_leaf.items()),
-        key=tuple(
-            Key(style=verdict.value, text=f"{LETTERS[verdict]} {verdict.value}: {number}".strip())
-            for verdict, number in sorted(seen.items(), key=lambda item: item[0].gravity)
-        ),
+        key=counted_verdicts((node.verdict for node in ordered), lambda verdict: f"{LETTERS[verdict]} ".lstrip()),
         ages=tuple(f"{text}: {old[place]}" for place, (_, text) in enumerate(AGES)),
         named=len(ordered) <= MOST_NAMED,
     )

@@ -4,8 +4,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-from seatrial.drift.flat_facts import ranges
 from seatrial.model.words import natural_key, natural_sorted
+from seatrial.node.processor_sets import numbers
 
 _LAST_NUMBER = re.compile(r"(.*?)([0-9]{1,15})([^0-9]*)", re.DOTALL)
 Kind = tuple[str, str, int]
@@ -14,19 +14,19 @@ Kind = tuple[str, str, int]
 
 def folded(names: Iterable[str]) -> str:
     """n1, n2, n3, n7, login -> login,n[1-3,7]; by the last number in a name, as ClusterShell and Slurm write it."""
-    numbers: defaultdict[Kind, list[int]] = defaultdict(list)
+    of_kind: defaultdict[Kind, list[int]] = defaultdict(list)
     texts: list[str] = []
     parted = {name: _LAST_NUMBER.fullmatch(name) for name in set(names)}
-    filled = {(match[1], match[3], len(match[2])) for match in parted.values() if match and _is_filled(match[2])}
+    filled = {(match[1], match[3], len(match[2])) for match in parted.values() if match and re.match("0.", match[2])}
     for name, match in parted.items():
         if match is None:
             texts.append(name)
             continue
         before, digits, after = match.groups()
         width = len(digits) if (before, after, len(digits)) in filled else 0
-        numbers[before, after, width].append(int(digits))
-    for (before, after, width), found in numbers.items():
-        spans = ranges(found, width)
+        of_kind[before, after, width].append(int(digits))
+    for (before, after, width), found in of_kind.items():
+        spans = numbers(found, width)
         texts.append(f"{before}{spans}{after}" if len(found) == 1 else f"{before}[{spans}]{after}")
     return ",".join(natural_sorted(texts))
 
@@ -38,7 +38,3 @@ def few(names: Iterable[str], most: int) -> str:
     if len(text) <= most:
         return text
     return f"{len(unfolded)} nodes, {unfolded[0]} to {unfolded[-1]}"
-
-
-def _is_filled(digits: str) -> bool:
-    return digits.startswith("0") and len(digits) > 1

@@ -1,8 +1,9 @@
 """Trials of nodes in reports: their tables, what could have been seen, and their fields in JSON."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
+from msgspec import structs
 
 from seatrial.judgement.nodes.limits import clock_text, memory_text
 from seatrial.judgement.nodes.storage import in_words
@@ -27,32 +28,36 @@ from seatrial.model.words import by_text, count, some
 from seatrial.render.distribution import Distribution, Reference, of_verdicts
 from seatrial.render.json import filled
 from seatrial.render.matrix import Panels
-from seatrial.render.report import Lines, Table, columns, rows_table
+from seatrial.render.report import Lines, Table, rows_table
 
-SHOWN = (
-    Measure.TRIAD, Measure.CORE_TRIAD, Measure.CHASE, Measure.FMA, Measure.SLOWEST_CORE, Measure.NOISE, Measure.OTHERS,
-)  # fmt: skip
 MAIN = (Measure.TRIAD, Measure.CHASE, Measure.FMA, Measure.NOISE)
 """Memory bandwidth and latency, arithmetic, and noise of a node."""
-HEADS = ("triad", "one core", "latency", "arithmetic", "slowest core", "noise", "others")
-SCHEDULER = (Measure.SWITCH, Measure.WAKE, Measure.TIMER, Measure.SLICE, Measure.STINT, Measure.LATE)
-SCHEDULER_HEADS = ("switch", "wake", "timer", "slice", "stint", "late")
-LEGEND = {
-    Measure.SWITCH: "a byte to another process on the same core, and back",
-    Measure.WAKE: "a byte to a process on another core, and back",
-    Measure.TIMER: "how late a process wakes up from a sleep of 1 ms",
-    Measure.SLICE: "longest time off a core that a process shares with another thread",
-    Measure.STINT: "how long that thread has the core at once",
-    Measure.STREAM_WRITE: "one stream, into a new file of its own",
-    Measure.STREAM_READ: "one stream",
-    Measure.NODE_WRITE: "several streams of the node together",
-    Measure.NODE_READ: "the same, reading",
-    Measure.FILES: "time to make an empty file, look at it and remove it",
-    Measure.LATE: "how late a node comes to a barrier, as a share of the work before it",
+Heads = Mapping[Measure, tuple[str, str]]
+"""The columns of a table: the head of each and, where that is too short, what it is in one line."""
+NODE: Heads = {
+    Measure.TRIAD: ("triad", ""),
+    Measure.CORE_TRIAD: ("one core", ""),
+    Measure.CHASE: ("latency", ""),
+    Measure.FMA: ("arithmetic", ""),
+    Measure.SLOWEST_CORE: ("slowest core", ""),
+    Measure.NOISE: ("noise", ""),
+    Measure.OTHERS: ("others", ""),
 }
-"""What the columns of the tables of scheduler and storage are, each in one line."""
-STORAGE = (Measure.STREAM_WRITE, Measure.STREAM_READ, Measure.NODE_WRITE, Measure.NODE_READ, Measure.FILES)
-STORAGE_HEADS = ("write", "read", "node writes", "node reads", "file")
+SCHEDULER: Heads = {
+    Measure.SWITCH: ("switch", "a byte to another process on the same core, and back"),
+    Measure.WAKE: ("wake", "a byte to a process on another core, and back"),
+    Measure.TIMER: ("timer", "how late a process wakes up from a sleep of 1 ms"),
+    Measure.SLICE: ("slice", "longest time off a core that a process shares with another thread"),
+    Measure.STINT: ("stint", "how long that thread has the core at once"),
+    Measure.LATE: ("late", "how late a node comes to a barrier, as a share of the work before it"),
+}
+STORAGE: Heads = {
+    Measure.STREAM_WRITE: ("write", "one stream, into a new file of its own"),
+    Measure.STREAM_READ: ("read", "one stream"),
+    Measure.NODE_WRITE: ("node writes", "several streams of the node together"),
+    Measure.NODE_READ: ("node reads", "the same, reading"),
+    Measure.FILES: ("file", "time to make an empty file, look at it and remove it"),
+}
 MOST_ROWS, MOST_UNKNOWN, MOST_CLOCKS = 40, 4, 4
 FEWEST_DRAWN = 2
 """Nodes that have a distribution."""
@@ -118,7 +123,7 @@ def trial_fields(trials: NodeTrials) -> TrialFields:
 
 def trial_pictures(trials: NodeTrials, findings: Sequence[Finding]) -> Iterator[Panels]:
     """The distribution of each figure over the nodes, with what nodes are compared with; none for a single node."""
-    panels = [panel for measure in (*SHOWN, *SCHEDULER, *STORAGE) if (panel := _spread(trials, measure, findings))]
+    panels = [panel for measure in (*NODE, *SCHEDULER, *STORAGE) if (panel := _spread(trials, measure, findings))]
     if panels:
         yield Panels(title="How the nodes differ", aside=READING, panels=tuple(panels))
 
@@ -155,11 +160,8 @@ def _references(measure: Measure, peers: PeerComparison) -> Iterator[Reference]:
 
 def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table | Lines]:
     """The figures of each node with what their peers do, limits, and noise; a legend where heads are too short."""
-    yield from _figures(trials, title, SHOWN, HEADS)
-    yield from _figures(trials, "Scheduler", SCHEDULER, SCHEDULER_HEADS)
-    yield from _legend(trials, SCHEDULER, SCHEDULER_HEADS)
-    yield from _figures(trials, "Storage", STORAGE, STORAGE_HEADS)
-    yield from _legend(trials, STORAGE, STORAGE_HEADS)
+    for name, heads in ((title, NODE), ("Scheduler", SCHEDULER), ("Storage", STORAGE)):
+        yield from _figures(trials, name, heads)
     yield rows_table(LIMIT_HEAD, _limit_rows(trials), None, "Limits")
     yield rows_table(PRODUCT_HEAD, _product_rows(trials), None, "Product of matrices (DGEMM)")
     yield rows_table(NOISE_HEAD, _noise_rows(trials), None, "Noise, and what it costs 1,000 and 10,000 ranks")
@@ -169,25 +171,21 @@ def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table | Lines]
     yield rows_table(CLOCK_HEAD, _clock_rows(trials), None, late)
 
 
-def _figures(trials: NodeTrials, title: str, measured: Sequence[Measure], heads: Sequence[str]) -> Iterator[Table]:
-    """The figures of each node, with what their peers do; nothing if none was measured."""
-    shown = [(measure, head) for measure, head in zip(measured, heads, strict=True) if _any(trials, measure)]
+def _figures(trials: NodeTrials, title: str, heads: Heads) -> Iterator[Table | Lines]:
+    """The figures of each node, with what their peers do, and a legend; nothing if none was measured."""
+    shown = {
+        measure: texts for measure, texts in heads.items() if any(measure in each.values for each in trials.figures)
+    }
     if not shown:
         return
-    measures = [measure for measure, _ in shown]
-    more = len(trials.figures) - MOST_ROWS
-    yield Table(
-        title=title,
-        columns=columns("node", *(f"#{head}" for _, head in shown)),
-        rows=(*(_row(figures, measures) for figures in trials.figures[:MOST_ROWS]), *_peers(trials, measures)),
-        left_out=f"{more} more: --json has all." if more > 0 else "",
+    table = rows_table(
+        ("node", *(f"#{head}" for head, _ in shown.values())),
+        ((each.node, *(_value(each, measure) for measure in shown)) for each in trials.figures),
+        MOST_ROWS,
+        title,
     )
-
-
-def _legend(trials: NodeTrials, measured: Sequence[Measure], heads: Sequence[str]) -> Iterator[Lines]:
-    """What the columns of a table are; nothing where none was measured."""
-    shown = [(head, LEGEND[measure]) for measure, head in zip(measured, heads, strict=True) if _any(trials, measure)]
-    yield Lines(rows=tuple(shown), tight=True)
+    yield structs.replace(table, rows=(*table.rows, *_peers(trials, [*shown])))
+    yield Lines(rows=tuple(shown.values()), tight=True)
 
 
 def heat_lines(trials: NodeTrials) -> Iterator[tuple[str, str]]:
@@ -243,14 +241,6 @@ def _peers(trials: NodeTrials, measures: list[Measure]) -> Iterator[tuple[str, .
 def _line(measure: Measure, value: float) -> str:
     sign = "-" if measure.more_is_better else "+"
     return f"{sign}{units.share(value)}"
-
-
-def _any(trials: NodeTrials, measure: Measure) -> bool:
-    return any(measure in figures.values for figures in trials.figures)
-
-
-def _row(figures: NodeFigures, measures: list[Measure]) -> tuple[str, ...]:
-    return figures.node, *(_value(figures, measure) for measure in measures)
 
 
 def _value(figures: NodeFigures, measure: Measure) -> str:

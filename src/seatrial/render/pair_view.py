@@ -10,6 +10,7 @@ from seatrial.model import subject, units
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
+from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Finding
 from seatrial.render.finding_text import sentence_of
@@ -83,16 +84,22 @@ def run_report(
     page: Callable[[], Iterable[Block]],
     cases: Iterable[Case],
     facts: Mapping[str, NodeFacts] = {},
+    *,
+    brief: bool = False,
 ) -> Report:
-    """The report of a run: findings come first, and on a page the design of the run last."""
+    """The report of a run: findings come first, and on a page the design of the run last.
+
+    `brief`: a terminal shows findings without numbers, proof and remedy.
+    """
     findings = Findings(findings=outcome.findings)
+    first = msgspec.structs.replace(findings, brief=brief)
     return Report(
         word=outcome.word,
         sentence=sentence,
         exit_code=outcome.exit_code,
         run=run,
         payload=payload,
-        terminal=lambda width: (findings, *terminal(width)),
+        terminal=lambda width: (first, *terminal(width)),
         page=lambda: (findings, *page(), design_note(run)),
         about=run_line(run),
         findings=outcome.findings,
@@ -119,6 +126,22 @@ def limit_text(limit: Limit) -> str:
     return f"{units.bandwidth(limit.limit_bytes_per_s)}, set by {limit.binding}"
 
 
+def limit_levels(limits: Iterable[tuple[str, Limit | NoLimit]]) -> tuple[tuple[float, str], ...]:
+    """The known limits as levels of a plot, each with what it is of."""
+    known = ((name, limit) for name, limit in limits if isinstance(limit, Limit))
+    return tuple((limit.limit_bytes_per_s, f"{name} {limit_text(limit)}") for name, limit in known)
+
+
+def value_text(found: Estimate | None, say: Callable[[float], str]) -> str:
+    """The value alone, for a cell; empty where there is none."""
+    return say(found.value) if found else ""
+
+
+def range_text(found: Estimate | None, metric: str) -> str:
+    """The ends of its interval, for a cell beside the value; empty for one run, which has none."""
+    return units.ends(found.value, found.low, found.high, metric) if found and found.runs > 1 else ""
+
+
 def pair_report(
     run: RunInfo,
     outcome: RecordOutcome,
@@ -130,9 +153,9 @@ def pair_report(
 ) -> Report:
     """The report of a run on one pair; `sentence`: what follows the pair where nothing is at fault.
 
-    `rows`: label and text of what was found, above the blocks of the page and of a terminal.
+    `rows`: label and text of what was found, above the blocks of the page and of a terminal; notes follow them.
     """
-    summary = tuple(rows)
+    summary = (*rows, *(("note", note) for note in outcome.notes))
     return run_report(
         run,
         outcome,

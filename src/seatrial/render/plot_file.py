@@ -32,8 +32,8 @@ MOST_PICTURES = 12
 """Pictures on one sheet, the first."""
 LETTER, BOLD = 7.2, 9.2
 """Pixels of a letter of 12 pixels, and of a bold one of 13, about."""
-TITLE, LINE = 17, 16
-"""Pixels of the letters of the title, and of a line of small letters."""
+TITLE, LINE, HEAD = 17, 16, 22
+"""Pixels of the letters of the title, of a line of small letters, and of the title of a picture."""
 MOST_TITLE_LINES = 3
 MARKERS, DASHES = "osD^vP<>", ("-", "--", "-.", ":")
 """Marks and lines of curves, which differ without colour, too."""
@@ -50,8 +50,9 @@ MOST_CORES, MOST_NODES = 16, 12
 
 
 class Picture(msgspec.Struct, frozen=True, kw_only=True):
-    """One picture to draw: its size in pixels, and what draws it with its upper left corner at a place."""
+    """One picture to draw: its title, the size in pixels of what is below, and what draws that from a place on."""
 
+    title: str
     width: float
     height: float
     draw: Callable[[Sheet, float, float], None]
@@ -71,7 +72,7 @@ def as_plot(report: Report, form: str) -> bytes:
     if len(title) > MOST_TITLE_LINES:
         title[MOST_TITLE_LINES - 1] += " …"
     places = list(_placed(shown, width, MARGIN + (TITLE + 5) * len(title[:MOST_TITLE_LINES]) + GAP))
-    end = max(top + picture.height for picture, _, top in places)
+    end = max(top + HEAD + picture.height for picture, _, top in places)
     more = (f"{count(left_out, 'more picture')} on the page (--html)",) if left_out > 0 else ()
     about = " · ".join((*report.about, *more, "seatrial"))
     with drawing():
@@ -79,7 +80,8 @@ def as_plot(report: Report, form: str) -> bytes:
         for number, line in enumerate(title[:MOST_TITLE_LINES]):
             sheet.words(MARGIN, MARGIN + TITLE + (TITLE + 5) * number, line, size=TITLE, bold=True)
         for picture, left, top in places:
-            picture.draw(sheet, left, top)
+            sheet.words(left, top + 14, picture.title, bold=True, size=13)
+            picture.draw(sheet, left, top + HEAD)
         sheet.words(MARGIN, end + 2 * LINE, shorten(about, int(width / 6)), size=11, colour=colours().names["soft"])
         return sheet.file(form)
 
@@ -100,7 +102,7 @@ def _placed(pictures: Sequence[Picture], width: float, top: float) -> Iterator[t
         if left > MARGIN and left + picture.width > width - MARGIN:
             left, top, height = float(MARGIN), top + height + GAP, 0.0
         yield picture, left, top
-        left, height = left + picture.width + GAP, max(height, picture.height)
+        left, height = left + picture.width + GAP, max(height, HEAD + picture.height)
 
 
 def _plot(block: Plot) -> Iterator[Picture]:
@@ -108,8 +110,6 @@ def _plot(block: Plot) -> Iterator[Picture]:
     soft, ink = palette.names["soft"], palette.names["text"]
 
     def draw(sheet: Sheet, left: float, top: float) -> None:
-        sheet.words(left, top + 14, block.title, bold=True, size=13)
-        top += LINE + 4
         high, low = top + svg.top, top + svg.bottom
         for x, label in svg.x_ticks:
             sheet.line([left + x] * 2, [high, low], palette.names["line"])
@@ -136,7 +136,7 @@ def _plot(block: Plot) -> Iterator[Picture]:
         sheet.words(left + 6, top + 16, svg.y_title, colour=soft)
         sheet.words(left + (svg.left + svg.right) / 2, top + svg.height - 8, svg.x_title, anchor="middle", colour=soft)
 
-    yield Picture(width=svg.width, height=svg.height + LINE + 4, draw=draw)
+    yield Picture(title=block.title, width=svg.width, height=svg.height, draw=draw)
 
 
 def _matrix(block: Matrix) -> Iterator[Picture]:
@@ -145,8 +145,6 @@ def _matrix(block: Matrix) -> Iterator[Picture]:
     keys = _key_places(block.key, width)
 
     def draw(sheet: Sheet, left: float, top: float) -> None:
-        sheet.words(left, top + 14, block.caption, bold=True, size=13)
-        top += LINE + 4
         x, y = left + svg.left, top + svg.top
         sheet.areas([(x, y, svg.side, svg.side)], palette.names["absent"])
         squares: dict[tuple[str, int], list[tuple[float, float, float, float]]] = defaultdict(list)
@@ -165,7 +163,7 @@ def _matrix(block: Matrix) -> Iterator[Picture]:
             _words(sheet, texts, left, top, colour, 12 if svg.cell >= 32 else 9.5)
         _keys(sheet, keys, left, top + svg.height + 6)
 
-    yield Picture(width=width, height=LINE + 4 + svg.height + 6 + _key_height(keys), draw=draw)
+    yield Picture(title=block.caption, width=width, height=svg.height + 6 + _key_height(keys), draw=draw)
 
 
 def _distribution(block: Distribution) -> Iterator[Picture]:
@@ -173,8 +171,6 @@ def _distribution(block: Distribution) -> Iterator[Picture]:
     keys = _key_places(block.key, svg.width)
 
     def draw(sheet: Sheet, left: float, top: float) -> None:
-        sheet.words(left, top + 14, block.caption, bold=True, size=13)
-        top += LINE + 4
         for y, label in svg.y_ticks:
             sheet.line([left + svg.left, left + svg.right], [top + y] * 2, palette.names["line"])
             sheet.words(left + svg.left - 6, top + y + 4, label, anchor="end", size=11)
@@ -190,7 +186,7 @@ def _distribution(block: Distribution) -> Iterator[Picture]:
         _words(sheet, [svg.y_title], left, top, palette.names["soft"], 11)
         _keys(sheet, keys, left, top + svg.height)
 
-    yield Picture(width=svg.width, height=LINE + 4 + svg.height + _key_height(keys), draw=draw)
+    yield Picture(title=block.caption, width=svg.width, height=svg.height + _key_height(keys), draw=draw)
 
 
 def _words(sheet: Sheet, texts: Iterable[Words], left: float, top: float, colour: str = "", size: float = 12) -> None:
@@ -233,12 +229,11 @@ def _forest(block: Forest) -> Iterator[Picture]:
 
 def _factors(names: Sequence[str], metric: Factors, aside: Sequence[str]) -> Picture:
     palette = colours()
-    above_axis = LINE * len(aside) + 42
+    above_axis = LINE * len(aside) + 20
 
     def draw(sheet: Sheet, left: float, top: float) -> None:
-        sheet.words(left, top + 14, metric.title, bold=True, size=13)
         for number, line in enumerate(aside):
-            sheet.words(left, top + 32 + LINE * number, line, colour=palette.names["soft"], size=11)
+            sheet.words(left, top + 10 + LINE * number, line, colour=palette.names["soft"], size=11)
         x, y = left + NAMES, top + above_axis
         end = y + ROW * len(names)
         below, above = (x + AXIS * part / 100 for part in (metric.below, metric.above))
@@ -252,7 +247,8 @@ def _factors(names: Sequence[str], metric: Factors, aside: Sequence[str]) -> Pic
             _factor(sheet, row, x, middle)
             sheet.words(x + AXIS + 14, middle + 4, shorten(row.text, int(NUMBERS / LETTER)))
 
-    return Picture(width=NAMES + AXIS + NUMBERS, height=above_axis + ROW * len(names) + 8, draw=draw)
+    height = above_axis + ROW * len(names) + 8
+    return Picture(title=metric.title, width=NAMES + AXIS + NUMBERS, height=height, draw=draw)
 
 
 def _factor(sheet: Sheet, row: Factor, x: float, middle: float) -> None:
@@ -269,9 +265,8 @@ def _bars(block: Bars) -> Iterator[Picture]:
     palette = colours()
 
     def draw(sheet: Sheet, left: float, top: float) -> None:
-        sheet.words(left, top + 14, block.caption, bold=True, size=13)
         for number, bar in enumerate(block.bars):
-            x, middle = left + NAMES, top + LINE + 8 + ROW * (number + 0.5)
+            x, middle = left + NAMES, top + ROW * (number + 0.5)
             first = number == 0 and not block.alike
             sheet.words(left, middle + 4, shorten(bar.name, int(NAMES / LETTER)))
             sheet.areas([(x, middle - 8, AXIS * bar.value / 100, 16)], palette.names["unsure" if first else "pass"])
@@ -282,9 +277,10 @@ def _bars(block: Bars) -> Iterator[Picture]:
                 for end in (low, high):
                     sheet.line([end, end], [middle - 5, middle + 5], palette.names["text"], 1.6)
             sheet.words(x + AXIS + 14, middle + 4, shorten(bar.text, int(NUMBERS / LETTER)))
-        sheet.line([left + NAMES] * 2, [top + LINE + 6, top + LINE + 10 + ROW * len(block.bars)], palette.names["soft"])
+        sheet.line([left + NAMES] * 2, [top - 2, top + 2 + ROW * len(block.bars)], palette.names["soft"])
 
-    yield Picture(width=NAMES + AXIS + NUMBERS, height=LINE + 16 + ROW * len(block.bars), draw=draw)
+    height = ROW * len(block.bars) + 8
+    yield Picture(title=block.caption, width=NAMES + AXIS + NUMBERS, height=height, draw=draw)
 
 
 def _cores(block: CoreMap) -> Iterator[Picture]:
@@ -299,8 +295,6 @@ def _core_side(title: str, boxes: Sequence[CoreBox]) -> Picture:
     faces = {"one": palette.names["pass"], "shared": palette.names["slow"], "roaming": palette.names["unstable"]}
 
     def draw(sheet: Sheet, left: float, top: float) -> None:
-        sheet.words(left, top + 14, title, bold=True, size=13)
-        top += LINE + 6
         for box, height in zip(boxes, heights, strict=True):
             if box.near:
                 sheet.areas([(left - 8, top, 4, height - 4)], palette.names["pass"])
@@ -319,8 +313,9 @@ def _core_side(title: str, boxes: Sequence[CoreBox]) -> Picture:
 
     widest = max((min(len(box.cells), MOST_CORES) for box in boxes), default=1)
     return Picture(
+        title=title,
         width=max((CELL + 3) * widest, BOLD * max(len(title), *(len(box.title) for box in boxes))),
-        height=LINE + 6 + sum(heights),
+        height=sum(heights),
         draw=draw,
     )
 
@@ -333,8 +328,6 @@ def _node_map(block: NodeMap) -> Iterator[Picture]:
     keys = _key_places(block.key, LEAST_WIDTH - 2 * MARGIN)
 
     def draw(sheet: Sheet, left: float, top: float) -> None:
-        sheet.words(left, top + 14, f"{block.title}, n = {sum(len(leaf.nodes) for leaf in block.leaves)}", bold=True)
-        top += LINE + 6
         for leaf, room in zip(block.leaves, heights, strict=True):
             sheet.words(left, top + 12, leaf.title, colour=palette.names["soft"], size=11)
             for number, node in enumerate(leaf.nodes):
@@ -347,7 +340,8 @@ def _node_map(block: NodeMap) -> Iterator[Picture]:
         _keys(sheet, keys, left, top + 4)
 
     total = (width + 2) * min(max((len(leaf.nodes) for leaf in block.leaves), default=1), most)
-    yield Picture(width=total, height=LINE + 10 + sum(heights) + _key_height(keys), draw=draw)
+    title = f"{block.title}, n = {sum(len(leaf.nodes) for leaf in block.leaves)}"
+    yield Picture(title=title, width=total, height=4 + sum(heights) + _key_height(keys), draw=draw)
 
 
 def _devices(block: DeviceMap) -> Iterator[Picture]:
@@ -355,8 +349,6 @@ def _devices(block: DeviceMap) -> Iterator[Picture]:
     soft, slow = palette.names["soft"], palette.names["slow"]
 
     def draw(sheet: Sheet, left: float, top: float) -> None:
-        sheet.words(left, top + 14, block.title, bold=True, size=13)
-        top += LINE + 6
         for link in svg.links:
             colour, width = (slow, 4) if link.style == BINDS else (soft, 1.5)
             sheet.line([left + link.x] * 2, [top + link.top, top + link.bottom], colour, width)
@@ -370,7 +362,7 @@ def _devices(block: DeviceMap) -> Iterator[Picture]:
             for y, text in box.lines:
                 sheet.words(left + box.x + 6, top + y, text, colour=soft, size=11)
 
-    yield Picture(width=svg.width, height=LINE + 6 + svg.height, draw=draw)
+    yield Picture(title=block.title, width=svg.width, height=svg.height, draw=draw)
 
 
 DRAWN: dict[type[Block], Callable[..., Iterator[Picture]]] = {

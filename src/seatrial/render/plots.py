@@ -1,7 +1,7 @@
 """Plots as records, which a terminal draws with characters and a page as SVG."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -200,6 +200,12 @@ def log_steps(low: float, high: float) -> list[float]:
     return [step for step in steps if low * (1 - 1e-9) <= step <= high * (1 + 1e-9)] or [low, high]
 
 
+def from_zero(top: float, text: Callable[[float], str], title: str) -> Axis:
+    """A linear axis from zero to `top`, with round numbers in words."""
+    ticks = tuple((value, text(value)) for value in round_steps(top))
+    return Axis(low=0.0, high=top, logarithmic=False, ticks=ticks, title=title)
+
+
 def round_steps(top: float) -> list[float]:
     """Round numbers from zero to `top`: 1, 2 or 5 times a power of ten apart."""
     if not 0 < top < math.inf:
@@ -261,17 +267,20 @@ class Bars(Block, frozen=True, kw_only=True):
 
 
 def plain_bars(caption: str, rows: Sequence[tuple[str, float, str]]) -> Bars:
-    """Bars without intervals: name, value and text of each; at least one value is above zero."""
-    most = max(value for _, value, _ in rows)
-    parts = [100 * max(value, 0.0) / most for _, value, _ in rows]
-    return Bars(
-        caption=caption,
-        alike=True,
-        bars=tuple(
-            Bar(name=name, low=part, value=part, high=part, text=text)
-            for (name, _, text), part in zip(rows, parts, strict=True)
-        ),
-    )
+    """Bars without intervals, all in one colour: name, value and text of each; at least one value is above zero."""
+    return bars_of(caption, [(name, (value, value, value), text) for name, value, text in rows], alike=True)
+
+
+def bars_of(
+    caption: str, rows: Sequence[tuple[str, tuple[float, float, float], str]], *, title: str = "", alike: bool = False
+) -> Bars:
+    """Bars to the scale of the greatest end: name, interval (lower end, value, upper end) and text of each."""
+    scale = 100 / max(high for _, (_, _, high), _ in rows)
+    bars = []
+    for name, ends, text in rows:
+        low, value, high = (round(scale * max(end, 0.0), 2) for end in ends)
+        bars.append(Bar(name=name, low=low, value=value, high=high, text=text))
+    return Bars(title=title, caption=caption, alike=alike, bars=tuple(bars))
 
 
 class DrawnCore(msgspec.Struct, frozen=True, kw_only=True):

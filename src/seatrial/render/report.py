@@ -154,10 +154,19 @@ def columns(*titles: str) -> tuple[Column, ...]:
     )
 
 
-def rows_table(heads: Iterable[str], rows: Iterable[Iterable[str]], most: int | None = 40, title: str = "") -> Table:
-    """A table of the first `most` rows, or of all, which says how many more there are. `heads`: as in `columns`."""
+def rows_table(
+    heads: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    most: int | None = 40,
+    title: str = "",
+    where: str = "--json has all",
+) -> Table:
+    """A table of the first `most` rows, or of all, which says how many more there are, and `where` they are.
+
+    `heads`: as in `columns`.
+    """
     cells = tuple(map(tuple, rows))
-    left_out = f"and {len(cells) - most} more; --json has all" if most and len(cells) > most else ""
+    left_out = f"and {len(cells) - most} more; {where}" if most and len(cells) > most else ""
     return Table(title=title, columns=columns(*heads), rows=cells[:most], left_out=left_out)
 
 

@@ -1,11 +1,12 @@
-"""Values over runs as a plot: one value a run, in the order of the runs, with the places at which they changed."""
+"""Values in their order as a plot: one value a run, with the places at which they changed, or curves over places."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import msgspec
 
 from seatrial.render.distribution import BLOCKS, LEAST_COLUMNS, MOST_BINS, Line
-from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
+from seatrial.render.plots import Axis, Plot, Point, Series, from_zero
 
 MOST_DATES = 6
 """Dates below the plot, about."""
@@ -50,30 +51,44 @@ def over_runs(
     values changed; `what`: the quantity that the values are of; `of`: what has one value
     each; `levels`: values to compare them with, and what each is.
     """
-    most = max((*(each.value for each in values), *(level for level, _ in levels)), default=0.0)
-    if len(values) < FEWEST_RUNS or not 0 < most < float("inf"):
+    if len(values) < FEWEST_RUNS:
         return None
-    top = most * HEADROOM
     dated = range(0, len(values), max(round(len(values) / MOST_DATES), 1))
+    axis = Axis(
+        low=-EDGE * len(values),
+        high=(1 + EDGE) * len(values) - 1,
+        logarithmic=False,
+        ticks=tuple((float(place), values[place].date) for place in dated),
+        title=f"{of} in their order, n = {len(values)}",
+    )
+    drawn = in_order(title, [("", values)], text, axis, what, levels)
+    marks = tuple(place - 0.5 for place in changes)
+    return drawn and msgspec.structs.replace(drawn, marks=marks, mark_text="changed")
+
+
+def in_order(
+    title: str,
+    curves: Sequence[tuple[str, Sequence[RunValue]]],
+    text: Callable[[float], str],
+    axis: Axis,
+    what: str,
+    levels: Sequence[tuple[float, str]] = (),
+) -> Plot | None:
+    """Curves over the places of their values, with an axis from zero; None without a positive finite value.
+
+    `curves`: each with its label; `axis`: of the places, which are counted from 0; the others are as in `over_runs`.
+    """
+    heights = [*(one.value for _, values in curves for one in values), *(level for level, _ in levels)]
+    if not 0 < max(heights, default=0.0) < math.inf:
+        return None
     return Plot(
         title=title,
-        x=Axis(
-            low=-EDGE * len(values),
-            high=(1 + EDGE) * len(values) - 1,
-            logarithmic=False,
-            ticks=tuple((float(place), values[place].date) for place in dated),
-            title=f"{of} in their order, n = {len(values)}",
+        x=axis,
+        y=from_zero(max(heights) * HEADROOM, text, what),
+        series=tuple(
+            Series(label=label, points=tuple(_point(place, each, text) for place, each in enumerate(values)))
+            for label, values in curves
         ),
-        y=Axis(
-            low=0.0,
-            high=top,
-            logarithmic=False,
-            ticks=tuple((step, text(step)) for step in round_steps(top)),
-            title=what,
-        ),
-        series=(Series(points=tuple(_point(place, each, text) for place, each in enumerate(values))),),
-        marks=tuple(place - 0.5 for place in changes),
-        mark_text="changed",
         levels=tuple(levels),
     )
 

@@ -113,13 +113,15 @@ def _block(block: Block, columns: int, most_rows: int) -> Iterator["RenderableTy
         case Items():
             yield from (_text(item) for item in block.items)
         case Copy():
-            yield from (_unbroken(line) for line in block.lines)
+            yield from (_raw(_blanks_kept(line), unbroken=True) for line in block.lines)
         case Drawing():
             yield from (_pieces(*((_blanks_kept(piece), style) for piece, style in line)) for line in block.lines)
         case Table():
             yield _indented(_table(block, columns - block.indent, most_rows), block.indent)
             if more := len(block.rows[most_rows:]):
                 yield _text(f"{count(more, 'more row')}: --json has all of them.")
+            elif block.left_out:
+                yield _text(block.left_out)
         case _:
             raise TypeError(f"a terminal cannot show a block of the kind {block.kind!r}")
 
@@ -176,7 +178,7 @@ def _table(block: Table, width: int, most_rows: int) -> "RichTable":
     table = _grid(headed=any(titles))
     for place, column in enumerate(block.columns):
         table.add_column(
-            _text_lines(titles[place]),
+            _raw(titles[place]),
             justify="right" if place in numbers else "left",
             overflow="fold",
             no_wrap=column.unbroken or (firm and place in numbers),
@@ -204,22 +206,14 @@ def _indented(block: "RenderableType", columns: int) -> "RenderableType":
 
 
 def _text(words: str, style: str = "") -> "Text":
+    return _raw(clean(words), style)
+
+
+def _raw(words: str, style: str = "", *, unbroken: bool = False) -> "Text":
+    """Words that are clean."""
     from rich.text import Text
 
-    return Text(clean(words), style=style)
-
-
-def _text_lines(words: str) -> "Text":
-    from rich.text import Text
-
-    return Text(words)
-
-
-def _unbroken(words: str) -> "Text":
-    from rich.text import Text
-
-    blanks = len(words) - len(words.lstrip(" "))
-    return Text(" " * blanks + clean(words), no_wrap=True)
+    return Text(words, style=style, no_wrap=True if unbroken else None)
 
 
 def _blanks_kept(piece: str) -> str:

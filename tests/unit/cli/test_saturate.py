@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from seatrial.cli.options import rank_counts
 from seatrial.commands.link.saturate.judge import AtSize, Saturation
-from seatrial.commands.link.saturate.view import bandwidth_plot, saturation_report
+from seatrial.commands.link.saturate.view import saturation_report
 from seatrial.frame.command_line import run
 from seatrial.launch.probe_text import nodes_by_rank
 from seatrial.model.errors import LaunchError, UsageError
@@ -19,7 +20,7 @@ from seatrial.model.measurement import Estimate, Kernel, Round
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.rank_pairs import doubling, place_pairs
 from seatrial.render.html import as_html
-from seatrial.render.plots import BOTTOM, TOP, round_steps
+from seatrial.render.plots import BOTTOM, TOP, Plot, round_steps
 from seatrial.slurm import argv as slurm_argv
 from tests.support.builders import HEALTHY, Cluster, info_of, names
 from tests.support.command_line import link
@@ -72,7 +73,8 @@ def test_ranks_that_cannot_drive_the_port_alone_are_a_finding(
     assert run(["report", "before", "--archive", str(tmp_path), "--json"]) == 1
     assert parsed(capsys.readouterr().out) == found
     assert run(["report", "before", "--archive", str(tmp_path), "--html", str(tmp_path / "x.html")]) == 1
-    page = (tmp_path / "x.html").read_text()
+    text, page = capsys.readouterr().out, (tmp_path / "x.html").read_text()
+    assert "1 rank " in text and "4 ranks" in text and "cannot drive its port" in text
     assert "Bandwidth over ranks at once" in page and "One rank of n1 cannot drive its port" in page
     assert page.count('class="curve"') == 4
     assert "limit 117.7 MB/s, set by n1 eth0" in page
@@ -91,16 +93,6 @@ def test_a_rank_that_drives_the_port_is_none(capsys: pytest.CaptureFixture[str],
     assert "1 rank drives the port, " in found["headline"]
     assert found["model"]["rank_bytes_per_s"]["value"] is None
     assert 0.97 < found["one_rank_share"]["value"] < 1.03
-
-
-def test_the_text_names_each_number_of_ranks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    launcher = ScriptedLauncher(Shared(nodes=names(2)))
-    use_launcher(launcher)
-    assert link("n1", "n2", archive=tmp_path, ranks_per_node="1,4") == 1
-    said = capsys.readouterr().out
-    assert "1 rank " in said
-    assert "4 ranks" in said
-    assert "cannot drive its port" in said
 
 
 def test_numbers_of_ranks() -> None:
@@ -134,13 +126,15 @@ def test_a_drawing_of_nothing_of_one_number_and_without_a_limit() -> None:
         pair=("a", "b"), message_bytes=0, by_ranks=(), by_size=(), model=None, ranks_needed=None, one_rank_share=None,
         limit=NoLimit(path="a > b", reason="unknown"), verdict=Verdict.MEASURED, reason="r", notes=(), complete=False,
     )  # fmt: skip
-    assert "<svg" not in as_html(saturation_report(info_of(Cluster(nodes=names(2))), nothing))
+    report_of = partial(saturation_report, info_of(Cluster(nodes=names(2))))
+    assert "<svg" not in as_html(report_of(nothing))
     value = Estimate(value=1e9, low=0.9e9, high=1.1e9, runs=5, confidence=0.95, method="m")
-    one = replace(nothing, by_size=(AtSize(message_bytes=1024, ranks=1, bandwidth_bytes_per_s=value),))
-    drawn = bandwidth_plot(one).svg
-    assert drawn.levels == ()
-    assert all(TOP <= place <= BOTTOM for dot in drawn.curves[0].dots for place in (dot.y, dot.low, dot.high))
-    assert [label for _, label in drawn.x_ticks] == ["1 rank"]
+    sizes = tuple(AtSize(message_bytes=1024, ranks=ranks, bandwidth_bytes_per_s=value) for ranks in (1, 2))
+    one, two = (replace(nothing, by_size=sizes[:number]) for number in (1, 2))
+    drawn = [block.svg for each in (one, two) for block in report_of(each).page() if isinstance(block, Plot)]
+    assert [places.levels for places in drawn] == [()], "a single number of ranks is no curve"
+    assert all(TOP <= place <= BOTTOM for dot in drawn[0].curves[0].dots for place in (dot.y, dot.low, dot.high))
+    assert [label for _, label in drawn[0].x_ticks] == ["1 rank", "2 ranks"]
 
 
 @pytest.mark.parametrize("top", [1e-3, 1.0, 117e6, 1.23e11, 0.0, float("inf")])

@@ -162,8 +162,9 @@ def test_the_words_for_each_launcher() -> None:
     assert hydra_words(((0, 1), (2, 3))) == ("-bind-to", "user:0+1,2+3")
     assert intel_words(((1,), (2, 3)))[-1] == "[0x2,0xc]"
     advice = Advice(cpus={}, hydra=hydra_words(((1,),)), intel=intel_words(((1,),)))
-    assert advice.options(Dialect.HYDRA, "f", "MPICH Version: 4.1")[0] == "-bind-to"
-    assert advice.options(Dialect.HYDRA, "f", "Intel(R) MPI Library 2021.18.1 for Linux* OS") == advice.intel
+    line = parse_line(["mpiexec", "./app"], Dialect.HYDRA)
+    assert advice.options(line, "f", "MPICH Version: 4.1")[0] == "-bind-to"
+    assert advice.options(line, "f", "Intel(R) MPI Library 2021.18.1 for Linux* OS") == advice.intel
     assert rankfile_options("f", "Open MPI v4.1.4, ...") == ("--rankfile", "f")
     assert rankfile_options("f", "Open MPI v5.0.3, ...") == ("--map-by", "rankfile:file=f")
 

@@ -4,7 +4,7 @@ import time
 
 import msgspec
 
-from seatrial.render.report import Block, Column, Paragraph, Report, Table
+from seatrial.render.report import Block, Column, Paragraph, Report, Table, rows_table
 from seatrial.render.text import MOST_PARTS, MOST_ROWS, as_text
 
 
@@ -21,6 +21,13 @@ def test_of_a_long_table_the_first_rows_are_printed() -> None:
     assert f"r{MOST_ROWS - 1}\n" in text
     assert f"r{MOST_ROWS}\n" not in text
     assert "48000 more rows: --json has all of them." in text
+
+
+def test_rows_that_a_table_leaves_out_are_counted_below_it() -> None:
+    """A terminal showed the first rows as if there were no others."""
+    rows = [(f"r{number}",) for number in range(4)]
+    assert printed(rows_table(("a",), rows, 3)).splitlines()[-2:] == ["r2", "and 1 more; --json has all"]
+    assert printed(rows_table(("a",), rows, 4)).splitlines()[-1] == "r3"
 
 
 def test_of_many_blocks_the_first_are_printed() -> None:

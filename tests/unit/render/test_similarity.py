@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seatrial.model.run_values import Reals
-from seatrial.render.similarity import similarity_order
+from seatrial.render.pair_canvas import similarity_order
 
 COUNT, GROUPS = 60, 3
 CULPRITS = (7, 20)

@@ -19,7 +19,7 @@ from seatrial.render.change_text import amount
 from seatrial.render.curves import overlaid
 from seatrial.render.escape import shorten
 from seatrial.render.json import filled
-from seatrial.render.plots import Bar, Bars, Plot
+from seatrial.render.plots import Bars, Plot, bars_of
 from seatrial.render.report import Block, Items, Paragraph, Report, Table, columns
 
 EXIT_CODES = {Verdict.INVALID: ExitCode.FINDINGS, ComparisonOutcome.INCONCLUSIVE: ExitCode.INCOMPLETE}
@@ -312,21 +312,11 @@ def _plot(judged: FigureJudged) -> Plot | None:
 def _bars(judged: FigureJudged) -> Bars:
     """One number for each configuration."""
     values = {curve.label: curve.points[judged.size] for curve in judged.curves if judged.size in curve.points}
-    scale = 100 / max(value.high for value in values.values())
-    return Bars(
-        caption=judged.figure.name,
-        alike=True,
-        bars=tuple(
-            Bar(
-                name=label,
-                low=scale * value.low,
-                value=scale * value.value,
-                high=scale * value.high,
-                text=f"{_value(judged.figure, value.value)}, n = {value.runs}",
-            )
-            for label, value in values.items()
-        ),
-    )
+    rows = [
+        (label, (value.low, value.value, value.high), f"{_value(judged.figure, value.value)}, n = {value.runs}")
+        for label, value in values.items()
+    ]
+    return bars_of(judged.figure.name, rows, alike=True)
 
 
 def _fields(figures: Sequence[FigureJudged], effect: float, notes: Sequence[str]) -> SideBySideFields:

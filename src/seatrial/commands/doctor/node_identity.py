@@ -116,7 +116,7 @@ def judge_programs(reports: Sequence[TaskReport], nodes: Sequence[str], probe: s
     missing = sorted({name for one in reports if one.program for name in one.missing})
     if missing:
         lacking = names(one.host for one in reports if one.program and one.missing)
-        says = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing on {node_list(lacking)}."
+        says = f"{', '.join(missing)} {verb(len(missing))} missing on {node_list(lacking)}."
         remedy = "Install the MPI there as on the build machine, or load its module there (--environment)."
         found.append(blocked(STEP, FindingKind.LIBRARY_MISSING, says, remedy))
     libraries = {one.host: one.library for one in reports if one.library is not None}

@@ -7,6 +7,7 @@ from seatrial.model.launching import blocked, fine, noted
 from seatrial.model.node_list import node_list
 from seatrial.model.subject import CLUSTER, node
 from seatrial.model.verdict import Finding, FindingKind
+from seatrial.model.words import by_text, count, verb
 from seatrial.slurm.text import BROKEN, DRAINED, RESERVED, RESUME_TIMEOUT, NodeLine, partition_lines, state_words
 
 STEP = "nodes"
@@ -50,11 +51,7 @@ def judge_nodes(
     `jobs`: the number of jobs that run on the cluster; `resume_s`: Slurm's ResumeTimeout as Slurm prints it.
     """
     some = selected_nodes(lines, partition, wanted)
-    groups: dict[Kind, list[str]] = {}
-    for line in some:
-        kind = kind_of(line)
-        if kind is not None:
-            groups.setdefault(kind, []).append(line.node)
+    groups = by_text((line.node, kind) for line in some if (kind := kind_of(line)) is not None)
     may_be_had = [line for line in some if kind_of(line) in (None, BUSY) or line.suspended or line.falling_asleep]
     in_the_way = bool(wanted) or len(may_be_had) < min(len(some), 2)
     order = list(FindingKind)
@@ -64,17 +61,16 @@ def judge_nodes(
     ]
     free = [line.node for line in some if line.idle]
     if free:
-        remarks.insert(0, fine(STEP, f"{node_list(free)} {_is(free)} idle."))
+        remarks.insert(0, fine(STEP, f"{node_list(free)} {verb(len(free))} idle."))
     return remarks
 
 
 def _remark(kind: Kind, nodes: list[str], in_the_way: bool, all_nodes: int, jobs: int, resume_s: str) -> Finding:
     obstacle, words = kind
     names = node_list(nodes)
-    subject = f"{names} {_is(nodes)}"
-    part = node(nodes[0]) if len(nodes) == 1 else CLUSTER
-    block, note = partial(blocked, subject=part), partial(noted, subject=part)
-    weigh = block if in_the_way else note
+    subject, them = f"{names} {verb(len(nodes))}", verb(len(nodes), "it", "them")
+    note = partial(noted, subject=node(nodes[0]) if len(nodes) == 1 else CLUSTER)
+    weigh = partial(blocked, **note.keywords) if in_the_way else note
     match obstacle:
         case FindingKind.NODE_DOWN:
             look = "Check whether they answer and slurmd runs there"
@@ -87,23 +83,15 @@ def _remark(kind: Kind, nodes: list[str], in_the_way: bool, all_nodes: int, jobs
         case FindingKind.NODE_SUSPENDED:
             within = f", within {resume_s} (ResumeTimeout)" if resume_s else ""
             says = (
-                f"{subject} suspended to save power: Slurm says {words}. An allocation wakes {_them(nodes)}{within} "
-                f"and keeps {_them(nodes)} awake while it lasts; afterwards Slurm decides again."
+                f"{subject} suspended to save power: Slurm says {words}. An allocation wakes {them}{within} "
+                f"and keeps {them} awake while it lasts; afterwards Slurm decides again."
             )
             return note(STEP, obstacle, says, "Nothing; give --wait that much more.")
         case FindingKind.NODE_RESERVED:
             remedy = "scontrol show reservation says for whom and until when; with it, set SALLOC_RESERVATION."
             return weigh(STEP, obstacle, f"{subject} reserved: Slurm says {words}.", remedy)
         case FindingKind.NO_ROOM:
-            run = "1 job runs" if jobs == 1 else f"{jobs} jobs run"
-            says = f"{len(nodes)} of {all_nodes} nodes {_is(nodes)} in use ({run} on the cluster)."
+            run = f"{count(jobs, 'job')} {verb(jobs, 'runs', 'run')}"
+            says = f"{len(nodes)} of {all_nodes} nodes {verb(len(nodes))} in use ({run} on the cluster)."
             return note(STEP, obstacle, says, "They are skipped; nodes named by --nodes are waited for.")
     return weigh(STEP, obstacle, f"{subject} not available: Slurm says {words}.", "scontrol show node shows more.")
-
-
-def _is(nodes: Sequence[str]) -> str:
-    return "is" if len(nodes) == 1 else "are"
-
-
-def _them(nodes: Sequence[str]) -> str:
-    return "it" if len(nodes) == 1 else "them"

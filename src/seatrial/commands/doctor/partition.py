@@ -1,7 +1,7 @@
 """What a partition allows and to whom, from `scontrol --oneliner show partition`."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from seatrial.model.launching import blocked, fine, noted
 from seatrial.model.node_list import expand
@@ -64,108 +64,93 @@ def judge_partition(
         *_people(name, values, user_id, groups),
         *_place(name, values.get("AllocNodes", "ALL"), host),
     ]
-    found = refusals or [fine(STEP, f"{name} is up, and allows {_allowed(values)}.")]
-    return found + _shared(name, values.get("OverSubscribe", ""))
-
-
-def _allowed(values: Mapping[str, str]) -> str:
     most, time = values.get("MaxNodes", ""), values.get("MaxTime", "")
     sizes = "any number of nodes" if most in UNLIMITED else f"{most} nodes"
-    times = "any time" if time in UNLIMITED else f"{time}"
-    return f"{sizes} for {times}"
+    allowed = f"{sizes} for {'any time' if time in UNLIMITED else time}"
+    return [
+        *(refusals or [fine(STEP, f"{name} is up, and allows {allowed}.")]),
+        *_shared(name, values.get("OverSubscribe", "")),
+    ]
 
 
 def _refuses(says: str, remedy: str = OTHER) -> Finding:
     return blocked(STEP, FindingKind.PARTITION_REFUSES, says, remedy)
 
 
-def _state(name: str, state: str) -> list[Finding]:
+def _state(name: str, state: str) -> Iterator[Finding]:
     meaning = {
         "DRAIN": "takes no new jobs (it is drained; those in the queue still start)",
         "DOWN": "starts no jobs (it is down; they are queued until it is up)",
         "INACTIVE": "takes no jobs and starts none (it is inactive)",
     }.get(state.upper())
-    if meaning is None:
-        return []
-    repair = f"Choose another by --partition, or have it opened: scontrol update PartitionName={name} State=UP."
-    return [_refuses(f"The partition {name} {meaning}.", repair)]
+    if meaning is not None:
+        repair = f"Choose another by --partition, or have it opened: scontrol update PartitionName={name} State=UP."
+        yield _refuses(f"The partition {name} {meaning}.", repair)
 
 
-def _nodes(name: str, values: Mapping[str, str], nodes: int) -> list[Finding]:
-    found = []
+def _nodes(name: str, values: Mapping[str, str], nodes: int) -> Iterator[Finding]:
     most, least = values.get("MaxNodes", ""), values.get("MinNodes", "")
     if most.isdecimal() and nodes > int(most):
         limit = count(int(most), "node")
         says = f"The partition {name} allows jobs of at most {limit} (MaxNodes), and {nodes} are wanted."
         pair = f"Name at most {most} by --nodes, or choose another by --partition."
-        found.append(_refuses(says, pair if int(most) > 1 else f"No pair fits into it. {OTHER}"))
+        yield _refuses(says, pair if int(most) > 1 else f"No pair fits into it. {OTHER}")
     if least.isdecimal() and nodes < int(least):
-        says = f"The partition {name} takes no job with fewer than {least} nodes (MinNodes), and {nodes} are wanted."
-        found.append(_refuses(says))
-    return found
+        yield _refuses(
+            f"The partition {name} takes no job with fewer than {least} nodes (MinNodes), and {nodes} are wanted."
+        )
 
 
-def _time(name: str, values: Mapping[str, str], minutes: int, budget_s: Callable[[int], float]) -> list[Finding]:
+def _time(name: str, values: Mapping[str, str], minutes: int, budget_s: Callable[[int], float]) -> Iterator[Finding]:
     limit = minutes_of(values.get("MaxTime", ""))
-    if limit is None or minutes <= limit:
-        return []
-    says = f"The partition {name} allows jobs of {limit} min at most (MaxTime), and a check asks for {minutes} min."
-    fitting = budget_s(limit)
-    if fitting < SHORTEST_BUDGET_S:
-        return [_refuses(says)]
-    return [_refuses(says, f"Give check --budget {fitting:.0f}s or less, or choose another by --partition.")]
+    if limit is not None and minutes > limit:
+        says = f"The partition {name} allows jobs of {limit} min at most (MaxTime), and a check asks for {minutes} min."
+        fitting = budget_s(limit)
+        shorter = f"Give check --budget {fitting:.0f}s or less, or choose another by --partition."
+        yield _refuses(says, shorter if fitting >= SHORTEST_BUDGET_S else OTHER)
 
 
-def _place(name: str, allowed: str, host: str) -> list[Finding]:
-    if allowed in ("ALL", "") or not host:
-        return []
+def _place(name: str, allowed: str, host: str) -> Iterator[Finding]:
     try:
-        hosts = {one.partition(".")[0] for one in expand(allowed)}
+        hosts = {one.partition(".")[0] for one in expand(allowed)} if allowed not in ("ALL", "") else {host}
     except ValueError:
-        return []
-    if host in hosts:
-        return []
-    says = f"The partition {name} takes jobs only from {allowed} (AllocNodes), and this is {host}."
-    return [_refuses(says, f"Start it on {allowed}, or choose another by --partition.")]
+        return
+    if host and host not in hosts:
+        says = f"The partition {name} takes jobs only from {allowed} (AllocNodes), and this is {host}."
+        yield _refuses(says, f"Start it on {allowed}, or choose another by --partition.")
 
 
-def _shared(name: str, shares: str) -> list[Finding]:
+def _shared(name: str, shares: str) -> Iterator[Finding]:
     """`FORCE:4`: --exclusive has no effect there. With FORCE:1 jobs only alternate, by priority."""
     word, _, jobs = shares.partition(":")
-    if word.upper() != "FORCE" or jobs == "1":
-        return []
-    says = (
-        f"The partition {name} shares nodes between jobs (OverSubscribe={shares}): other jobs may run beside this one."
-    )
-    return [
-        noted(STEP, FindingKind.PARTITION_REFUSES, says, "Choose another by --partition, or wait for a quiet time.")
-    ]
+    if word.upper() == "FORCE" and jobs != "1":
+        yield noted(
+            STEP,
+            FindingKind.PARTITION_REFUSES,
+            f"The partition {name} shares nodes between jobs (OverSubscribe={shares}): other jobs may run beside this "
+            "one.",
+            "Choose another by --partition, or wait for a quiet time.",
+        )
 
 
-def _people(name: str, values: Mapping[str, str], user_id: int, groups: Collection[str]) -> list[Finding]:
-    found = []
+def _people(name: str, values: Mapping[str, str], user_id: int, groups: Collection[str]) -> Iterator[Finding]:
     allowed = values.get("AllowGroups", "ALL")
     if user_id and allowed not in ("ALL", "") and not set(allowed.split(",")) & set(groups):
-        found.append(
-            _refuses(f"The partition {name} is for the groups {allowed} (AllowGroups), and you are in none of them.")
-        )
+        yield _refuses(f"The partition {name} is for the groups {allowed} (AllowGroups), and you are in none of them.")
     if user_id and values.get("RootOnly") == "YES":
-        found.append(_refuses(f"The partition {name} is for root only (RootOnly)."))
+        yield _refuses(f"The partition {name} is for root only (RootOnly).")
     if not user_id and values.get("DisableRootJobs") == "YES":
-        says = f"The partition {name} takes no jobs of root (DisableRootJobs)."
-        found.append(_refuses(says, "Run it as another user."))
+        yield _refuses(f"The partition {name} takes no jobs of root (DisableRootJobs).", "Run it as another user.")
     if values.get("ReqResv") == "YES":
         says = f"The partition {name} takes only jobs within a reservation (ReqResv)."
-        found.append(_refuses(says, "Name one by SALLOC_RESERVATION, or choose another by --partition."))
-    for key, what, variable in (("AllowAccounts", "accounts", "SALLOC_ACCOUNT"), ("AllowQos", "QOS", "SALLOC_QOS")):
-        only = values.get(key, "ALL")
+        yield _refuses(says, "Name one by SALLOC_RESERVATION, or choose another by --partition.")
+    for of, what, variable in (("Accounts", "accounts", "SALLOC_ACCOUNT"), ("Qos", "QOS", "SALLOC_QOS")):
+        only, denied = values.get(f"Allow{of}", "ALL"), values.get(f"Deny{of}", "")
         if only not in ("ALL", ""):
-            says = f"The partition {name} is only for the {what} {only} ({key})."
+            says = f"The partition {name} is only for the {what} {only} (Allow{of})."
             remedy = f"If yours is none of them, name one by {variable}."
-            found.append(noted(STEP, FindingKind.PARTITION_REFUSES, says, remedy))
-        denied = values.get(key.replace("Allow", "Deny"), "")
+            yield noted(STEP, FindingKind.PARTITION_REFUSES, says, remedy)
         if denied:
-            says = f"The partition {name} is closed to the {what} {denied} ({key.replace('Allow', 'Deny')})."
+            says = f"The partition {name} is closed to the {what} {denied} (Deny{of})."
             remedy = f"If yours is one of them, name another by {variable}."
-            found.append(noted(STEP, FindingKind.PARTITION_REFUSES, says, remedy))
-    return found
+            yield noted(STEP, FindingKind.PARTITION_REFUSES, says, remedy)

@@ -1,6 +1,7 @@
 """Tries a launch step by step, cheapest first, and reports what prevents it and what else is worth knowing."""
 
 import os
+import socket
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -10,16 +11,7 @@ import msgspec
 from seatrial.archive.changed_settings import ChangedSettings, left_settings
 from seatrial.commands.doctor import changed_settings, node_identity, node_states, partition, starts, versions
 from seatrial.commands.doctor.hosts import examine_hosts
-from seatrial.commands.doctor.versions import (
-    SlurmAnswers,
-    ask_slurm,
-    config_of,
-    environ,
-    groups,
-    host_name,
-    user_id,
-    versions_of,
-)
+from seatrial.commands.doctor.versions import SlurmAnswers, ask_slurm, config_of, groups, versions_of
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s, enough, fewer_nodes, grouped, longest_budget_s
 from seatrial.driver.progress import Progress, Silent
@@ -44,7 +36,7 @@ from seatrial.slurm import job as job_variables
 from seatrial.slurm import presence
 from seatrial.slurm.argv import longest_s, minutes
 from seatrial.slurm.job import hidden_job, job_now, job_of_session, judge_hidden_job, salloc_session
-from seatrial.slurm.text import NodeLine, parse_sinfo
+from seatrial.slurm.text import NodeLine, default_type, parse_mpi_list, parse_sinfo
 
 LASTS_S = 240.0
 """Maximum time for which the nodes are held."""
@@ -105,15 +97,10 @@ class Doctor:
         if self._settings.launcher == "slurm" and not through_slurm:
             return
         self._progress.stage("Preparing the probe")
-        here = self._settings
-        if through_slurm:
-            here = msgspec.structs.replace(here, launcher="slurm")
-        else:
-            here = msgspec.structs.replace(
-                here, launcher="local", nodes=(), partition="", idle_only=False, node_hours=0.0
-            )
-        launcher = self._prepared(here)
-        if launcher is None or self._vain():
+        alone = {"launcher": "local", "nodes": (), "partition": "", "idle_only": False, "node_hours": 0.0}
+        chosen = {"launcher": "slurm"} if through_slurm else alone
+        launcher = self._prepared(msgspec.structs.replace(self._settings, **chosen))
+        if launcher is None or any(one.kind in VAIN for one in Examination(remarks=tuple(self.remarks)).blocked):
             return
         try:
             self._start(launcher)
@@ -142,13 +129,13 @@ class Doctor:
         self.remarks += versions.judge_evenness(of_nodes)
         job = os.environ.get("SLURM_JOB_ID", "")
         around = job_now(job) if job else None
-        stranger = around.stranger(environ(), user_id()) if around else ""
+        stranger = around.stranger(os.environ, os.getuid()) if around else ""
         if hidden := self._hidden():
             self.remarks.append(hidden)
             return True
-        self.remarks += job_variables.judge_variables(environ(), around.state if around else "", stranger)
-        self._default_mpi = versions.default_mpi(answers)
-        self._offered = versions.offered_mpi(answers)
+        self.remarks += job_variables.judge_variables(os.environ, around.state if around else "", stranger)
+        self._default_mpi = os.environ.get("SLURM_MPI_TYPE") or default_type(answers.config)
+        self._offered = parse_mpi_list(answers.mpi_types)
         if not job:
             self._judge_cluster(answers)
         return True
@@ -184,7 +171,7 @@ class Doctor:
         if session and not job and not also:
             job = job_of_session(session)
         around = job_now(job) if job and not also else None
-        if not (job or session) or (not also and (around is None or around.stranger(environ(), user_id()))):
+        if not (job or session) or (not also and (around is None or around.stranger(os.environ, os.getuid()))):
             return None
         return judge_hidden_job(job_variables.STEP, job, around.nodes if around else "", also)
 
@@ -207,21 +194,14 @@ class Doctor:
                 partitions[name],
                 nodes=max(len(settings.nodes) or _free(lines, name), FEW),
                 minutes=minutes(allocation_s(settings.budget_s)),
-                user_id=user_id(),
+                user_id=os.getuid(),
                 groups=groups(),
-                host=host_name(),
+                host=socket.gethostname().partition(".")[0],
                 budget_s=longest_budget_s,
             )
         self.remarks += node_states.judge_nodes(
             lines, name, settings.nodes, jobs=answers.running_jobs, resume_s=config_of(answers, "ResumeTimeout")
         )
-
-    def _vain(self) -> bool:
-        """Whether the remarks so far show that nothing can be started, or that this machine was not asked for."""
-        return any(one.kind in VAIN for one in self._blocked())
-
-    def _blocked(self) -> tuple[Finding, ...]:
-        return Examination(remarks=tuple(self.remarks)).blocked
 
     def _prepared(self, settings: SiteSettings) -> Launcher | None:
         try:
@@ -347,11 +327,11 @@ class Doctor:
             return []
         mpi = launcher.own
         self._progress.stage(f"Starting the probe by {mpi.mpirun}")
-        inside = starts.try_mpiexec(partial(launcher.start_by_mpiexec, nodes))
-        local = mpirun_argv(mpi, FEW, str(launcher.probe), root=user_id() == 0)
+        inside = starts.trial_of(mpi.mpirun, partial(launcher.start_by_mpiexec, nodes))
+        local = mpirun_argv(mpi, FEW, str(launcher.probe), root=os.getuid() == 0)
         alone = partial(PipeSession, local, None, ranks=FEW, timeout_s=starts.START_TIMEOUT_S)
-        outside = starts.Launched() if "SLURM_JOB_ID" in os.environ else starts.try_mpiexec(alone)
-        return starts.judge_mpiexec(mpi, inside, outside)
+        outside = None if "SLURM_JOB_ID" in os.environ else starts.trial_of(mpi.mpirun, alone)
+        return starts.judge_mpiexec(inside, outside)
 
 
 def _free(lines: Sequence[NodeLine], partition: str) -> int:

@@ -9,14 +9,12 @@ from seatrial.files.inputs import read_end
 from seatrial.files.owners import temporary_folder
 from seatrial.launch.contract import MPIEXEC, Launcher, Session, StartManner
 from seatrial.launch.environments.judge import Tried, judge_environment
-from seatrial.launch.mpi import Mpi
-from seatrial.launch.session import PipeSession
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
 from seatrial.model.launching import blocked, fine, last_lines, noted, untried
 from seatrial.model.measurement import Phase, Round, Shape
 from seatrial.model.verdict import Finding, FindingKind, Verdict
-from seatrial.model.words import count
+from seatrial.model.words import count, verb
 
 STEP = "start"
 START_TIMEOUT_S = 30.0
@@ -33,8 +31,10 @@ class StartTrial(msgspec.Struct, frozen=True, kw_only=True):
     how: str
     why: str = ""
     remedy: str = ""
-    said: str = ""
+    printed: str = ""
     """What was printed meanwhile."""
+    hosts: tuple[str, ...] = ()
+    """The hosts on which ranks came up."""
     other_mpi_type: bool = False
     """The remedy is another type, which is useless once all types were tried."""
 
@@ -42,15 +42,6 @@ class StartTrial(msgspec.Struct, frozen=True, kw_only=True):
     def works(self) -> bool:
         """Whether all ranks came up, as one world, where they were asked for."""
         return not self.why
-
-
-class Launched(msgspec.Struct, frozen=True, kw_only=True):
-    """The hosts on which ranks came up; or why they did not, and what to do about it."""
-
-    hosts: tuple[str, ...] = ()
-    why: str = ""
-    remedy: str = ""
-    said: str = ""
 
 
 def last_words(errors: Path) -> str:
@@ -80,16 +71,23 @@ def try_start(launcher: Launcher, nodes: Sequence[str], way: str) -> StartTrial:
 
 
 def _start_once(launcher: Launcher, nodes: Sequence[str], way: str) -> StartTrial:
-    how = way_text(way)
+    return trial_of(way_text(way), lambda errors: _start(launcher, nodes, way, errors))
+
+
+def trial_of(how: str, start: Callable[[Path], Session]) -> StartTrial:
+    """A start that is ended at once: on which hosts its ranks came up, or why not. `start` writes errors to a file."""
     with temporary_folder() as folder:
         errors = folder / "start.err"
         try:
-            _start(launcher, nodes, way, errors).close()
+            session = start(errors)
         except LaunchError as error:
             why = error.what.partition(" ranks: ")[2] or error.what
-            said = last_words(errors)
-            return StartTrial(how=how, why=why, remedy=error.remedy, said=said, other_mpi_type=error.other_mpi_type)
-    return StartTrial(how=how)
+            printed = last_words(errors)
+            return StartTrial(
+                how=how, why=why, remedy=error.remedy, printed=printed, other_mpi_type=error.other_mpi_type
+            )
+        session.close()
+    return StartTrial(how=how, hosts=tuple(dict.fromkeys(str(rank.get("host", "")) for rank in session.ranks)))
 
 
 def try_traffic(launcher: Launcher, nodes: Sequence[str], way: str, shape: Shape) -> Finding:
@@ -134,49 +132,36 @@ def judge_ways(tried: Sequence[StartTrial], chosen: str) -> list[Finding]:
     used = next((one for one in tried if one.how == chosen), None)
     remarks = []
     if used is not None and not used.works:
-        remedy = f"Use {' or '.join(works)}, which work{'' if len(works) > 1 else 's'} here." if works else used.remedy
+        remedy = f"Use {' or '.join(works)}, which {verb(len(works), 'works', 'work')} here." if works else used.remedy
         if not works and used.other_mpi_type:
             remedy = NONE_WORKS
         obstacle = FindingKind.MPI_TYPE if works else FindingKind.NO_START
-        remarks.append(blocked(STEP, obstacle, f"{chosen}: {used.why}", remedy, used.said))
+        remarks.append(blocked(STEP, obstacle, f"{chosen}: {used.why}", remedy, used.printed))
     if works:
-        remarks.append(fine(STEP, f"{', '.join(works)} work{'' if len(works) > 1 else 's'} with this MPI."))
+        remarks.append(fine(STEP, f"{', '.join(works)} {verb(len(works), 'works', 'work')} with this MPI."))
     others: dict[str, list[StartTrial]] = {}
     for one in tried:
         if not one.works and one is not used and (used is None or one.why != used.why):
             others.setdefault(one.why, []).append(one)
     for why, ways in others.items():
-        does = "does" if len(ways) == 1 else "do"
-        says = f"{' and '.join(one.how for one in ways)} {does} not: {why}"
-        remarks.append(noted(STEP, FindingKind.MPI_TYPE, says, said=ways[0].said))
+        says = f"{' and '.join(one.how for one in ways)} {verb(len(ways), 'does', 'do')} not: {why}"
+        remarks.append(noted(STEP, FindingKind.MPI_TYPE, says, said=ways[0].printed))
     return remarks
 
 
-def try_mpiexec(start: Callable[[Path], PipeSession]) -> Launched:
-    """The nodes of a start's ranks, why it failed, and what to do. `start` writes errors to the given file."""
-    with temporary_folder() as folder:
-        errors = folder / "start.err"
-        try:
-            session = start(errors)
-        except LaunchError as error:
-            return Launched(why=error.what, remedy=error.remedy, said=last_words(errors))
-        session.close()
-        return Launched(hosts=tuple(dict.fromkeys(str(rank.get("host", "")) for rank in session.ranks)))
-
-
-def judge_mpiexec(mpi: Mpi, inside: Launched, outside: Launched) -> list[Finding]:
-    """`inside`: an allocation of two nodes; `outside`: without one."""
-    alone = f", and without an allocation on {', '.join(outside.hosts)} alone" if outside.hosts else ""
-    if inside.hosts:
+def judge_mpiexec(inside: StartTrial, outside: StartTrial | None) -> list[Finding]:
+    """Starts by the MPI's own launcher. `inside`: an allocation of two nodes; `outside`: without one, if tried."""
+    alone = f", and without an allocation on {', '.join(outside.hosts)} alone" if outside and outside.hosts else ""
+    if inside.works:
         on = ", ".join(inside.hosts)
-        return [fine(STEP, f"{mpi.mpirun} starts ranks on {on} within an allocation{alone}.")]
+        return [fine(STEP, f"{inside.how} starts ranks on {on} within an allocation{alone}.")]
     return [
         noted(
             STEP,
             FindingKind.MPIRUN,
-            f"{mpi.mpirun} does not start ranks within an allocation: {inside.why}",
+            f"{inside.how} does not start ranks within an allocation: {inside.why}",
             inside.remedy or "Use srun, or an mpirun that was built with support for Slurm.",
-            inside.said,
+            inside.printed,
         )
     ]
 

@@ -4,21 +4,20 @@ Source of the window: https://slurm.schedmd.com/upgrades.html, "Compatibility Wi
 are understood by it, since 24.11 the three before. Commands and slurmd may be older than slurmctld, never newer.
 """
 
-import os
 import re
-import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
 from seatrial.model.launching import blocked, fine, noted
 from seatrial.model.node_list import node_list
 from seatrial.model.verdict import Finding, FindingKind
+from seatrial.model.words import by_text
 from seatrial.process.process import Completed, run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S, asked_settled
-from seatrial.slurm.text import MPI_TYPES, default_type, parse_mpi_list
+from seatrial.slurm.text import MPI_TYPES
 
 CLIENT = ("srun", "--version")
 NODES = ("scontrol", "--oneliner", "show", "node")
@@ -78,34 +77,9 @@ def config_of(answers: SlurmAnswers, key: str) -> str:
     return text.config_value(answers.config, key)
 
 
-def default_mpi(answers: SlurmAnswers) -> str:
-    """The type of --mpi that srun takes here if none is given."""
-    return os.environ.get("SLURM_MPI_TYPE") or default_type(answers.config)
-
-
-def offered_mpi(answers: SlurmAnswers) -> tuple[str, ...]:
-    """The types that srun lists."""
-    return parse_mpi_list(answers.mpi_types)
-
-
 def groups() -> frozenset[str]:
     """Names of the user's groups."""
     return frozenset(_said(GROUPS).split())
-
-
-def user_id() -> int:
-    """The number of the user."""
-    return os.getuid()
-
-
-def host_name() -> str:
-    """What this machine calls itself, without its domain."""
-    return socket.gethostname().partition(".")[0]
-
-
-def environ() -> Mapping[str, str]:
-    """This process's environment."""
-    return dict(os.environ)
 
 
 def _said(argv: tuple[str, ...]) -> str:
@@ -145,17 +119,11 @@ def judge_versions(client: str, controller: str, nodes: Mapping[str, str]) -> li
     ours = release_of(controller)
     if ours is None:
         return []
-    by_release: dict[Release, list[str]] = {}
-    for node, printed in nodes.items():
-        release = release_of(printed)
-        if release is not None:
-            by_release.setdefault(release, []).append(node)
-    found = [_judged(f"slurmd on {node_list(some)} is", release, ours) for release, some in sorted(by_release.items())]
     mine = release_of(client)
-    if mine is not None:
-        found.insert(0, _judged("The commands here are", mine, ours))
-    remarks = [one for one in found if one is not None]
-    if remarks:
+    subjects = [("The commands here are", mine)] if mine else []
+    of_release = by_text((node, release) for node in nodes if (release := release_of(nodes[node])) is not None)
+    subjects += [(f"slurmd on {node_list(some)} is", release) for release, some in sorted(of_release.items())]
+    if remarks := [*filter(None, (_judged(subject, release, ours) for subject, release in subjects))]:
         return remarks
     return [fine(STEP, f"{client.strip() or 'Slurm'} here, {controller.strip()} at the controller{_nodes(nodes)}")]
 
@@ -184,17 +152,10 @@ def _text(release: Release) -> str:
     return f"{release[0]}.{release[1]:02d}"
 
 
-def uneven(versions: Iterable[str]) -> bool:
-    """Whether nodes run several versions."""
-    return len(set(versions) - {""}) > 1
-
-
 def judge_evenness(nodes: Mapping[str, str]) -> list[Finding]:
     """Nodes with several versions of slurmd, in the middle of an upgrade or forgotten by it."""
-    if not uneven(nodes.values()):
+    of_version = by_text((node, version) for node, version in nodes.items() if version)
+    if len(of_version) < 2:
         return []
-    each = [
-        f"{node_list([node for node in nodes if nodes[node] == version])}: {version}"
-        for version in sorted(set(nodes.values()) - {""})
-    ]
-    return [noted(STEP, FindingKind.SLURM_VERSIONS, f"The nodes run several versions of slurmd ({'; '.join(each)}).")]
+    each = "; ".join(f"{node_list(some)}: {version}" for version, some in sorted(of_version.items()))
+    return [noted(STEP, FindingKind.SLURM_VERSIONS, f"The nodes run several versions of slurmd ({each}).")]

@@ -38,7 +38,7 @@ def doctor_report(found: Examination) -> Report:
     """The whole report; on the page what is in the way comes first, with what the programs printed."""
     first = first_of(found)
     return Report(
-        word=verdict_of(found),
+        word="BLOCKED" if found.blocked else "INCOMPLETE" if found.untried else "PASS",
         sentence=headline(found),
         exit_code=found.exit_code,
         payload=lambda: doctor_fields(found),
@@ -62,11 +62,6 @@ def doctor_fields(found: Examination) -> DoctorFields:
         for remark in found.remarks
     ]
     return filled(DoctorFields, first=first.statement if first else "", remarks=remarks)
-
-
-def verdict_of(found: Examination) -> str:
-    """BLOCKED, INCOMPLETE or PASS."""
-    return "BLOCKED" if found.blocked else "INCOMPLETE" if found.untried else "PASS"
 
 
 def headline(found: Examination) -> str:

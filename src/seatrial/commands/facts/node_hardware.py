@@ -6,10 +6,11 @@ from itertools import pairwise
 
 from seatrial.commands.facts.node_devices import device_name
 from seatrial.drift.fact_words import hertz, memory_speed
-from seatrial.drift.flat_facts import counted, ranges
+from seatrial.drift.flat_facts import counted
 from seatrial.model import units
 from seatrial.model.facts import IN_NAME, Dimm, NodeFacts, NumaNode, ProcessorFacts
 from seatrial.model.words import count
+from seatrial.node.processor_sets import numbers
 
 Row = tuple[str, str]
 
@@ -157,4 +158,4 @@ def _numbers(processors: Sequence[int]) -> str:
     steps = {after - before for before, after in pairwise(processors)}
     if len(processors) > 2 and len(steps) == 1 and (step := steps.pop()) > 1:
         return f"{processors[0]} to {processors[-1]} by {step}"
-    return ranges(processors)
+    return numbers(processors)

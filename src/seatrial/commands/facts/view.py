@@ -13,12 +13,12 @@ from seatrial.model.facts import NodeFacts, PciKind
 from seatrial.model.system import Library
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, natural_sorted, some
-from seatrial.render.curves import HEADROOM
 from seatrial.render.fact_text import interface_text, used_interfaces
 from seatrial.render.gpu_node import device_map
 from seatrial.render.node_names import few
-from seatrial.render.plots import COLOURS, Axis, Plot, Point, Series, round_steps
+from seatrial.render.plots import COLOURS, Axis, Plot, round_steps
 from seatrial.render.report import Block, Lines, Paragraph, Report
+from seatrial.render.run_plot import RunValue, in_order
 
 Row = tuple[str, str]
 Rows = tuple[Row, ...]
@@ -228,48 +228,33 @@ def _clocks(facts: Mapping[str, NodeFacts]) -> Plot | None:
     """The clock of each processor at the instant of reading, with the most that the hardware can do."""
     drawn = {node: facts[node].processor for node in natural_sorted(facts) if facts[node].processor.present_hz}
     shown = dict(list(drawn.items())[:COLOURS])
-    most = max(
-        (hertz for each in shown.values() for hertz in (*each.present_hz, *each.hardware_maximum_hz)), default=0.0
-    )
-    if most <= 0:
+    if not shown:
         return None
     levels = {hertz for each in shown.values() for hertz in each.hardware_maximum_hz}
     last = max(len(each.present_hz) for each in shown.values()) - 1
-    return Plot(
-        title=f"Clock of each processor at one instant, {len(shown)} of {count(len(facts), 'node')}",
-        x=Axis(
+    curves = [
+        (
+            node if len(shown) > 1 else "",
+            [
+                RunValue(run=node, date=f"processor {place}", value=hertz)
+                for place, hertz in enumerate(known.present_hz)
+            ],
+        )
+        for node, known in shown.items()
+    ]
+    return in_order(
+        f"Clock of each processor at one instant, {len(shown)} of {count(len(facts), 'node')}",
+        curves,
+        _hertz,
+        Axis(
             low=0.0,
             high=float(max(last, 1)),
             logarithmic=False,
             ticks=tuple((place, f"{place:.0f}") for place in round_steps(last) if place % 1 == 0),
             title=f"processor, n = {last + 1}",
         ),
-        y=Axis(
-            low=0.0,
-            high=most * HEADROOM,
-            logarithmic=False,
-            ticks=tuple((hertz, _hertz(hertz)) for hertz in round_steps(most * HEADROOM)),
-            title="clock",
-        ),
-        series=tuple(
-            Series(
-                label=node if len(shown) > 1 else "",
-                points=tuple(
-                    Point(
-                        x=float(place),
-                        y=hertz,
-                        low=hertz,
-                        high=hertz,
-                        x_text=str(place),
-                        y_text=_hertz(hertz),
-                        hover=f"{node}, processor {place}: {_hertz(hertz)}",
-                    )
-                    for place, hertz in enumerate(known.present_hz)
-                ),
-            )
-            for node, known in shown.items()
-        ),
-        levels=tuple((hertz, f"hardware's most {_hertz(hertz)}") for hertz in sorted(levels)),
+        "clock",
+        tuple((hertz, f"hardware's most {_hertz(hertz)}") for hertz in sorted(levels)),
     )
 
 

@@ -25,15 +25,16 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     rankfile: str = ""
     """Open MPI's, with hwloc's logical numbers of cores."""
 
-    def options(self, dialect: Dialect, rankfile: str, mpi_library: str = "") -> tuple[str, ...]:
-        """The options for the launcher of a line; `rankfile`: path of the rankfile."""
-        if dialect is Dialect.SRUN:
+    def options(self, line: LaunchLine, rankfile: str, mpi_library: str = "") -> tuple[str, ...]:
+        """The options for the launcher of a line; `rankfile`: path of the rankfile. Empty: it cannot be said."""
+        if line.dialect is Dialect.SRUN:
             return self.srun
-        if dialect is Dialect.HYDRA:
+        if line.dialect is Dialect.HYDRA:
             return self.intel if "Intel" in mpi_library else self.hydra
         if not self.rankfile:
             return ()
-        return rankfile_options(rankfile, mpi_library)
+        number = ("-np", str(len(self.cpus))) if line.ranks is None else ()
+        return (*number, *rankfile_options(rankfile, mpi_library))
 
 
 def rankfile_options(path: str, mpi_library: str) -> tuple[str, ...]:
@@ -167,9 +168,5 @@ def logical_order(facts: NodeFacts | None, cores: Sequence[Core]) -> tuple[Core,
 
 def advised_line(line: LaunchLine, advice: Advice, program: Sequence[str], rankfile: str, mpi: str) -> list[str]:
     """The user's line with its own binding taken out and the advised one in; empty where it cannot be said."""
-    options = advice.options(line.dialect, rankfile, mpi)
-    if not options:
-        return []
-    if line.dialect is Dialect.OPEN_MPI and line.ranks is None:
-        options = ("-np", str(len(advice.cpus)), *options)
-    return line.argv(program, add=options, bound=False)
+    options = advice.options(line, rankfile, mpi)
+    return line.argv(program, add=options, bound=False) if options else []

@@ -24,6 +24,7 @@ from seatrial.model.run import AskedLine, Ending, RecordedRun, RunInfo, RunKind,
 from seatrial.model.settings import PlacementSettings
 from seatrial.model.units import BANDWIDTH, bandwidth
 from seatrial.model.verdict import Experiment, Finding, FindingKind, RunVerdict, Verdict, worst
+from seatrial.model.words import verb
 from seatrial.node.processor_sets import Numbers, listed, numbers
 from seatrial.node.rank_places import cores_of, known_cores, rank_names
 from seatrial.rules.base import PLACEMENT_HINT, Readings, Rule, Violation, findings_of
@@ -58,9 +59,14 @@ def memory_findings(
     (HBM, CXL) is chosen on purpose.
     """
     wanted = memory_nodes(line)
-    known = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
     rule = Rule(kind=FindingKind.MEMORY_FAR_FROM_RANKS, order=296, look=partial(_look, wanted), remedy=REMEDY)
-    return findings_of(rule, Readings(facts=known, ranks=ranks, groups=(tuple(known),))) if wanted else []
+    return findings_of(rule, _readings(facts, ranks)) if wanted else []
+
+
+def _readings(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]]) -> Readings:
+    """What rules look at; nodes whose facts could not be read count, too."""
+    known = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
+    return Readings(facts=known, ranks=ranks, groups=(tuple(known),))
 
 
 def memory_notes(
@@ -88,9 +94,9 @@ def _look(wanted: Numbers, readings: Readings) -> Iterator[Violation]:
     for node, ranks in readings.ranks.items():
         far = _far(readings.facts[node], ranks, wanted)
         if far:
-            verb = "runs" if len(far) == 1 else "run"
+            runs = verb(len(far), "runs", "run")
             clause = (
-                f"memory of {rank_names(far)}, which {verb} elsewhere, lies on NUMA node {numbers(wanted)} by numactl"
+                f"memory of {rank_names(far)}, which {runs} elsewhere, lies on NUMA node {numbers(wanted)} by numactl"
             )
             details = tuple(rank.rank for rank in far)
             yield Violation(node=node, clause=clause, key=(len(far), tuple(wanted)), details=details)
@@ -130,10 +136,8 @@ class Placement(RunVerdict, frozen=True, kw_only=True):
 
 
 def placement_findings(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]]) -> list[Finding]:
-    """What the rules that concern ranks say of them; nodes whose facts could not be read count too."""
-    known = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
-    readings = Readings(facts=known, ranks=ranks, groups=(tuple(known),))
-    return [finding for rule in RANKS for finding in findings_of(rule, readings)]
+    """What the rules that concern ranks say of them."""
+    return [finding for rule in RANKS for finding in findings_of(rule, _readings(facts, ranks))]
 
 
 def recorded_line(recorded: RecordedRun) -> LaunchLine:

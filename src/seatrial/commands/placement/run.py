@@ -3,14 +3,13 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.journal import StartFailed, SurveyPlanned
 from seatrial.archive.writer import RunWriter
-from seatrial.commands.placement.advice import Advice
+from seatrial.commands.placement.advice import RANKFILE, Advice
 from seatrial.commands.placement.gain import ADVISED, ASKED
 from seatrial.commands.placement.judge import Placement, advice_of, disobeyed, judge_placement, shown_by_messages
 from seatrial.commands.placement.line_facts import hosts_of_line, line_facts
@@ -30,7 +29,7 @@ from seatrial.launch.launch_line import (
     known_program,
     program_hint,
 )
-from seatrial.launch.line_parser import Dialect, LaunchLine, parse_line
+from seatrial.launch.line_parser import LaunchLine, parse_line
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import Kernel, Measurement, Phase, ProbeStart, RankPlace, Round, Shape
 from seatrial.model.node_list import node_list
@@ -41,7 +40,6 @@ from seatrial.node.rank_places import rank_places
 from seatrial.pairs.rank_pairs import ROUNDS, lasting, pilot_shapes, placed_pairs, placed_rounds
 from seatrial.pairs.rounds import abba
 
-RANKFILE = "rankfile.txt"
 DESIGN = "placement"
 THREADS = "OMP_NUM_THREADS"
 TRIES = 2
@@ -85,16 +83,10 @@ class Placing(Run):
             return "A single rank has no partner: nothing was measured."
         return self._prove(advice, starts, deadline)
 
-    @property
-    def _rankfile(self) -> Path:
-        return self._writer.folder / layout.LOGS_FOLDER / RANKFILE
-
     def _manner(self, advice: Advice) -> StartManner:
         library = str(self.measurer.header.get("mpi_library", ""))
-        options = advice.options(self._found.line.dialect, str(self._rankfile), library)
-        if self._found.line.dialect is Dialect.OPEN_MPI and self._found.line.ranks is None:
-            options = ("-np", str(len(self._found.ranks)), *options)
-        return StartManner(options=options)
+        rankfile = self._writer.folder / layout.LOGS_FOLDER / RANKFILE
+        return StartManner(options=advice.options(self._found.line, str(rankfile), library))
 
     def _prove(self, advice: Advice, starts: int, deadline: float) -> str:
         """Stops where the advised placement does not come up, or comes up otherwise: then it is withdrawn."""
@@ -108,8 +100,7 @@ class Placing(Run):
             elif not self._begins(self._manner(advice), first=repetition == 0):
                 return ""
             if not self.measurer.run(placed_rounds(repetition, variant, shapes, self._pairs), deadline):
-                budget = self.settings.budget_s
-                return f"The budget of {budget:.0f} s was spent before all was measured {starts} times."
+                return self.spent(f"before all was measured {starts} times")
             if variant == ADVISED and disobeyed(self.facts, self.measurer.starts, advice):
                 return ""
         return ""
@@ -142,23 +133,23 @@ class Placing(Run):
 
     def _describe(self, starts: int) -> None:
         ranks, nodes = count(len(self._found.ranks), "rank"), count(len(self._found.by_host), "node")
-        statement = f"{ranks} on {nodes} where the launch line puts them; "
-        statement += (
+        todo = (
             f"{count(len(self._pairs), 'pair')} at once, {count(starts, 'launch', 'launches')} under this and {starts} "
             "under the advised placement."
             if starts
             else "nothing was to be measured."
         )
-        design = Design(
-            name=DESIGN,
-            pairs_at_once=len(self._pairs),
-            repetitions=starts,
-            rounds=2 * starts * ROUNDS * len(pilot_shapes()),
-            ordered_pairs=len(self._pairs),
-            planned_pairs=len(self._pairs),
-            statement=statement,
+        self.designed(
+            Design(
+                name=DESIGN,
+                pairs_at_once=len(self._pairs),
+                repetitions=starts,
+                rounds=2 * starts * ROUNDS * len(pilot_shapes()),
+                ordered_pairs=len(self._pairs),
+                planned_pairs=len(self._pairs),
+                statement=f"{ranks} on {nodes} where the launch line puts them; {todo}",
+            )
         )
-        self.designed(design)
 
 
 class FirstStart(msgspec.Struct, frozen=True, kw_only=True):

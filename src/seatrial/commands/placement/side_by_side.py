@@ -1,6 +1,7 @@
 """Launch lines side by side: whether each places its ranks as the first one does, and where they differ."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -10,7 +11,8 @@ from seatrial.commands.placement.picture import RankRow
 from seatrial.model.errors import ExitCode
 from seatrial.model.node_list import node_list
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import count, natural_sorted
+from seatrial.model.words import by_text, count, natural_sorted
+from seatrial.node.processor_sets import listed
 from seatrial.render.finding_text import sentence_of
 from seatrial.render.report import Block, Report, rows_table
 
@@ -110,23 +112,13 @@ def _differences(compared: SideBySide) -> Iterator[tuple[str, ...]]:
 
 def _per_node(line: PlacedLine) -> str:
     """`24 on n[1-2]`."""
-    of_node: dict[str, int] = {}
-    for row in line.ranks:
-        of_node[row.node] = of_node.get(row.node, 0) + 1
-    alike: dict[int, list[str]] = {}
-    for node, number in of_node.items():
-        alike.setdefault(number, []).append(node)
+    alike = by_text(Counter(row.node for row in line.ranks).items())
     return ", ".join(f"{number} on {node_list(natural_sorted(nodes))}" for number, nodes in sorted(alike.items()))
 
 
 def _masks(line: PlacedLine) -> str:
     """`1 processor`, `2 to 24 processors`: what each rank may run on."""
-    sizes = sorted({_size(row.cpus) for row in line.ranks})
+    sizes = sorted({len(listed(row.cpus) or ()) for row in line.ranks})
     if not sizes:
         return "unknown"
     return count(sizes[0], "processor") if len(sizes) == 1 else f"{sizes[0]} to {count(sizes[-1], 'processor')}"
-
-
-def _size(cpus: str) -> int:
-    spans = [span.partition("-") for span in cpus.split(",") if span]
-    return sum(int(last or first) - int(first) + 1 for first, _, last in spans)

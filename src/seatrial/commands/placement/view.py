@@ -11,15 +11,14 @@ from seatrial.commands.placement.map import core_map, legend, map_lines
 from seatrial.commands.placement.picture import RankRow
 from seatrial.launch.line_parser import Dialect
 from seatrial.model import subject, units
-from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.finding_text import finding_sentence, sentence_of
 from seatrial.render.json import filled
-from seatrial.render.pair_view import design_note, run_line
-from seatrial.render.plots import Bar, Bars, CoreKey
-from seatrial.render.report import Block, Case, Copy, Drawing, Findings, Items, Lines, Paragraph, Report, Table, columns
+from seatrial.render.pair_view import run_report
+from seatrial.render.plots import Bars, CoreKey, bars_of
+from seatrial.render.report import Block, Case, Cells, Copy, Drawing, Items, Lines, Paragraph, Report, Table, rows_table
 
 MOST_ROWS, MOST_PAGE_ROWS = 32, 500
 MOST_LETTERS = 80
@@ -31,20 +30,20 @@ MOST_QUOTED = 120
 WIDE = 80
 """Narrower terminals get the fewer columns."""
 NARROW_HEADINGS = ("rank", "node", "may run on", "advised")
-HEADINGS = (
-    "rank",
-    "node",
-    "on cpu",
-    "may run on",
-    "cores",
-    "socket",
-    "NUMA",
-    "adapter",
-    "near adapters",
-    "near GPUs",
-    "advised",
-)
-ADVISED = HEADINGS.index("advised")
+ADVISED = "advised"
+RANKS: Cells[RankRow] = {
+    "rank": lambda row: str(row.rank),
+    "node": lambda row: row.node,
+    "on cpu": lambda row: units.UNKNOWN if row.cpu is None else str(row.cpu),
+    "may run on": lambda row: row.cpus,
+    "cores": lambda row: row.cores,
+    "socket": lambda row: row.sockets or units.UNKNOWN,
+    "NUMA": lambda row: row.numa_nodes or units.UNKNOWN,
+    "adapter": lambda row: row.distance,
+    "near adapters": lambda row: ", ".join(row.adapters),
+    "near GPUs": lambda row: ", ".join(row.gpus),
+    ADVISED: lambda row: row.advised,
+}
 OF_GPUS = ("near adapters", "near GPUs")
 """Columns for nodes with GPUs: data between both cross the processor unless they are near each other."""
 
@@ -77,20 +76,18 @@ class PlacementFields(msgspec.Struct, frozen=True, kw_only=True):
 
 def placement_report(run: RunInfo, placement: Placement) -> Report:
     """The whole report."""
-    return Report(
-        word=placement.verdict.value,
-        sentence=headline(placement),
-        exit_code=placement.exit_code,
-        run=run,
+    return run_report(
+        run,
+        placement,
+        headline(placement),
         payload=lambda: placement_fields(run, placement),
         terminal=lambda width: _terminal(placement, width),
-        page=lambda: _page(run, placement),
-        about=run_line(run),
-        findings=placement.findings,
-        cases=tuple(
+        page=lambda: _page(placement),
+        cases=(
             Case(name=subject.node(node).text, verdict=Verdict.MEASURED)
             for node in dict.fromkeys(row.node for row in placement.rows)
         ),
+        brief=True,
     )
 
 
@@ -111,10 +108,8 @@ def placement_fields(run: RunInfo, placement: Placement) -> PlacementFields:
 
 
 def _terminal(placement: Placement, width: int) -> Iterator[Block]:
-    yield Findings(findings=placement.findings, brief=True)
-    drawing = tuple(_map_lines(placement, width))
-    yield Drawing(lines=drawing)
-    yield Lines(rows=tuple(lines(placement)))
+    yield Drawing(lines=tuple(_map_lines(placement, width)))
+    yield Lines(rows=tuple(_lines(placement)))
     if placement.advised_line:
         yield Paragraph(text="Recommended launch line:")
         rankfile = _rankfile(placement)
@@ -150,19 +145,17 @@ def _here_document(rankfile: tuple[str, ...]) -> tuple[str, ...]:
     return ("cat > rankfile.txt <<END", *rankfile, "END") if rankfile else ()
 
 
-def _page(run: RunInfo, placement: Placement) -> Iterator[Block]:
-    yield Findings(findings=placement.findings)
+def _page(placement: Placement) -> Iterator[Block]:
     if placement.advised_line:
         text = (*_here_document(_rankfile(placement)), shlex.join(placement.advised_line))
         yield Copy(title="Recommended launch line", lines=text)
     yield from _core_maps(placement)
     for place, gain in enumerate(placement.gains):
         yield _bars(gain, "What was measured" if place == 0 else "")
-    yield Lines(title="The launch line", rows=tuple(_line_rows(placement)))
+    yield Lines(title="The launch line", rows=(("asked", shlex.join(placement.line)), *_other_launchers(placement)))
     yield Items(title="Caveats", items=placement.notes)
     if placement.rows:
         yield _rank_table(placement, None)
-    yield design_note(run)
 
 
 def _core_maps(placement: Placement) -> Iterator[Block]:
@@ -206,43 +199,20 @@ def _fix_text(placement: Placement) -> str:
     return f"the fix is not proved: {placement.why}"
 
 
-def row_cells(row: RankRow) -> tuple[str, ...]:
-    """The cells under HEADINGS."""
-    return (
-        str(row.rank),
-        row.node,
-        units.UNKNOWN if row.cpu is None else str(row.cpu),
-        row.cpus,
-        row.cores,
-        row.sockets or units.UNKNOWN,
-        row.numa_nodes or units.UNKNOWN,
-        row.distance,
-        ", ".join(row.adapters),
-        ", ".join(row.gpus),
-        row.advised,
-    )
-
-
 def _rank_table(placement: Placement, width: int | None) -> Table:
     """All ranks; for a terminal of that `width` fewer of them, and fewer columns where it is narrow."""
-    shown = [place for place, name in enumerate(HEADINGS) if width is None or width >= WIDE or name in NARROW_HEADINGS]
+    shown = [name for name in RANKS if width is None or width >= WIDE or name in NARROW_HEADINGS]
     if not any(row.gpus for row in placement.rows):
-        shown = [place for place in shown if HEADINGS[place] not in OF_GPUS]
+        shown = [name for name in shown if name not in OF_GPUS]
     if width is not None and not any(row.advised for row in placement.rows):
         shown.remove(ADVISED)
     most = MOST_PAGE_ROWS if width is None else MOST_ROWS
-    titles = [advised_row(placement) if place == ADVISED else HEADINGS[place] for place in shown]
-    rows = [tuple(row_cells(row)[place] for place in shown) for row in placement.rows[:most]]
-    left = len(placement.rows) - most
-    if width is None:
-        left_out = f"{left} more are in the JSON report." if left > 0 else ""
-        return Table(title="All ranks", columns=columns(*titles), rows=tuple(rows), left_out=left_out)
-    if left > 0:
-        rows.append(("...", f"and {left} more, see --json", *[""] * (len(shown) - 2)))
-    return Table(columns=columns(*titles), rows=tuple(rows))
+    rows = [[RANKS[name](row) for name in shown] for row in placement.rows]
+    heads = [advised_row(placement) if name == ADVISED else name for name in shown]
+    return rows_table(heads, rows, most, "All ranks" if width is None else "")
 
 
-def lines(placement: Placement) -> Iterator[tuple[str, str]]:
+def _lines(placement: Placement) -> Iterator[tuple[str, str]]:
     """Label and sentence of all that a terminal shows beside findings and drawings."""
     yield "asked", shlex.join(placement.line)
     for gain in placement.gains:
@@ -256,12 +226,6 @@ def lines(placement: Placement) -> Iterator[tuple[str, str]]:
         yield "note", note
 
 
-def _line_rows(placement: Placement) -> Iterator[tuple[str, str]]:
-    """The line as it was asked about, and what other launchers need; the page has other places for the rest."""
-    yield "asked", shlex.join(placement.line)
-    yield from _other_launchers(placement)
-
-
 def _other_launchers(placement: Placement) -> Iterator[tuple[str, str]]:
     if placement.advice and placement.advised_line:
         if placement.advice.srun and placement.dialect is not Dialect.SRUN:
@@ -273,18 +237,15 @@ def _other_launchers(placement: Placement) -> Iterator[tuple[str, str]]:
 
 
 def _bars(gain: Gain, title: str) -> Bars:
-    """Both placements on one axis from zero to the greatest value."""
-    most = max(gain.asked.high, gain.advised.high) * 1.05
-
-    def bar(name: str, one: Estimate) -> Bar:
-        low, value, high = (round(100 * each / most, 2) for each in (one.low, one.value, one.high))
-        return Bar(name=name, low=low, value=value, high=high, text=units.estimate(one, gain.metric))
-
+    """Both placements on one axis from zero."""
     name = "Bandwidth, longer is better" if gain.metric == units.BANDWIDTH else "Latency, shorter is better"
-    return Bars(
+    return bars_of(
+        f"{name}. {gain.text}: {gain.outcome.value}",
+        [
+            (name, (one.low, one.value, one.high), units.estimate(one, gain.metric))
+            for name, one in (("as it is", gain.asked), ("as advised", gain.advised))
+        ],
         title=title,
-        caption=f"{name}. {gain.text}: {gain.outcome.value}",
-        bars=(bar("as it is", gain.asked), bar("as advised", gain.advised)),
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from seatrial.drift.flat_facts import ranges
 from seatrial.judgement.benchmark_result import RunResult
 from seatrial.judgement.job import Job, JobPhase, NodeView
 from seatrial.judgement.past import past_text
@@ -17,6 +16,7 @@ from seatrial.model.node_list import node_list
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import FindingKind, Verdict, exit_code
 from seatrial.model.words import count, verb
+from seatrial.node.processor_sets import numbers
 from seatrial.render.benchmark_output import (
     NOTHING,
     OutputFields,
@@ -128,7 +128,7 @@ def _nodes(job: Job) -> Table:
 
 
 def _row(node: NodeView) -> tuple[str, ...]:
-    masks = " | ".join(ranges(cpus) for cpus in node.cpus[:4]) + (" ..." if len(node.cpus) > 4 else "")
+    masks = " | ".join(numbers(cpus) for cpus in node.cpus[:4]) + (" ..." if len(node.cpus) > 4 else "")
     limit = limit_text(node.limit) if node.limit else "not known"
     return (node.node, str(node.ranks or ""), masks, limit, _carried(node), _clock(node), _state(node))
 

@@ -78,7 +78,7 @@ def beside(first: JudgedCurve, second: JudgedCurve) -> CurveComparison:
     )
 
 
-def _sizes(points: "dict[float, ScalePoint]") -> str:
+def _sizes(points: dict[float, ScalePoint]) -> str:
     return ", ".join(f"{size:g}" for size in points)
 
 
@@ -95,7 +95,7 @@ def _pair(first: ScalePoint, second: ScalePoint, better: Better) -> Pair:
     return Pair(first=first, second=second, ratio=quotient, difference=difference)
 
 
-def _breaches(first: JudgedCurve, second: JudgedCurve, common: Sequence[float]) -> "list[tuple[str, Breach]]":
+def _breaches(first: JudgedCurve, second: JudgedCurve, common: Sequence[float]) -> list[tuple[str, Breach]]:
     """Runs of the second against a run of the first at the same size."""
     of_first = {run.size: run for run in first.curve.runs}
     return [

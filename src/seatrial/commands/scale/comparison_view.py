@@ -185,25 +185,38 @@ def beside_fields(both: CurveComparison) -> ScalingBeside:
     return filled(ScalingBeside, first=both.first.curve.name, second=both.second.curve.name, sizes=sizes, only=only)
 
 
-def efficiency_plot(judged: Sequence[JudgedCurve]) -> Plot | None:
-    """Efficiencies over size with the line of perfect scaling, beside shares of own rates of nodes; None: no curve."""
+def curve_plots(judged: Sequence[JudgedCurve]) -> Iterator[Plot]:
+    """Curves over the same sizes: their values where all are of one metric, and their efficiencies.
+
+    Efficiencies are beside the line of perfect scaling and, of the first curve, the share of the nodes' own rates.
+    """
     drawn = [item for item in judged if len(item.points) >= FEWEST_SIZES]
     if not drawn or len({item.curve.over for item in drawn}) > 1:
-        return None
-    over = drawn[0].curve.over
-    curves = [(item.curve.name, {point.size: point.efficiency for point in item.points}) for item in drawn]
-    curves += [(OF_OWN, owned) for item in drawn[:1] if len(owned := _of_own(item)) >= FEWEST_SIZES]
-    return overlaid(
+        return
+    first, over, metric = drawn[0], drawn[0].curve.over, drawn[0].curve.metric
+    values = [(item.curve.name, {point.size: point.value for point in item.points}) for item in drawn]
+    efficiencies = [(item.curve.name, {point.size: point.efficiency for point in item.points}) for item in drawn]
+    by_values = overlaid(
+        f"{metric} over {over}",
+        values if all(item.curve.metric == metric for item in drawn) else [],
+        size_text="{:g}".format,
+        value_text=prefixed,
+        ends_text=lambda value: prefixed(value.value, value.low, value.high),
+        over=over,
+        quantities=(over, metric),
+    )
+    by_efficiencies = overlaid(
         f"Efficiency over {over}",
-        curves,
-        size_text=lambda size: f"{size:g}",
+        [*efficiencies, (OF_OWN, _of_own(first))],
+        size_text="{:g}".format,
         value_text=share,
         ends_text=lambda value: f"{share(value.low)} to {share(value.high)}",
         over=over,
-        quantities=(over, f"efficiency, {'weak' if drawn[0].weak else 'strong'} scaling"),
-        levels=((1.0, f"100 %: in proportion to {over}, from {drawn[0].points[0].size:g} on"),),
-        from_zero=True,
+        quantities=(over, f"efficiency, {'weak' if first.weak else 'strong'} scaling"),
+        levels=((1.0, f"100 %: in proportion to {over}, from {first.points[0].size:g} on"),),
+        linear=True,
     )
+    yield from filter(None, (by_values, by_efficiencies))
 
 
 def _of_own(item: JudgedCurve) -> dict[float, Estimate]:
@@ -213,20 +226,3 @@ def _of_own(item: JudgedCurve) -> dict[float, Estimate]:
         for point in item.points
         if point.of_own is not None
     }
-
-
-def curves_plot(judged: Sequence[JudgedCurve]) -> Plot | None:
-    """Curves of the same metric over the same sizes in one plot; None: nothing to draw."""
-    drawn = [item for item in judged if len(item.points) >= FEWEST_SIZES]
-    if not drawn or len({(item.curve.over, item.curve.metric) for item in drawn}) > 1:
-        return None
-    over, metric = drawn[0].curve.over, drawn[0].curve.metric
-    return overlaid(
-        f"{metric} over {over}",
-        [(item.curve.name, {point.size: point.value for point in item.points}) for item in drawn],
-        size_text=lambda size: f"{size:g}",
-        value_text=prefixed,
-        ends_text=lambda value: prefixed(value.value, value.low, value.high),
-        over=over,
-        quantities=(over, metric),
-    )

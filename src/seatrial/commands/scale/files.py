@@ -2,34 +2,28 @@
 
 import csv
 import io
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from seatrial.commands.scale import judge as scale_judge
-from seatrial.commands.scale import points as scale_points
-from seatrial.commands.scale import series as scale_series
+from seatrial.archive.reader import find_run, read_run
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.commands.scale.judge import LEAST, MOST, JudgedCurve, judge_curve
+from seatrial.commands.scale.points import ScaleCurve, curve_of_outputs, curves_of_table, number
+from seatrial.commands.scale.series import sizes as sizes_of
 from seatrial.driver.benchmark.definition import parsed
+from seatrial.judgement.nodes.trials import judge_trials
+from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
+from seatrial.model.node_trials import Measure
 from seatrial.model.words import count, some
 from seatrial.process.time_limit import PARSE_S, limited
-
-if TYPE_CHECKING:
-    from seatrial.benchmarks.declaration import Benchmark
-    from seatrial.commands.scale.judge import JudgedCurve
-    from seatrial.commands.scale.points import ScaleCurve
-    from seatrial.model.benchmark import Output
-
-import math
-
-from seatrial.archive.reader import find_run, read_run
-from seatrial.commands.scale.judge import JudgedCurve
-from seatrial.judgement.nodes.trials import judge_trials
-from seatrial.model.node_trials import Measure
 from seatrial.statistics.estimates import median
 
+TABLE = ".csv"
+MOST_FILES = 1000
 WITHIN_A_NODE = ("cores", "ranks", "processes", "procs", "tasks", "threads")
 
 
@@ -88,10 +82,6 @@ def _words(item: JudgedCurve, memory: MeasuredMemory) -> str:
     return f"not for memory, which {count(memory.cores, 'core')} hardly fill"
 
 
-TABLE = ".csv"
-MOST_FILES = 1000
-
-
 class ScaleFiles(msgspec.Struct, frozen=True, kw_only=True):
     """What is read, and how."""
 
@@ -104,14 +94,10 @@ class ScaleFiles(msgspec.Struct, frozen=True, kw_only=True):
     own_rates: Path | None
     weak: bool
     text_of: Callable[[Path], str]
-    """Reads a file or pipe."""
-
-    def text(self, path: Path) -> str:
-        """The text of a file or pipe. Raises UsageError."""
-        return self.text_of(path)
+    """Reads a file or pipe; raises UsageError."""
 
 
-def judged_curves(sources: ScaleFiles) -> "list[JudgedCurve]":
+def judged_curves(sources: ScaleFiles) -> list[JudgedCurve]:
     """The curves of all files. Raises UsageError."""
     if len(sources.paths) > MOST_FILES:
         raise UsageError(f"{count(len(sources.paths), 'file')} are too many.", f"Give at most {MOST_FILES}.")
@@ -124,7 +110,7 @@ def judged_curves(sources: ScaleFiles) -> "list[JudgedCurve]":
     return _judged(curves, own, weak=sources.weak)
 
 
-def two_curves(sources: ScaleFiles, words: str) -> "tuple[JudgedCurve, JudgedCurve]":
+def two_curves(sources: ScaleFiles, words: str) -> tuple[JudgedCurve, JudgedCurve]:
     """The two curves that `words` name: A,B. Files belong to the word in their path, curves of tables to their name.
 
     Raises UsageError where a file or a curve cannot be attributed.
@@ -159,7 +145,7 @@ def two_curves(sources: ScaleFiles, words: str) -> "tuple[JudgedCurve, JudgedCur
     return first, second
 
 
-def _named(curves: "Sequence[ScaleCurve]", names: Sequence[str]) -> "dict[str, ScaleCurve]":
+def _named(curves: Sequence[ScaleCurve], names: Sequence[str]) -> dict[str, ScaleCurve]:
     """The curves of tables by the word that is their name, or that only one name contains. Raises UsageError."""
     chosen = {}
     for name in names:
@@ -167,35 +153,35 @@ def _named(curves: "Sequence[ScaleCurve]", names: Sequence[str]) -> "dict[str, S
         fitting = fitting or [curve for curve in curves if name in curve.name]
         if len(fitting) != 1:
             of = some([curve.name for curve in fitting or curves], 8)
-            count = "several curves" if fitting else "no curve"
-            raise UsageError(f"--beside: {count} of the tables have {name!r} in their name: {of}.", "Name one of them.")
+            many = "several curves" if fitting else "no curve"
+            raise UsageError(f"--beside: {many} of the tables have {name!r} in their name: {of}.", "Name one of them.")
         chosen[name] = fitting[0]
     return chosen
 
 
-def _judged(curves: "Sequence[ScaleCurve]", own: dict[str, float], *, weak: bool) -> "list[JudgedCurve]":
-    judged = [scale_judge.judge_curve(curve, weak=weak, own_rates=own) for curve in curves]
+def _judged(curves: Sequence[ScaleCurve], own: dict[str, float], *, weak: bool) -> list[JudgedCurve]:
+    judged = [judge_curve(curve, weak=weak, own_rates=own) for curve in curves]
     if not any(item.points for item in judged):
         raise UsageError("No run has a positive number.", "Choose another --metric.")
     return judged
 
 
-def _tables(sources: ScaleFiles) -> "list[ScaleCurve]":
+def _tables(sources: ScaleFiles) -> list[ScaleCurve]:
     names = [name for name in sources.by.split(",") if name]
     return [
         curve
         for path in sources.paths
         if path.suffix.lower() == TABLE
-        for curve in scale_points.curves_of_table(sources.text(path), path.name, sources.over, names, sources.metric)
+        for curve in curves_of_table(sources.text_of(path), path.name, sources.over, names, sources.metric)
     ]
 
 
-def _curve(sources: ScaleFiles, paths: Sequence[Path]) -> "ScaleCurve":
+def _curve(sources: ScaleFiles, paths: Sequence[Path]) -> ScaleCurve:
     """The curve of outputs. Raises UsageError where they are of several benchmarks."""
     outputs: dict[str, Output] = {}
     declared: Benchmark | None = None
     for path in paths:
-        benchmark, output = parsed(sources.benchmark, sources.text(path))
+        benchmark, output = parsed(sources.benchmark, sources.text_of(path))
         if benchmark is None:
             raise UsageError(f"{path} ends before it shows which benchmark it is of.", "Leave it out.")
         if declared is not None and declared.name != benchmark.name:
@@ -204,8 +190,8 @@ def _curve(sources: ScaleFiles, paths: Sequence[Path]) -> "ScaleCurve":
         label = path.name if path.name not in outputs else str(path)
         outputs[label] = output
     assert declared is not None  # noqa: S101 - there is at least one path
-    shown = [float(size) for size in scale_series.sizes(sources.sizes, "--sizes")]
-    return scale_points.curve_of_outputs(declared, outputs, sources.over, shown, sources.metric)
+    shown = [float(size) for size in sizes_of(sources.sizes, "--sizes")]
+    return curve_of_outputs(declared, outputs, sources.over, shown, sources.metric)
 
 
 def _own_rates(sources: ScaleFiles) -> dict[str, float]:
@@ -216,16 +202,16 @@ def _own_rates(sources: ScaleFiles) -> dict[str, float]:
     remedy = "Write lines of node,value."
     rates = {}
     try:
-        rows = list(csv.reader(io.StringIO(sources.text(path))))
+        rows = list(csv.reader(io.StringIO(sources.text_of(path))))
     except csv.Error as error:
         raise UsageError(f"{path} is not CSV: {error}.", remedy) from error
     for row in rows:
         if len(row) < 2 or row[0] == "node":
             continue
-        rate = scale_points.number(row[1])
+        rate = number(row[1])
         if rate is None:
             raise UsageError(f"{path}: {row[1][:40]!r} is not a number.", remedy)
-        if not scale_judge.LEAST < rate < scale_judge.MOST:
+        if not LEAST < rate < MOST:
             raise UsageError(f"{path}: {row[1][:40]!r} is not a positive rate.", remedy)
         rates[row[0].strip()] = rate
     if not rates:

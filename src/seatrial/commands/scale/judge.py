@@ -56,7 +56,7 @@ class JudgedCurve(msgspec.Struct, frozen=True, kw_only=True):
     curve: ScaleCurve
     weak: bool
     points: tuple[ScalePoint, ...]
-    breaches: "tuple[tuple[str, Breach], ...]"
+    breaches: tuple[tuple[str, Breach], ...]
     """Which size or file, and what is wrong."""
     fits: tuple[ScalingFit, ...]
     pays_up_to: float | None
@@ -81,22 +81,18 @@ def judge_curve(curve: ScaleCurve, *, weak: bool, own_rates: Mapping[str, float]
         by_size[run.size].append(run)
     breaches = work_breaches(curve, weak=weak)
     points: list[ScalePoint] = []
+    base = next(iter(by_size.values()), [])
     for runs in by_size.values():
-        point = _point(curve, runs, next(iter(by_size.values())), weak, own_rates or {})
+        point = _point(curve, runs, base, weak, own_rates or {})
+        where, part = f"{curve.name} at {point.size:g}", point.efficiency.value
+        explanation, doubt = cache_explanation(base, runs, part) if point.marks else ("", "")
         modes = _modes([run.value for run in runs])
-        marks = list(point.marks)
         if modes:
-            marks.append("bimodal")
-            breaches.append((f"{curve.name} at {point.size:g}", Breach(kind=FindingKind.BIMODAL, reason=modes)))
-        explanation = ""
-        if "superlinear" in marks:
-            explanation, doubt = cache_explanation(next(iter(by_size.values())), runs, point.efficiency.value)
-            if doubt:
-                reason = f"efficiency {share(point.efficiency.value)}: {doubt}"
-                breaches.append(
-                    (f"{curve.name} at {point.size:g}", Breach(kind=FindingKind.SUPERLINEAR, reason=reason))
-                )
-        points.append(msgspec.structs.replace(point, marks=tuple(marks), explanation=explanation))
+            breaches.append((where, Breach(kind=FindingKind.BIMODAL, reason=modes)))
+        if doubt:
+            breaches.append((where, Breach(kind=FindingKind.SUPERLINEAR, reason=f"efficiency {share(part)}: {doubt}")))
+        marks = (*point.marks, "bimodal") if modes else point.marks
+        points.append(msgspec.structs.replace(point, marks=marks, explanation=explanation))
     breaches += _slower_with_more(curve, points)
     left_out = [*curve.left_out, *(_without_value(curve, run) for run in curve.runs if not _usable(run))]
     left_out.sort(key=lambda item: natural_key(item.source))

@@ -1,31 +1,26 @@
 """Carries out the runs of a scaling curve, one after the other, each in the archive by itself."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from seatrial.commands.scale import measured as scale_measured
+from seatrial.benchmarks.declaration import Benchmark
 from seatrial.commands.scale import series as scale_series
+from seatrial.commands.scale.measured import MeasuredPoint, ScaleSeries
+from seatrial.commands.scale.series import CurvePlace, Planned, ScaleOptions
 from seatrial.driver import clock, node_selection, site
 from seatrial.driver.benchmark import nodes as benchmark_nodes
 from seatrial.driver.benchmark import run as benchmark_run
 from seatrial.driver.benchmark import series as benchmark_series
+from seatrial.driver.progress import Progress
+from seatrial.judgement.benchmark_result import RunResult
 from seatrial.launch.contract import Hosts
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.node_list import node_list
+from seatrial.model.run import RecordedRun
 from seatrial.model.settings import RunSettings
 from seatrial.model.words import count, verb
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from seatrial.benchmarks.declaration import Benchmark
-    from seatrial.commands.scale.measured import MeasuredPoint, ScaleSeries
-    from seatrial.commands.scale.series import CurvePlace, Planned, ScaleOptions
-    from seatrial.driver.progress import Progress
-    from seatrial.judgement.benchmark_result import RunResult
-    from seatrial.model.run import RecordedRun
 
 INTERRUPTED = "interrupted"
 MOST_FAILURES = 2
@@ -36,14 +31,12 @@ class ScalePreview(msgspec.Struct, frozen=True, kw_only=True):
     """What would be run, in order."""
 
     name: str
-    planned: "tuple[Planned, ...]"
+    planned: tuple[Planned, ...]
     node_hours: float
     """Node-hours at most."""
 
 
-def prepared(
-    settings: RunSettings, benchmark: "Benchmark", wanted: "ScaleOptions", progress: "Progress"
-) -> ScalePreview:
+def prepared(settings: RunSettings, benchmark: Benchmark, wanted: ScaleOptions, progress: Progress) -> ScalePreview:
     """Nodes and order of all runs. Raises UsageError for what the benchmark cannot do, SeatrialError for nodes."""
     benchmark_run.launch_of(benchmark, settings)
     scale_series.check(benchmark, wanted, settings.parameters)
@@ -61,7 +54,7 @@ def prepared(
     return ScalePreview(name=name, planned=planned, node_hours=hours)
 
 
-def _nodes(hosts: Hosts, wanted: "ScaleOptions") -> tuple[str, ...]:
+def _nodes(hosts: Hosts, wanted: ScaleOptions) -> tuple[str, ...]:
     """The nodes of the largest point; nothing where all ranks are on this machine. Raises where there are too few."""
     if benchmark_nodes.by_places(hosts.nodes):
         if wanted.node_counts or wanted.spread > 1:
@@ -77,9 +70,7 @@ def _nodes(hosts: Hosts, wanted: "ScaleOptions") -> tuple[str, ...]:
     return hosts.nodes[: wanted.most_nodes]
 
 
-def carried_out(
-    preview: ScalePreview, settings: RunSettings, benchmark: "Benchmark", progress: "Progress"
-) -> "ScaleSeries":
+def carried_out(preview: ScalePreview, settings: RunSettings, benchmark: Benchmark, progress: Progress) -> ScaleSeries:
     """All runs that are not in the archive yet. What cannot be run, and Ctrl-C, leave a series with what was measured.
 
     Raises UsageError where a run of that name was made with other settings.
@@ -117,9 +108,7 @@ def carried_out(
     reasons = tuple(left.values())
     if reasons and INTERRUPTED not in left:
         reasons = (*reasons, continuation(preview))
-    return scale_measured.ScaleSeries(
-        name=preview.name, runs=tuple(runs), left=reasons, planned=len(preview.planned), node_hours=used
-    )
+    return ScaleSeries(name=preview.name, runs=tuple(runs), left=reasons, planned=len(preview.planned), node_hours=used)
 
 
 def continuation(preview: ScalePreview) -> str:
@@ -129,9 +118,7 @@ def continuation(preview: ScalePreview) -> str:
     return f"The same command with --run {preview.name}{where} measures what is missing."
 
 
-def settings_of(
-    settings: RunSettings, benchmark: "Benchmark", item: "Planned", planned: "Sequence[Planned]"
-) -> RunSettings:
+def settings_of(settings: RunSettings, benchmark: Benchmark, item: Planned, planned: Sequence[Planned]) -> RunSettings:
     """How `seatrial bench run` carries out this point. The node-hours of the series are not those of a run."""
     return replace(
         settings,
@@ -145,18 +132,18 @@ def settings_of(
 
 def measured(
     settings: RunSettings,
-    benchmark: "Benchmark",
-    place: "CurvePlace",
-    recorded: "RecordedRun",
-    result: "RunResult",
+    benchmark: Benchmark,
+    place: CurvePlace,
+    recorded: RecordedRun,
+    result: RunResult,
     *,
     earlier: bool,
-) -> "MeasuredPoint":
+) -> MeasuredPoint:
     """A run as its curve sees it."""
     launch = benchmark_run.launch_of(benchmark, settings)
     per_node = benchmark_nodes.ranks_per_node(settings, launch, recorded.info.nodes, recorded.facts)
     on_machine = benchmark_nodes.by_places(recorded.info.nodes)
-    return scale_measured.MeasuredPoint(
+    return MeasuredPoint(
         run=recorded.info.run,
         place=place,
         ranks=per_node if on_machine else per_node * len(recorded.info.nodes),

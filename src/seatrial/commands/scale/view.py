@@ -2,7 +2,7 @@
 
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -13,8 +13,7 @@ from seatrial.commands.scale.comparison_view import (
     beside_blocks,
     beside_fields,
     beside_sentence,
-    curves_plot,
-    efficiency_plot,
+    curve_plots,
     series_blocks,
 )
 from seatrial.commands.scale.judge import PAYS, JudgedCurve, ScalePoint
@@ -199,7 +198,7 @@ def _blocks(
     if both is not None:
         yield from beside_blocks(both)
     if drawn and len(judged) < COLOURS:
-        yield from filter(None, (curves_plot(judged), efficiency_plot(judged)))
+        yield from curve_plots(judged)
     for item in judged:
         kind = "weak" if item.weak else "strong"
         name, metric = item.curve.name, item.curve.metric
@@ -210,38 +209,35 @@ def _blocks(
 
 
 def _table(item: JudgedCurve, width: int) -> Table:
-    own, bounds, balances = (
-        any(value is not None for value in values)
-        for values in (
-            [point.of_own for point in item.points],
-            [point.own_bound for point in item.points],
-            [point.balance for point in item.points],
-        )
-    )
-    repeated = any(point.value.low != point.value.high for point in item.points)
-    interval = ["#95 % CI" if all(point.value.confidence >= LEAST_CONFIDENCE for point in item.points) else "#range"]
-    roomy = repeated and width >= ROOMY
-    titles = [
-        *(f"#{item.curve.over}", "#runs", "#value", *interval * roomy, "#speed-up"),
-        *("#efficiency", *interval * repeated, "#cost per result"),
+    """One row a size; columns that no size has a number for, or that the width has no room for, are left out."""
+    points = item.points
+    repeated = any(point.value.low != point.value.high for point in points)
+    interval = "#95 % CI" if all(point.value.confidence >= LEAST_CONFIDENCE for point in points) else "#range"
+    cells: list[tuple[str, bool, Callable[[ScalePoint], str]]] = [
+        (f"#{item.curve.over}", True, lambda point: f"{point.size:g}"),
+        ("#runs", True, lambda point: str(point.value.runs)),
+        ("#value", True, lambda point: prefixed(point.value.value)),
+        (interval, repeated and width >= ROOMY, _value_ends),
+        ("#speed-up", True, lambda point: f"{point.speedup.value:.3g}"),
+        ("#efficiency", True, lambda point: share(point.efficiency.value)),
+        (interval, repeated, _efficiency_ends),
+        ("#cost per result", True, lambda point: f"{point.per_result:.2f}"),
+        ("#of own rates", any(point.of_own is not None for point in points), lambda point: share(point.of_own)),
+        ("#its bound", any(point.own_bound is not None for point in points), lambda point: share(point.own_bound)),
+        ("#balance", any(point.balance is not None for point in points), lambda point: share(point.balance)),
+        ("marks", any(point.marks for point in points), lambda point: ", ".join(point.marks)),
     ]
-    rows = []
-    for point in item.points:
-        value, efficiency = point.value, point.efficiency
-        cells = [f"{point.size:g}", str(value.runs), prefixed(value.value)]
-        cells += [_interval(value, prefixed(value.value, value.low, value.high))] * roomy
-        cells += [f"{point.speedup.value:.3g}", share(efficiency.value)]
-        cells += [_interval(efficiency, f"{100 * efficiency.low:.3g}–{100 * efficiency.high:.3g}")] * repeated
-        cells.append(f"{point.per_result:.2f}")
-        cells += [share(value) for shown, value in ((own, point.of_own), (bounds, point.own_bound)) if shown]
-        if balances:
-            cells.append(share(point.balance))
-        rows.append((*cells, ", ".join(point.marks)))
-    titles += ["#of own rates"] * own + ["#its bound"] * bounds + ["#balance"] * balances
-    if not any(point.marks for point in item.points):
-        rows = [row[:-1] for row in rows]
-        return Table(columns=columns(*titles), rows=tuple(rows), tight=True)
-    return Table(columns=columns(*titles, "marks"), rows=tuple(rows), tight=True)
+    shown = [(title, text) for title, wanted, text in cells if wanted]
+    rows = tuple(tuple(text(point) for _, text in shown) for point in points)
+    return Table(columns=columns(*(title for title, _ in shown)), rows=rows, tight=True)
+
+
+def _value_ends(point: ScalePoint) -> str:
+    return _interval(point.value, prefixed(point.value.value, point.value.low, point.value.high))
+
+
+def _efficiency_ends(point: ScalePoint) -> str:
+    return _interval(point.efficiency, f"{100 * point.efficiency.low:.3g}–{100 * point.efficiency.high:.3g}")
 
 
 def _interval(estimate: Estimate, ends: str) -> str:

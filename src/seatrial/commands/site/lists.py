@@ -9,9 +9,8 @@ from seatrial.archive.listing import CLOSED, RunRow
 from seatrial.commands.site.addresses import node_page, run_page
 from seatrial.commands.site.past import VerdictChange
 from seatrial.model.monitoring import NodeStanding
-from seatrial.model.words import count
 from seatrial.render.node_map import MapNode, node_map
-from seatrial.render.report import Block, Lines, Paragraph, Table, columns
+from seatrial.render.report import Block, Items, Paragraph, rows_table
 
 DAY_S = 86400.0
 MOST_OPEN = 200
@@ -19,9 +18,9 @@ MOST_RECENT = 20
 MOST_PROBLEMS = 20
 MINUTES = 16
 """Characters of 2026-11-21T08:00; what follows are seconds."""
-OPEN_HEADS = columns("node", "verdict", "~open", "=since", "run")
-CHANGE_HEADS = columns("node", "before", "verdict", "~what", "=when", "run")
-RUN_HEADS = columns("run", "kind", "=started", "ending", "#nodes", "~headline")
+OPEN_HEADS = ("node", "verdict", "~open", "=since", "run")
+CHANGE_HEADS = ("node", "before", "verdict", "~what", "=when", "run")
+RUN_HEADS = ("run", "kind", "=started", "ending", "#nodes", "~headline")
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,29 +58,16 @@ def index_blocks(listed: Listed) -> Iterator[Block]:
     nodes = [standing for standing in listed.nodes.values() if standing.is_node]
     if nodes:
         yield node_map((_drawn(standing, listed) for standing in nodes), "Nodes")
-    yield from _open(listed, pages)
-    if listed.changes:
-        yield Table(
-            title="What changed lately",
-            columns=CHANGE_HEADS,
-            rows=tuple(_change(change, pages) for change in listed.changes),
-        )
-    recent = list(listed.runs.items())[:MOST_RECENT]
-    if recent:
-        more = len(listed.runs) - len(recent)
-        yield Table(
-            title="Latest runs",
-            columns=RUN_HEADS,
-            rows=tuple(_run(stem, row) for stem, row in recent),
-            left_out=f"{count(more, 'earlier run')}: see all runs." if more else "",
-        )
-    yield from _left_out(listed)
+    yield _open(listed, pages)
+    yield rows_table(CHANGE_HEADS, (_change(change, pages) for change in listed.changes), None, "What changed lately")
+    yield rows_table(RUN_HEADS, _runs(listed), MOST_RECENT, "Latest runs", "see all runs")
+    yield _left_out(listed)
 
 
 def run_list_blocks(listed: Listed) -> Iterator[Block]:
     """The blocks of the page of all runs."""
-    yield Table(columns=RUN_HEADS, rows=tuple(_run(stem, row) for stem, row in listed.runs.items()))
-    yield from _left_out(listed)
+    yield rows_table(RUN_HEADS, _runs(listed), None)
+    yield _left_out(listed)
 
 
 def _drawn(standing: NodeStanding, listed: Listed) -> MapNode:
@@ -94,7 +80,7 @@ def _drawn(standing: NodeStanding, listed: Listed) -> MapNode:
     )
 
 
-def _open(listed: Listed, pages: Mapping[str, str]) -> Iterator[Block]:
+def _open(listed: Listed, pages: Mapping[str, str]) -> Block:
     """Open findings, the gravest first."""
     faulty = sorted(
         (part for part in listed.nodes.values() if part.faults), key=lambda part: (-part.verdict.gravity, part.node)
@@ -110,16 +96,9 @@ def _open(listed: Listed, pages: Mapping[str, str]) -> Iterator[Block]:
         for part in faulty
         for fault in part.faults
     ]
-    if rows:
-        more = len(rows) - MOST_OPEN
-        yield Table(
-            title="Open",
-            columns=OPEN_HEADS,
-            rows=tuple(rows[:MOST_OPEN]),
-            left_out=f"{count(more, 'more finding')}: see the JSON." if more > 0 else "",
-        )
-    else:
-        yield Paragraph(title="Open", text="No finding is open.")
+    if not rows:
+        return Paragraph(title="Open", text="No finding is open.")
+    return rows_table(OPEN_HEADS, rows, MOST_OPEN, "Open", "the JSON has all")
 
 
 def _change(change: VerdictChange, pages: Mapping[str, str]) -> tuple[str, ...]:
@@ -133,20 +112,19 @@ def _change(change: VerdictChange, pages: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
-def _run(stem: str, row: RunRow) -> tuple[str, ...]:
-    return (
-        run_page(row.run, stem, ""),
-        row.kind,
-        time_cell(row.started),
-        row.ending if row.state == CLOSED else row.state,
-        str(row.nodes or ""),
-        row.headline or row.problem or row.unjudged,
-    )
+def _runs(listed: Listed) -> Iterator[tuple[str, ...]]:
+    for stem, row in listed.runs.items():
+        yield (
+            run_page(row.run, stem, ""),
+            row.kind,
+            time_cell(row.started),
+            row.ending if row.state == CLOSED else row.state,
+            str(row.nodes or ""),
+            row.headline or row.problem or row.unjudged,
+        )
 
 
-def _left_out(listed: Listed) -> Iterator[Block]:
-    if listed.left_out:
-        shown = [("", sentence) for sentence in listed.left_out[:MOST_PROBLEMS]]
-        more = len(listed.left_out) - MOST_PROBLEMS
-        rows = [*shown, ("", f"and {more} more: `seatrial runs list` shows them")] if more > 0 else shown
-        yield Lines(title="Without a page", rows=tuple(rows))
+def _left_out(listed: Listed) -> Items:
+    more = len(listed.left_out) - MOST_PROBLEMS
+    rest = [f"and {more} more: `seatrial runs list` shows them"] if more > 0 else []
+    return Items(title="Without a page", items=(*listed.left_out[:MOST_PROBLEMS], *rest))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
+from msgspec import structs
 
 from seatrial.commands.site.addresses import node_page
 from seatrial.commands.site.lists import run_cell, time_cell
@@ -19,7 +20,7 @@ from seatrial.model.verdict import Verdict
 from seatrial.render.gpu_node import device_map
 from seatrial.render.node_trials import MAIN
 from seatrial.render.plots import Plot
-from seatrial.render.report import Block, Lines, PageLink, Report, Table, columns
+from seatrial.render.report import Block, Lines, PageLink, Report, rows_table
 from seatrial.render.run_plot import RunValue, over_runs
 
 MOST_PAIRS = 40
@@ -28,10 +29,10 @@ DAY = 10
 """Characters of 2026-11-21."""
 MOST_FACTS = 30
 """Changed facts in the page, those first that are known to cost most."""
-CHANGED_HEADS = columns("~fact", "~before", "~now")
-FAULT_HEADS = columns("verdict", "~open", "=since", "run")
-LOOK_HEADS = columns("run", "=ended", "verdict", "#of the limit", "~found")
-PAIR_HEADS = columns("from", "to", "verdict", "#bandwidth", "#of the limit", "#latency", "~why")
+CHANGED_HEADS = ("~fact", "~before", "~now")
+FAULT_HEADS = ("verdict", "~open", "=since", "run")
+LOOK_HEADS = ("run", "=ended", "verdict", "#of the limit", "~found")
+PAIR_HEADS = ("from", "to", "verdict", "#bandwidth", "#of the limit", "#latency", "~why")
 
 
 class SitePair(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,40 +82,26 @@ def node_report(
 
 def _blocks(fields: SiteNodeFields, pages: Mapping[str, str], nodes: Mapping[str, NodeStanding]) -> Iterator[Block]:
     standing = fields.node
-    if standing.faults:
-        faults = tuple(
-            (fault.fault.verdict.value, fault.fault.text, time_cell(fault.since), run_cell(fault.run, pages, "../"))
-            for fault in standing.faults
-        )
-        yield Table(title="Open", columns=FAULT_HEADS, rows=faults)
-    if (plot := share_plot(fields.looks)) is not None:
-        yield plot
-    yield from trial_plots(fields.looks)
-    if fields.pairs:
-        if (drawn := samples_plot(fields.samples)) is not None:
-            yield drawn
-        yield Table(
-            title=f"Pairs in {fields.pairs_run}",
-            columns=PAIR_HEADS,
-            rows=tuple(_pair(pair, standing.node, nodes) for pair in fields.pairs),
-            left_out="The page of the run has the others." if len(fields.pairs) == MOST_PAIRS else "",
-        )
-    yield Table(
-        title="Runs",
-        columns=LOOK_HEADS,
-        rows=tuple(_look(look, pages) for look in fields.looks),
-        left_out=f"The newest {MOST_LOOKS} runs." if len(fields.looks) == MOST_LOOKS else "",
+    faults = (
+        (fault.fault.verdict.value, fault.fault.text, time_cell(fault.since), run_cell(fault.run, pages, "../"))
+        for fault in standing.faults
     )
-    if fields.changed_facts:
-        yield Table(
-            title=f"Facts that changed since {fields.facts_since}",
-            columns=CHANGED_HEADS,
-            rows=tuple(
-                (fact_name(change.fact), value_text(change.fact, change.before), value_text(change.fact, change.after))
-                for change in fields.changed_facts[:MOST_FACTS]
-            ),
-            left_out="The JSON has the others." if len(fields.changed_facts) > MOST_FACTS else "",
-        )
+    yield rows_table(FAULT_HEADS, faults, None, "Open")
+    yield from filter(None, (share_plot(fields.looks), *trial_plots(fields.looks), samples_plot(fields.samples)))
+    pairs = rows_table(
+        PAIR_HEADS, (_pair(pair, standing.node, nodes) for pair in fields.pairs), None, f"Pairs in {fields.pairs_run}"
+    )
+    cut = "The page of the run has the others." if len(fields.pairs) == MOST_PAIRS else ""
+    yield structs.replace(pairs, left_out=cut)
+    looks = rows_table(LOOK_HEADS, (_look(look, pages) for look in fields.looks), None, "Runs")
+    cut = f"The newest {MOST_LOOKS} runs." if len(fields.looks) == MOST_LOOKS else ""
+    yield structs.replace(looks, left_out=cut)
+    changes = (
+        (fact_name(change.fact), value_text(change.fact, change.before), value_text(change.fact, change.after))
+        for change in fields.changed_facts
+    )
+    title = f"Facts that changed since {fields.facts_since}"
+    yield rows_table(CHANGED_HEADS, changes, MOST_FACTS, title, "the JSON has all")
     best = _best(fields)
     aside = "" if best is None else f"The best pair of the node carried {units.bandwidth(best)}."
     if fields.facts is not None and (devices := device_map(fields.facts, aside)) is not None:

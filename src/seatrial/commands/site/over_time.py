@@ -18,7 +18,7 @@ from seatrial.judgement.comparison.conditions import unlike_runs
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RunKind
 from seatrial.model.run_values import RunSummary
-from seatrial.render.report import PageLink, Report, Table, columns
+from seatrial.render.report import PageLink, Report, rows_table
 
 MOST_RUNS = 60
 """Runs of a history, the newest: two months of a check every night. Each new run reads all of them again."""
@@ -26,7 +26,7 @@ MOST_LOOKED_AT = 30
 """Checks among which two of the same nodes are looked for, the newest."""
 MOST_TRIED = 3
 """Comparisons that are tried until one can be made."""
-HEADS = columns("metric", "verdict", "~what happened")
+HEADS = ("metric", "verdict", "~what happened")
 
 
 class MetricPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ def _render_histories(
         kind="site history",
         sentence="Metrics over time",
         payload=lambda: SiteHistoryFields(metrics=tuple(rows)),
-        page=lambda: [Table(columns=HEADS, rows=cells)],
+        page=lambda: [rows_table(HEADS, cells, None)],
         about=(f"the newest {min(len(closed), MOST_RUNS)} runs, those that were measured like the newest",),
     )
     made.write(OVER_TIME, source, *page_texts(OVER_TIME, report, at))

@@ -7,8 +7,8 @@ import msgspec
 from seatrial.model import units
 from seatrial.model.measurement import Kernel, Measurement
 from seatrial.render.escape import shorten
-from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
-from seatrial.render.run_plot import HEADROOM
+from seatrial.render.plots import Axis, Plot, round_steps
+from seatrial.render.run_plot import RunValue, in_order
 
 MOST_PAIRS = 6
 """Pairs of a node whose samples its page draws, the gravest: as many colours are easily kept apart."""
@@ -46,43 +46,20 @@ def samples_plot(
     samples: Sequence[PairSamples], title: str = "Raw samples of its pairs: bandwidth, in the order of measuring"
 ) -> Plot | None:
     """All samples over each other; None where no pair has two."""
-    drawn = [pair for pair in samples if len(pair.bytes_per_s) > 1]
-    most = max((rate for pair in drawn for rate in pair.bytes_per_s), default=0.0)
-    if not 0 < most < float("inf"):
-        return None
-    longest = max(len(pair.bytes_per_s) for pair in drawn)
-    return Plot(
-        title=title,
-        x=Axis(
-            low=0.0,
-            high=float(longest - 1),
-            logarithmic=False,
-            ticks=tuple((place, f"{place + 1:.0f}") for place in round_steps(longest - 1)),
-            title="samples in the order of measuring",
-        ),
-        y=Axis(
-            low=0.0,
-            high=most * HEADROOM,
-            logarithmic=False,
-            ticks=tuple((rate, units.bandwidth(rate)) for rate in round_steps(most * HEADROOM)),
-            title="bandwidth of one window of messages",
-        ),
-        series=tuple(_series(pair) for pair in drawn),
+    named = {f"{pair.source}>{pair.target}": pair.bytes_per_s for pair in samples if len(pair.bytes_per_s) > 1}
+    last = max(map(len, named.values()), default=1) - 1
+    axis = Axis(
+        low=0.0,
+        high=float(last),
+        logarithmic=False,
+        ticks=tuple((place, f"{place + 1:.0f}") for place in round_steps(last)),
+        title="samples in the order of measuring",
     )
-
-
-def _series(pair: PairSamples) -> Series:
-    name = f"{pair.source}>{pair.target}"
-    points = tuple(
-        Point(
-            x=float(place),
-            y=rate,
-            low=rate,
-            high=rate,
-            x_text=str(place + 1),
-            y_text=units.bandwidth(rate),
-            hover=f"{name}, sample {place + 1}: {units.bandwidth(rate)}",
+    curves = [
+        (
+            shorten(name, MOST_LETTERS),
+            [RunValue(run=name, date=f"sample {number}", value=rate) for number, rate in enumerate(rates, start=1)],
         )
-        for place, rate in enumerate(pair.bytes_per_s)
-    )
-    return Series(points=points, label=shorten(name, MOST_LETTERS))
+        for name, rates in named.items()
+    ]
+    return in_order(title, curves, units.bandwidth, axis, "bandwidth of one window of messages")

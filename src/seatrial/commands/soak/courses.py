@@ -10,15 +10,20 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from seatrial.commands.soak.single_step import PEERS, LevelStep, best_step
 from seatrial.judgement.nodes.figures import sustained
 from seatrial.model.measurement import GroupMeasurement, Kernel, Measurement, node_of
 from seatrial.model.node_trials import Measure, Runs
 from seatrial.model.units import SHARE
 from seatrial.statistics.change_points import FEWEST, SeriesChanges, find_changes
 from seatrial.statistics.estimates import FEWEST_ALIKE, median, student_quantile
-from seatrial.statistics.scan import independent_share, residual_products, upper_autocorrelation
+from seatrial.statistics.scan import (
+    MOST_AUTOCORRELATION,
+    independent_share,
+    residual_products,
+    upper_autocorrelation,
+)
 
 ERROR_RATE = 0.01
 """Share of healthy soaks in which a change may be reported, shared by all figures of all nodes."""
@@ -26,6 +31,39 @@ EFFECTS = 2.0
 """Times the practical effect of a figure: what a soak reports."""
 LINK, LINK_EFFECT = "bandwidth of its link", 0.05
 FEWEST_CYCLES = FEWEST
+LEAST_BESIDE = 3
+"""Cycles on either side of a step."""
+PADDING = 0.5
+"""Standard errors that are added to the estimated autocorrelation."""
+PEERS = 3.0
+"""A step must be this many times as high as the median of the other nodes' best steps of the same figure."""
+Numbers = NDArray[np.float64]
+
+
+class LevelStep(msgspec.Struct, frozen=True, kw_only=True):
+    """The best cut of a short series: values `first` and later are higher by `change` than those before.
+
+    The search for several changes allows for the largest autocorrelation that the series could have. In a dozen cycles
+    that is so large that even a loss of a third, ten times the noise, is taken for chance. Values relative to the peers
+    of the same cycle are little correlated, and by how much the other nodes vary is seen beside them.
+    """
+
+    first: int
+    change: float
+    error: float
+    """Standard error of the change, with the autocorrelation of the residuals."""
+    degrees: int
+    cuts: int
+    squares: float
+    """Sum of the squared residuals beside both levels."""
+
+    def half_width(self, probability: float) -> float:
+        """Half of the two-sided interval with that probability."""
+        return student_quantile((1 + probability) / 2, self.degrees) * self.error
+
+    def sure(self, error_rate: float) -> bool:
+        """Whether it is higher than chance makes the best of all cuts, with that error rate."""
+        return self.change > student_quantile(1 - error_rate / self.cuts, self.degrees) * self.error
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,3 +258,29 @@ def _drift(course: Course, error_rate: float) -> tuple[Decline | None, float]:
         low=change - half, high=change + half, cycles=len(losses),
     )  # fmt: skip
     return drift, squares
+
+
+def best_step(values: Numbers) -> LevelStep | None:
+    """The cut with the least squared residuals; None where there are too few values for one."""
+    count = len(values)
+    if count < 2 * LEAST_BESIDE:
+        return None
+    cuts = np.arange(LEAST_BESIDE, count - LEAST_BESIDE + 1)
+    sums = np.cumsum(values)
+    before = sums[cuts - 1] / cuts
+    after = (sums[-1] - sums[cuts - 1]) / (count - cuts)
+    best = int(np.argmax(cuts * before**2 + (count - cuts) * after**2))
+    first, low, high = int(cuts[best]), float(before[best]), float(after[best])
+    residuals = values - np.where(np.arange(count) < first, low, high)
+    squares, lagged = residual_products(residuals)
+    plain = lagged / squares if squares > 0 else 0.0
+    share = independent_share(min(max(plain + PADDING / math.sqrt(count), 0.0), MOST_AUTOCORRELATION))
+    spread = 1 / first + 1 / (count - first)
+    return LevelStep(
+        first=first,
+        change=high - low,
+        error=math.sqrt(squares / (count - 2) * spread / share),
+        degrees=max(int((count - 2) * share), 1),
+        cuts=len(cuts),
+        squares=squares,
+    )

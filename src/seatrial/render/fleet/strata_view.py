@@ -22,6 +22,7 @@ from seatrial.render.fleet.remarks import (
     led_by_lone,
 )
 from seatrial.render.fleet.view import (
+    SENSE_TAKEN,
     FleetCondition,
     FleetFields,
     FleetFigures,
@@ -292,10 +293,7 @@ def _notes(judged: StrataJudgement) -> Iterator[str]:
     if judged.parts:
         yield "A part is compared with the same part of other nodes and with the other parts of its node."
     if not all(stratum.judged.sense_known for stratum in judged.strata):
-        yield (
-            "Nothing says which values are good, so higher ones were taken to be. Say which with --better higher or "
-            "--better lower."
-        )
+        yield SENSE_TAKEN
     for stratum in [stratum for stratum in judged.strata if stratum.judged.ahead][:MOST_NAMES]:
         yield ahead_note(stratum.judged, stratum.text)
     for stratum in [stratum for stratum in judged.strata if stratum.judged.impossible][:MOST_NAMES]:

@@ -40,6 +40,10 @@ NODES: Cells[NodeRuns] = {
     "#runs": lambda node: str(len(node.values)),
 }
 MOST_LISTED = 40
+SENSE_TAKEN = (
+    "Nothing says which values are good, so higher ones were taken to be. Say which with --better higher or --better "
+    "lower."
+)
 FEWEST_DRAWN = 2
 """Nodes that have a distribution."""
 
@@ -350,10 +354,7 @@ def ahead_note(judged: FleetJudgement, text: str = "") -> str:
 
 def _notes(judged: FleetJudgement, result: FleetResult) -> Iterator[str]:
     if not judged.sense_known:
-        yield (
-            "Nothing says which values are good, so higher ones were taken to be. Say which with --better higher or "
-            "--better lower."
-        )
+        yield SENSE_TAKEN
     if judged.ahead:
         yield ahead_note(judged)
     if judged.impossible:

@@ -62,6 +62,6 @@ def test_the_last_lines_of_a_failed_start_are_kept(tmp_path: Path) -> None:
     assert len(said.splitlines()) == MOST_LINES
     assert last_words(tmp_path / "none") == ""
     assert last_lines("") == ""
-    tried = [StartTrial(how="--mpi=pmi2", why="no PMI", said="OMPI was not built"), StartTrial(how="--mpi=pmix")]
+    tried = [StartTrial(how="--mpi=pmi2", why="no PMI", printed="OMPI was not built"), StartTrial(how="--mpi=pmix")]
     one = judge_ways(tried, "--mpi=pmi2")[0]
     assert (one.verdict, one.printed) == (Verdict.BLOCKED, "OMPI was not built")

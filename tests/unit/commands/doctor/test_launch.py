@@ -10,7 +10,6 @@ from seatrial.frame import command_line
 from seatrial.launch.environments.judge import Tried
 from seatrial.launch.environments.kinds import parse_environment
 from seatrial.launch.environments.report import TaskReport
-from seatrial.launch.mpi import Family, Mpi
 from seatrial.model.errors import ExitCode, LaunchError
 from seatrial.model.launching import Examination, blocked, fine, noted, untried
 from seatrial.model.verdict import FindingKind, Verdict
@@ -157,14 +156,13 @@ def test_where_no_type_works_it_is_not_the_type() -> None:
 
 
 def test_mpirun_within_and_without() -> None:
-    mpi = Mpi(mpicc="mpicc", mpirun="mpirun", family=Family.OPEN_MPI)
-    login = starts.Launched(hosts=("login",))
-    (good,) = starts.judge_mpiexec(mpi, starts.Launched(hosts=("n1", "n2")), login)
+    login = starts.StartTrial(how="mpirun", hosts=("login",))
+    (good,) = starts.judge_mpiexec(starts.StartTrial(how="mpirun", hosts=("n1", "n2")), login)
     assert "on n1, n2 within an allocation, and without an allocation on login alone" in good.statement
-    (bad,) = starts.judge_mpiexec(mpi, starts.Launched(why="no slots"), starts.Launched())
+    (bad,) = starts.judge_mpiexec(starts.StartTrial(how="mpirun", why="no slots"), None)
     assert (bad.kind, bad.verdict) == (FindingKind.MPIRUN, Verdict.NOTE)
     assert "Use srun" in bad.remedy
-    (known,) = starts.judge_mpiexec(mpi, starts.Launched(why="/tmp is full", remedy="Empty it."), login)
+    (known,) = starts.judge_mpiexec(starts.StartTrial(how="mpirun", why="/tmp is full", remedy="Empty it."), login)
     assert known.remedy == "Empty it."
 
 

@@ -42,6 +42,21 @@ def with_fault(name: str, first: int, machine: Machine, end: int = CYCLES) -> Re
     return soaked(lambda node, cycle: machine if node == name and first <= cycle < end else GOOD, NAMES, CYCLES)
 
 
+Kept = Callable[[GroupMeasurement], GroupMeasurement | None]
+
+
+def of_node(name: str, change: Kept) -> RecordedRun:
+    """The healthy soak with the measurements of one node changed, or left out."""
+    run = healthy_soak()
+    changed = (change(group) if group.nodes[0].startswith(name) else group for group in run.group_measurements)
+    return msgspec.structs.replace(run, group_measurements=tuple(group for group in changed if group is not None))
+
+
+def heated(**conditions: int) -> Kept:
+    """The measurement at these readings."""
+    return lambda group: msgspec.structs.replace(group, conditions=Conditions(wall_s=1.0, **conditions))
+
+
 def test_healthy_nodes_pass() -> None:
     result = judge_soak(healthy_soak())
     assert (result.verdict, result.findings, result.exit_code) == (Verdict.PASS, (), ExitCode.PASS)
@@ -63,14 +78,13 @@ def test_a_node_that_recovers_is_named_with_the_end() -> None:
 
 
 def test_a_quota_that_stops_few_iterations_for_long_is_seen() -> None:
-    run = healthy_soak()
-    groups = tuple(
-        msgspec.structs.replace(group, times_s=(*group.times_s[:-2], *(20 * time_s for time_s in group.times_s[-2:])))
-        if group.nodes[0].startswith("n3") and group.repetition > 12 and group.shape.kernel is Kernel.FMA
-        else group
-        for group in run.group_measurements
-    )
-    (finding,) = judge_soak(msgspec.structs.replace(run, group_measurements=groups)).findings
+    def stopped(group: GroupMeasurement) -> GroupMeasurement:
+        if group.repetition <= 12 or group.shape.kernel is not Kernel.FMA:
+            return group
+        times = (*group.times_s[:-2], *(20 * time_s for time_s in group.times_s[-2:]))
+        return msgspec.structs.replace(group, times_s=times)
+
+    (finding,) = judge_soak(of_node("n3", stopped)).findings
     assert finding.subject.text == "node:n3"
 
 
@@ -133,32 +147,18 @@ def wild(mood: random.Random) -> Machine:
 
 
 def test_throttling_is_a_finding() -> None:
-    run = healthy_soak()
-    hot = Conditions(wall_s=1.0, throttles=3, millicelsius=96000)
-    groups = tuple(
-        msgspec.structs.replace(group, conditions=hot) if group.nodes[0].startswith("n4") else group
-        for group in run.group_measurements
-    )
-    (finding,) = judge_soak(msgspec.structs.replace(run, group_measurements=groups)).findings
+    (finding,) = judge_soak(of_node("n4", heated(throttles=3, millicelsius=96000))).findings
     assert (finding.kind, finding.subject.text) == (FindingKind.THROTTLED, "node:n4")
     assert "at up to 96 °C" in finding.statement
 
 
 def test_the_clock_of_the_slowest_core_over_time() -> None:
-    run = healthy_soak()
-    groups = tuple(
-        msgspec.structs.replace(
-            group, conditions=Conditions(wall_s=1.0, least_khz=3_100_000 - 10_000 * group.repetition)
-        )
-        if group.nodes[0].startswith("n4")
-        else group
-        for group in run.group_measurements
-    )
-    result = judge_soak(msgspec.structs.replace(run, group_measurements=groups))
-    of_node = {node.node: node for node in result.nodes}
-    slowing = of_node["n4"]
+    run = of_node("n4", lambda group: heated(least_khz=3_100_000 - 10_000 * group.repetition)(group))
+    result = judge_soak(run)
+    nodes = {node.node: node for node in result.nodes}
+    slowing = nodes["n4"]
     assert (slowing.first_hz, slowing.last_hz, slowing.least_hz) == (3.1e9, 2.87e9, 2.87e9)
-    assert of_node["n1"].first_hz is None
+    assert nodes["n1"].first_hz is None
     printed = " ".join(str(block) for block in soak_report(run.info, result, {}).terminal(120))
     assert "3.10 → 2.87" in printed
 
@@ -213,7 +213,6 @@ def test_a_link_that_becomes_slow() -> None:
 
 
 HALF = CYCLES // 2
-Kept = Callable[[GroupMeasurement], GroupMeasurement | None]
 MISSING: dict[str, Kept] = {
     "the node": lambda _: None,
     "the second half": lambda group: group if group.repetition < HALF else None,
@@ -241,21 +240,15 @@ def test_a_kernel_that_no_node_has_results_of_is_missed() -> None:
 
 
 def test_the_first_line_says_who_lacks_how_much() -> None:
-    run = healthy_soak()
-    kept = tuple(
-        group for group in run.group_measurements if not (group.nodes[0].startswith("n3") and group.repetition % 2)
-    )
-    result = judge_soak(msgspec.structs.replace(run, group_measurements=kept))
+    result = judge_soak(of_node("n3", lambda group: None if group.repetition % 2 else group))
     assert result.reason.startswith("n3 lacks 41 % of its results; ")
     assert "Missing results: n3: no memory_triad in 12 of 24 cycles." in " ".join(result.notes)
 
 
 @pytest.mark.parametrize("lacking", MISSING)
 def test_a_node_that_lacks_results_is_no_pass(lacking: str) -> None:
-    run = healthy_soak()
-    kept = [MISSING[lacking](group) if group.nodes[0].startswith("n3") else group for group in run.group_measurements]
-    groups = tuple(group for group in kept if group is not None)
-    result = judge_soak(msgspec.structs.replace(run, group_measurements=groups))
+    run = of_node("n3", MISSING[lacking])
+    result = judge_soak(run)
     assert (result.verdict, result.exit_code) == (Verdict.INCONCLUSIVE, ExitCode.INCOMPLETE)
     assert "n3" in result.reason
     assert {case.verdict for case in soak_report(run.info, result, {}).cases} == {Verdict.INCONCLUSIVE}

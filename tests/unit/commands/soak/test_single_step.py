@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from seatrial.commands.soak.courses import Course, declines
-from seatrial.commands.soak.single_step import LEAST, best_step
+from seatrial.commands.soak.courses import LEAST_BESIDE, Course, best_step, declines
 
 NODES = ("n1", "n2", "n3", "n4")
 CYCLES = 12
@@ -52,7 +51,7 @@ def test_a_gain_and_too_few_cycles_are_no_step() -> None:
     values = wandering(0.0, 0.02, 3)
     values[0, CYCLES // 2 :] -= 0.33
     assert named(values) == []
-    assert best_step(np.zeros(2 * LEAST - 1)) is None
+    assert best_step(np.zeros(2 * LEAST_BESIDE - 1)) is None
 
 
 def test_the_interval_contains_the_change() -> None:

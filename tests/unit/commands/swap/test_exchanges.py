@@ -16,6 +16,16 @@ def measured(history: SwapHistory, results: dict[str, bool]) -> SwapHistory:
     return swap_search.with_step(history, SwapStep(places=history.steps[-1].places, results=results))
 
 
+def exchanged(history: SwapHistory, *good: bool) -> SwapHistory:
+    """The first exchange carried out again and again, with these results in the first place; the second one is good."""
+    exchange = next(each for each in possible(history) if each.kinds)
+    for result in good:
+        after = carried_out(history, history.steps[-1], exchange)
+        step = SwapStep(places=after.places, results={"node-0": result, "node-1": True})
+        history = swap_search.with_step(history, step)
+    return history
+
+
 def one_bad(places: int, movable: int) -> SwapHistory:
     """The first place is bad, the others are good, and measurements never err."""
     history = swap_search.search(places, movable, miss=0.0, false_alarm=0.0)
@@ -60,24 +70,14 @@ def pair_fault(history: SwapHistory) -> Hypothesis:
 
 def test_a_pair_is_named_when_it_is_bad_again_where_it_was() -> None:
     history = measured(swap_search.search(2, 1, miss=0.05, false_alarm=0.01), {"node-0": False, "node-1": True})
-    exchange = next(each for each in possible(history) if each.kinds)
-    for good in (True, False, True, False):
-        after = carried_out(history, history.steps[-1], exchange)
-        history = swap_search.with_step(
-            history, SwapStep(places=after.places, results={"node-0": good, "node-1": True})
-        )
+    history = exchanged(history, True, False, True, False)
     assert judge(history).named[0].hypothesis == pair_fault(history)
     assert judge(history).verdict is Verdict.SLOW
 
 
 def test_a_contact_that_moving_mended_is_a_note() -> None:
     history = measured(swap_search.search(2, 1, miss=0.05, false_alarm=0.01), {"node-0": False, "node-1": True})
-    exchange = next(each for each in possible(history) if each.kinds)
-    for _ in range(4):
-        after = carried_out(history, history.steps[-1], exchange)
-        history = swap_search.with_step(
-            history, SwapStep(places=after.places, results={"node-0": True, "node-1": True})
-        )
+    history = exchanged(history, True, True, True, True)
     assert judge(history).named[0].hypothesis.cause is Cause.SEAT
     assert judge(history).verdict is Verdict.NOTE
 
@@ -92,9 +92,7 @@ def test_what_is_bad_everywhere_is_outside_of_the_parts() -> None:
 def test_healthy_parts_are_not_blamed() -> None:
     history = swap_search.search(2, 2, miss=0.05, false_alarm=0.01)
     for _ in range(3):
-        history = swap_search.with_step(
-            history, SwapStep(places=history.steps[-1].places, results={"node-0": True, "node-1": True})
-        )
+        history = measured(history, {"node-0": True, "node-1": True})
     assert judge(history).verdict is Verdict.PASS
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -74,8 +74,9 @@ def points_of(
     latency, stream = (
         runs_by_size(measurements, pair, kernel, phase, variant) for kernel in (Kernel.PINGPONG, Kernel.ONEWAY)
     )
-    trips = _iterations(_asked(measurements, pair, Kernel.PINGPONG, phase, variant), _one_way_s)
-    windows = _iterations(_asked(measurements, pair, Kernel.ONEWAY, phase, variant), _s_per_byte)
+    trips, windows = (
+        _iterations(_asked(measurements, pair, kernel, phase, variant)) for kernel in (Kernel.PINGPONG, Kernel.ONEWAY)
+    )
     return tuple(
         CurvePoint(
             message_bytes=size,
@@ -127,20 +128,12 @@ def _known(one: Measurement) -> Measurement:
     return msgspec.structs.replace(one, times_s=tuple(time for time in one.times_s if math.isfinite(time)))
 
 
-def _one_way_s(one: Measurement) -> NDArray[np.float64]:
-    return np.array(one.times_s) / 2
-
-
-def _s_per_byte(one: Measurement) -> NDArray[np.float64]:
-    return np.array(one.times_s) / max(one.shape.window_bytes, 1)
-
-
-def _iterations(
-    measurements: Iterable[Measurement], value: Callable[[Measurement], NDArray[np.float64]]
-) -> dict[int, tuple[NDArray[np.float64], ...]]:
+def _iterations(measurements: Iterable[Measurement]) -> dict[int, tuple[NDArray[np.float64], ...]]:
+    """Seconds one way, or seconds per byte of a window, of all iterations of each run, by size."""
     found: dict[int, dict[int, list[NDArray[np.float64]]]] = defaultdict(lambda: defaultdict(list))
     for one in measurements:
-        found[one.shape.message_bytes][one.repetition].append(value(one))
+        part = 2 if one.shape.kernel is Kernel.PINGPONG else max(one.shape.window_bytes, 1)
+        found[one.shape.message_bytes][one.repetition].append(np.array(one.times_s) / part)
     return {
         size: tuple(np.concatenate(parts) for _, parts in sorted(by_repetition.items()))
         for size, by_repetition in found.items()

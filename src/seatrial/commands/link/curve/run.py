@@ -1,14 +1,14 @@
 """Latency and bandwidth of one pair over message sizes, and a closer look at every step that may be a switch."""
 
 from seatrial.commands.link.curve.judge import LinkCurve, fit_latency, judge_curve
+from seatrial.commands.link.curve.points import runs_by_size
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.run import MeasuredRun
 from seatrial.driver.two_nodes import TwoNodes, run_two_nodes
-from seatrial.model.measurement import Kernel, Measurement, Phase
-from seatrial.model.run import Design
+from seatrial.model.measurement import Kernel
 from seatrial.model.settings import CurveSettings
+from seatrial.model.words import count, verb
 from seatrial.pairs.sizes import (
     REPETITIONS,
     Pace,
@@ -32,27 +32,31 @@ def run_curve(settings: CurveSettings, progress: Progress | None = None) -> Meas
 
 def _carry_out(trial: TwoNodes, settings: CurveSettings) -> str:
     budget_s = trial.settings.budget_s
-    trial.begin(allocation_s(budget_s))
+    trial.begin()
     trial.start()
     deadline = monotonic_s() + budget_s
     pace = trial.pilot(settings.most_bytes)
     sizes = geometric_sizes(settings.most_bytes, settings.per_octave)
     repetitions = repetitions_within(sizes, pace, GRID_SHARE * budget_s)
     rounds = curve_rounds(trial.pair, sizes, repetitions, pace, trial.seed)
-    trial.designed(_design(len(sizes), repetitions, len(rounds), settings.most_bytes))
+    trial.plan(
+        "curve",
+        len(rounds),
+        repetitions,
+        f"{len(sizes)} message sizes from 1 to {settings.most_bytes} B, latency and bandwidth, in {repetitions} rounds "
+        "each in random order; then sizes in between to locate possible protocol switches, and more runs where in "
+        "doubt. One pair, one direction: other pairs may differ.",
+    )
     trial.progress.stage(f"Measuring {len(sizes)} message sizes from {trial.pair[0]} to {trial.pair[1]}")
-    trial.progress.rounds(len(rounds))
-    whole = trial.measurer.run(rounds, deadline)
+    whole = trial.measure(rounds, deadline)
     unplaced = _look_closer(trial, repetitions, pace, deadline) if whole else 0
     if whole and not unplaced:
         _settle(trial, repetitions, pace, deadline)
     trial.look_at_default()
     if not whole:
-        return f"The budget of {budget_s:.0f} s was spent before all sizes were measured {repetitions} times."
-    where = "step was" if unplaced == 1 else "steps were"
-    return (
-        f"The budget of {budget_s:.0f} s was spent before {unplaced} {where} placed to within 2 %." if unplaced else ""
-    )
+        return trial.spent(f"before all sizes were measured {repetitions} times")
+    steps = f"{count(unplaced, 'step')} {verb(unplaced, 'was', 'were')}"
+    return trial.spent(f"before {steps} placed to within 2 %") if unplaced else ""
 
 
 def _look_closer(trial: TwoNodes, repetitions: int, pace: Pace, deadline: float) -> int:
@@ -69,8 +73,7 @@ def _look_closer(trial: TwoNodes, repetitions: int, pace: Pace, deadline: float)
         if not open_sizes:
             break
         rounds = closer_rounds(trial.pair, open_sizes, repetitions, pace, trial.seed)
-        trial.progress.rounds(len(rounds))
-        if not trial.measurer.run(rounds, deadline):
+        if not trial.measure(rounds, deadline):
             break
     return len(open_sizes)
 
@@ -81,27 +84,5 @@ def _settle(trial: TwoNodes, repetitions: int, pace: Pace, deadline: float) -> N
     if fitted is None or not fitted.doubtful:
         return
     trial.progress.stage(f"Measuring latencies {REPETITIONS} more times, to confirm or refute a protocol switch")
-    sizes = sorted({one.shape.message_bytes for one in trial.measurer.measurements if _is_latency(one)})
-    rounds = closer_rounds(trial.pair, sizes, REPETITIONS, pace, trial.seed, first=repetitions)
-    trial.progress.rounds(len(rounds))
-    trial.measurer.run(rounds, deadline)
-
-
-def _is_latency(one: Measurement) -> bool:
-    return one.phase is Phase.CURVE and one.shape.kernel is Kernel.PINGPONG
-
-
-def _design(sizes: int, repetitions: int, rounds: int, most_bytes: int) -> Design:
-    return Design(
-        name="curve",
-        pairs_at_once=1,
-        repetitions=repetitions,
-        rounds=rounds,
-        ordered_pairs=2,
-        planned_pairs=1,
-        statement=(
-            f"{sizes} message sizes from 1 to {most_bytes} B, latency and bandwidth, in {repetitions} rounds each in "
-            f"random order; then sizes in between to locate possible protocol switches, and more runs where in "
-            f"doubt. One pair, one direction: other pairs may differ."
-        ),
-    )
+    sizes = [*runs_by_size(trial.measurer.measurements, trial.pair, Kernel.PINGPONG)]
+    trial.measure(closer_rounds(trial.pair, sizes, REPETITIONS, pace, trial.seed, first=repetitions), deadline)

@@ -9,15 +9,23 @@ from seatrial.commands.link.curve.judge import LinkCurve, Plateau
 from seatrial.commands.link.curve.points import FEW_TICKS, OVERHEAD_SHARE, ClockReading, CurvePoint
 from seatrial.commands.link.curve.rank_places import CurvePlaces, Spots
 from seatrial.model import units
-from seatrial.model.limit import Limit, NoLimit
+from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.node.processor_sets import numbers
 from seatrial.render.curves import overlaid
 from seatrial.render.json import filled
-from seatrial.render.pair_view import PairOutcome, limit_fields, limit_text, pair_report
+from seatrial.render.pair_view import (
+    PairOutcome,
+    limit_fields,
+    limit_levels,
+    limit_text,
+    pair_report,
+    range_text,
+    value_text,
+)
 from seatrial.render.plots import Plot, characters
-from seatrial.render.report import Block, Drawing, Paragraph, Report, Table, columns, rows_table
+from seatrial.render.report import Block, Cells, Drawing, Report, Table, record_table, rows_table
 from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Break, Interval, Segment, Segmentation
 
 Row = tuple[str, ...]
@@ -26,8 +34,8 @@ POINTS_HEAD = (
     *("#size", "#median latency", "#range", "#mean latency", "#range", "#P99 latency"),
     *("#median bandwidth", "#range", "#mean bandwidth"),
 )
-TOOLS_HEAD = ("#size", "#median", "#mean", "#P99", "#median bw", "#mean bw")
 TOOLS_TITLE = "To compare: osu_latency, IMB PingPong and osu_bw print the mean; osu_latency -z also P50 and P99"
+PIECES_TITLE = "The latency in straight pieces, start-up + size / rate"
 MOST_COLUMNS = 100
 NOT_POSITIVE = "none"
 """Instead of a start-up time below zero, which the straight line of a piece can have, and no message."""
@@ -78,7 +86,7 @@ def curve_report(run: RunInfo, curve: LinkCurve) -> Report:
         curve,
         f"{plateau}{curve.reason}",
         payload=lambda: filled(CurveFields, curve, run, limit_fields(curve.limit), latency=latency),
-        rows=summary(curve),
+        rows=_summary(curve),
         page=lambda: _page(curve),
         terminal=lambda width: _terminal(curve, min(width, MOST_COLUMNS)),
     )
@@ -99,37 +107,29 @@ def _break(gap: Break) -> SizeBreak:
 
 
 def _terminal(curve: LinkCurve, width: int) -> Iterator[Block]:
-    switches = [float(one.first_bytes) for one in curve.latency.switches] if curve.latency else []
-    for what in ("latency", "bandwidth"):
-        plot = plot_of(curve.points, what.capitalize(), switches)
-        if plot:
-            yield Paragraph(text=f"{what} over message size" + (" (┊ protocol switch)" if switches else ""))
-            yield Drawing(lines=tuple(((line, ""),) for line in characters(plot, width)), tight=True)
-    if rows := tuple(tool_rows(curve)):
-        yield Paragraph(text=TOOLS_TITLE)
-        yield Table(columns=columns(*TOOLS_HEAD), rows=rows, tight=True)
-    if found := tuple(pieces(curve)):
-        yield Paragraph(text="The latency in straight pieces, start-up + size / rate")
-        yield Table(columns=columns(*PIECES_HEAD), rows=found, tight=True)
+    for plot in _plots(curve):
+        title = f"{plot.title} (┊ {plot.mark_text})" if plot.marks else plot.title
+        yield Drawing(title=title, lines=tuple(((line, ""),) for line in characters(plot, width)))
+    yield record_table(TOOLS, (one for one in curve.points if one.message_bytes.bit_count() == 1), None, TOOLS_TITLE)
+    yield _pieces(curve)
 
 
 def _page(curve: LinkCurve) -> Iterator[Block]:
+    yield from _plots(curve)
+    yield _pieces(curve)
+    yield points_table(curve.points, f"All sizes. {TOOLS_TITLE}")
+
+
+def _plots(curve: LinkCurve) -> Iterator[Plot]:
+    """Latency and bandwidth, each where two sizes have it, with the switches of protocol and the limit."""
     switches = [one.at_bytes for one in curve.latency.switches] if curve.latency else []
-    yield from filter(None, (plot_of(curve.points, "Latency", switches),))
-    yield from filter(None, (plot_of(curve.points, "Bandwidth", switches, limit=curve.limit),))
-    yield rows_table(PIECES_HEAD, pieces(curve), None, "The latency in straight pieces")
-    if curve.points:
-        yield points_table(curve.points, f"All sizes. {TOOLS_TITLE}")
-
-
-def plot_of(
-    points: Sequence[CurvePoint], what: str, switches: Sequence[float] = (), limit: Limit | NoLimit | None = None
-) -> Plot | None:
-    """ "Latency" or "Bandwidth" over message sizes, both axes logarithmic; None for fewer than two points above 0."""
-    latency = what == "Latency"
-    levels = ((limit.limit_bytes_per_s, f"limit {limit_text(limit)}"),) if isinstance(limit, Limit) else ()
-    values = {point.message_bytes: point.latency_s if latency else point.bandwidth_bytes_per_s for point in points}
-    return sizes_plot(f"{what} over message size", [("", values)], levels, switches, latency=latency)
+    latency = {point.message_bytes: point.latency_s for point in curve.points}
+    rate = {point.message_bytes: point.bandwidth_bytes_per_s for point in curve.points}
+    plots = (
+        sizes_plot("Latency over message size", [("", latency)], (), switches, latency=True),
+        sizes_plot("Bandwidth over message size", [("", rate)], limit_levels([("limit", curve.limit)]), switches),
+    )
+    yield from filter(None, plots)
 
 
 def sizes_plot(
@@ -158,7 +158,7 @@ def sizes_plot(
     )
 
 
-def summary(curve: LinkCurve) -> list[tuple[str, str]]:
+def _summary(curve: LinkCurve) -> list[tuple[str, str]]:
     """Label and text of each line."""
     rows = []
     if isinstance(curve.limit, Limit):
@@ -174,8 +174,7 @@ def summary(curve: LinkCurve) -> list[tuple[str, str]]:
             rows.append((f"n½ {label}", units.size(round(half)) if half else "not within these sizes"))
     rows += switches(curve)
     rows += [("ranks", ranks(curve.places))] if curve.places else []
-    rows += [("clock", line) for line in clock_lines(curve.clock)]
-    return rows + [("note", note) for note in curve.notes]
+    return rows + [("clock", line) for line in clock_lines(curve.clock)]
 
 
 def _iterations(point: CurvePoint) -> list[tuple[str, str]]:
@@ -264,9 +263,9 @@ def _jump(one: Break) -> str:
     return f"{one.jump * 100:+.0f} %"
 
 
-def pieces(curve: LinkCurve) -> list[Row]:
-    """One row a piece of the latency, under `PIECES_HEAD`."""
-    return [_piece(one) for one in (curve.latency.segments if curve.latency else ())]
+def _pieces(curve: LinkCurve) -> Table:
+    """One row a piece of the latency."""
+    return rows_table(PIECES_HEAD, map(_piece, curve.latency.segments if curve.latency else ()), None, PIECES_TITLE)
 
 
 def _piece(one: Segment) -> Row:
@@ -300,38 +299,23 @@ def points_table(points: Sequence[CurvePoint], title: str) -> Table:
 
 
 def _point_row(point: CurvePoint) -> Row:
+    latency, mean, rate = point.latency_s, point.latency_mean_s, point.bandwidth_bytes_per_s
     return (
         f"{point.message_bytes} B",
-        *_with_range(point.latency_s, units.LATENCY),
-        *_with_range(point.latency_mean_s, units.LATENCY),
-        _value(point.latency_p99_s, units.duration),
-        *_with_range(point.bandwidth_bytes_per_s, units.BANDWIDTH),
-        _value(point.bandwidth_mean_bytes_per_s, units.bandwidth),
+        *(value_text(latency, units.duration), range_text(latency, units.LATENCY)),
+        *(value_text(mean, units.duration), range_text(mean, units.LATENCY)),
+        value_text(point.latency_p99_s, units.duration),
+        *(value_text(rate, units.bandwidth), range_text(rate, units.BANDWIDTH)),
+        value_text(point.bandwidth_mean_bytes_per_s, units.bandwidth),
     )
 
 
-def tool_rows(curve: LinkCurve) -> list[Row]:
-    """One row for each power of two, under `TOOLS_HEAD`: the sizes that other tools measure."""
-    return [
-        (
-            units.size(point.message_bytes),
-            _value(point.latency_s, units.duration),
-            _value(point.latency_mean_s, units.duration),
-            _value(point.latency_p99_s, units.duration),
-            _value(point.bandwidth_bytes_per_s, units.bandwidth),
-            _value(point.bandwidth_mean_bytes_per_s, units.bandwidth),
-        )
-        for point in curve.points
-        if point.message_bytes.bit_count() == 1
-    ]
-
-
-def _value(found: Estimate | None, say: Callable[[float | None], str]) -> str:
-    return say(found.value) if found else ""
-
-
-def _with_range(found: Estimate | None, metric: str) -> Row:
-    if found is None:
-        return ("", "")
-    spread = units.ends(found.value, found.low, found.high, metric) if found.runs > 1 else ""
-    return units.quantity(found.value, metric), spread
+TOOLS: Cells[CurvePoint] = {
+    "#size": lambda point: units.size(point.message_bytes),
+    "#median": lambda point: value_text(point.latency_s, units.duration),
+    "#mean": lambda point: value_text(point.latency_mean_s, units.duration),
+    "#P99": lambda point: value_text(point.latency_p99_s, units.duration),
+    "#median bw": lambda point: value_text(point.bandwidth_bytes_per_s, units.bandwidth),
+    "#mean bw": lambda point: value_text(point.bandwidth_mean_bytes_per_s, units.bandwidth),
+}
+"""The numbers that other tools print."""

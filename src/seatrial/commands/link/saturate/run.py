@@ -3,13 +3,11 @@
 from seatrial.commands.link.saturate.judge import Saturation, judge_saturation
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.manners import rank_counts_of
-from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.run import MeasuredRun
 from seatrial.driver.two_nodes import TwoNodes, run_two_nodes
 from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
-from seatrial.model.run import Design
 from seatrial.model.settings import SaturateSettings
 from seatrial.pairs.rank_pairs import (
     LATENCY_BYTES,
@@ -29,19 +27,25 @@ def run_saturate(settings: SaturateSettings, progress: Progress | None = None) -
 
 def _carry_out(trial: TwoNodes, settings: SaturateSettings) -> str:
     budget_s = trial.settings.budget_s
-    trial.begin(allocation_s(budget_s))
+    trial.begin()
     counts = rank_counts_of(settings.ranks, trial.facts)
     trial.start(counts[-1])
     deadline = monotonic_s() + budget_s
     pace = _pilot(trial)
     repetitions = repetitions_within(counts, pace, budget_s, REPETITIONS, FEWEST_REPETITIONS)
     rounds = saturation_rounds(trial.pair, counts, repetitions, pace, trial.seed)
-    trial.designed(_design(counts, repetitions, len(rounds)))
-    said = ", ".join(map(str, counts))
-    trial.progress.stage(f"Measuring {said} ranks of {trial.pair[0]} with as many of {trial.pair[1]}")
-    trial.progress.rounds(len(rounds))
-    in_time = trial.measurer.run(rounds, deadline)
-    return "" if in_time else f"The budget of {budget_s:.0f} s was spent before all was measured {repetitions} times."
+    numbers = ", ".join(map(str, counts))
+    trial.plan(
+        "saturation",
+        len(rounds),
+        repetitions,
+        f"{numbers} ranks of each node at once, {len(SIZES)} message sizes, in {repetitions} rounds each in random "
+        "order. The launcher chooses the cores of the ranks.",
+        pairs_at_once=counts[-1],
+    )
+    trial.progress.stage(f"Measuring {numbers} ranks of {trial.pair[0]} with as many of {trial.pair[1]}")
+    whole = trial.measure(rounds, deadline)
+    return "" if whole else trial.spent(f"before all was measured {repetitions} times")
 
 
 def _pilot(trial: TwoNodes) -> Pace:
@@ -57,18 +61,3 @@ def _pilot(trial: TwoNodes) -> Pace:
     pace = Pace(latency_s=values[0], bytes_per_s=values[1])
     trial.measurer.window_s = BANDWIDTH.window * SIZES[-1] / pace.bytes_per_s
     return pace
-
-
-def _design(counts: tuple[int, ...], repetitions: int, rounds: int) -> Design:
-    return Design(
-        name="saturation",
-        pairs_at_once=counts[-1],
-        repetitions=repetitions,
-        rounds=rounds,
-        ordered_pairs=2,
-        planned_pairs=1,
-        statement=(
-            f"{', '.join(map(str, counts))} ranks of each node at once, {len(SIZES)} message sizes, in {repetitions} "
-            "rounds each in random order. The launcher chooses the cores of the ranks."
-        ),
-    )

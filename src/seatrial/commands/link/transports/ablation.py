@@ -16,13 +16,11 @@ from seatrial.commands.link.transports.components import MpiFamily, Stock, stock
 from seatrial.commands.link.transports.declared_transport import read_declared
 from seatrial.commands.link.transports.judge import is_within
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.site import choose_launcher
 from seatrial.driver.two_nodes import Pair, TwoNodes, choose_rails, manners_of
 from seatrial.launch.contract import Launcher, StartManner
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused, SeatrialError
-from seatrial.model.run import Design
 from seatrial.model.settings import TransportsSettings
 from seatrial.model.transport import Carrier, Counted, Declared, Role, Variant, VariantNote
 from seatrial.node.hcas import Traffic, passed_between, read_traffic
@@ -98,15 +96,15 @@ class Ablation(TwoNodes):
     def measure_variants(self) -> str:
         """All variants in every block; a remark for the report, or nothing."""
         budget_s = self.settings.budget_s
-        self.begin(allocation_s(budget_s))
-        self.designed(_design((), self._starts))
+        self.begin()
+        self._plan(())
         self._read_components()
         self.progress.stage("Asking the MPI what it uses")
         parts, remarks = ([Part()], []) if self._rails is None else self._parts(self._rails)
         self._deadline = monotonic_s() + budget_s
         for part in parts:
             self._ask(part)
-        self.designed(_design(parts, self._starts))
+        self._plan(parts)
         self.progress.rounds(sum(len(part.alive) for part in parts) * self._starts)
         for block in range(self._starts):
             alive = sum(len(part.alive) for part in parts)
@@ -114,9 +112,23 @@ class Ablation(TwoNodes):
             for part in abba_block([part for part in parts if part.alive], block):
                 self._block(block, part)
             if self._cut:
-                remarks.append(_too_short(budget_s, block, self._starts))
+                where = f"in block {block + 1} of {self._starts}; what was measured is judged; give more by --budget"
+                remarks.append(self.spent(where))
                 break
         return " ".join(remarks)
+
+    def _plan(self, parts: Sequence[Part]) -> None:
+        number = sum(len(part.alive) for part in parts)
+        rails = [part.rail for part in parts if part.rail]
+        over = f", over each of {', '.join(rails)} alone" if rails else ""
+        self.plan(
+            DESIGN,
+            number * self._starts,
+            self._starts,
+            f"{number} variants of the MPI's settings{over}, the probe started {self._starts} times under each, in "
+            "blocks of one start of each in random order, with the default alternately first and last. One pair: other "
+            "pairs may differ.",
+        )
 
     def _library(self) -> str:
         return str(self.measurer.header.get("mpi_library", ""))
@@ -262,32 +274,6 @@ def _counted(before: dict[str, Traffic], after: dict[str, Traffic]) -> tuple[Cou
         Counted(node=node, device=device, counted_bytes=count)
         for node, now in after.items()
         for device, count in passed_between(before.get(node, {}), now).items()
-    )
-
-
-def _design(parts: Sequence[Part], starts: int) -> Design:
-    count = sum(len(part.alive) for part in parts)
-    rails = [part.rail for part in parts if part.rail]
-    over = f", over each of {', '.join(rails)} alone" if rails else ""
-    return Design(
-        name=DESIGN,
-        pairs_at_once=1,
-        repetitions=starts,
-        rounds=count * starts,
-        ordered_pairs=2,
-        planned_pairs=1,
-        statement=(
-            f"{count} variants of the MPI's settings{over}, the probe started {starts} times under each, in blocks of "
-            "one start of each in random order, with the default alternately first and last. One pair: other pairs "
-            "may differ."
-        ),
-    )
-
-
-def _too_short(budget_s: float, block: int, starts: int) -> str:
-    return (
-        f"The budget of {budget_s:.0f} s was spent in block {block + 1} of {starts}; what was measured is judged; "
-        "give more by --budget."
     )
 
 

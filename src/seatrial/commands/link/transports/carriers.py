@@ -161,18 +161,16 @@ WHOLE = 0.9
 """A rail that counted this share of the bytes sent carried them; other devices counted other traffic."""
 
 
-class Stray(msgspec.Struct, frozen=True, kw_only=True):
-    """Why the rail cannot be judged; without a verdict: the bytes stayed on it."""
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What carried the data, if that is proved, and why."""
 
-    verdict: Verdict | None = None
-    reason: str = ""
-
-
-HELD = Stray()
+    verdict: Verdict
+    reason: str
+    carried_by: Carrier | None = None
 
 
-def strayed(rail: str, notes: Sequence[VariantNote]) -> Stray:
-    """INVALID where another device counted what the rail should have, INCONCLUSIVE where none did.
+def strayed(rail: str, notes: Sequence[VariantNote]) -> Answer | None:
+    """INVALID where another device counted what the rail should have, INCONCLUSIVE where none did; None: it did.
 
     A rail's counter is that of its interface, or of its HCA's port: mlx5_0:1 counts as mlx5_0/1.
     """
@@ -185,17 +183,17 @@ def strayed(rail: str, notes: Sequence[VariantNote]) -> Stray:
         return _open(rail, "it has no byte counter")
     own = min(shares.pop(device))
     if own >= WHOLE:
-        return HELD
+        return None
     others = {name: max(parts) for name, parts in shares.items() if max(parts) >= PASSED}
     if others:
         said = ", ".join(f"{name} counted {share(part)} of the bytes" for name, part in others.items())
         what = f"the setting did not restrict the MPI to {rail}: {said}, {rail} {share(own)}"
-        return Stray(verdict=Verdict.INVALID, reason=what)
+        return Answer(verdict=Verdict.INVALID, reason=what)
     return _open(rail, f"it counted {share(own)} of them, and no other device the rest")
 
 
-def _open(rail: str, why: str) -> Stray:
-    return Stray(verdict=Verdict.INCONCLUSIVE, reason=f"nothing shows that the bytes went over {rail}: {why}")
+def _open(rail: str, why: str) -> Answer:
+    return Answer(verdict=Verdict.INCONCLUSIVE, reason=f"nothing shows that the bytes went over {rail}: {why}")
 
 
 def _shares(name: str, note: VariantNote) -> tuple[float, ...]:

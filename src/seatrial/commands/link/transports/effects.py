@@ -105,6 +105,17 @@ def times_text(times: float) -> str:
     return f"{times:.2f}" if times >= 0.1 else f"{times:.1g}"
 
 
+def settings_text(environment: Mapping[str, str]) -> str:
+    """NAME=value NAME=value."""
+    return " ".join(f"{name}={value}" for name, value in environment.items())
+
+
+def factor_text(times: Estimate) -> str:
+    """1.02 [0.99–1.05]; of one run without an interval."""
+    interval = f" [{times_text(times.low)}–{times_text(times.high)}]" if times.runs > 1 else ""
+    return f"{times_text(times.value)}{interval}"
+
+
 def values_of(measurements: Iterable[Measurement]) -> dict[str, dict[int, Value]]:
     """Variant -> block -> values, if both kernels delivered."""
     rounds: defaultdict[tuple[str, int, Kernel], list[float]] = defaultdict(list)

@@ -1,6 +1,6 @@
 """What nodes offer an MPI, which transport to expect from that, and which driver is missing for it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -95,8 +95,3 @@ def _missing(name: str, facts: NodeFacts, family: PortFamily, carrier: Carrier) 
         statement=f"Node {name}: {carrier} was not compiled into this Open MPI on a {kind}.",
         remedy=f"Use an MPI that is built with it (./configure --with-{carrier.lower()}), or the vendor's own.",
     )
-
-
-def told(carriers: Iterable[Carrier]) -> str:
-    """UCX or InfiniBand verbs."""
-    return " or ".join(carriers)

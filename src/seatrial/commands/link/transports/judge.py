@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.commands.link.transports.carriers import (
-    HELD,
     NEVER,
+    Answer,
     CarrierVerdict,
-    Stray,
     carrier_verdicts,
     default_of,
     moved,
@@ -21,10 +20,12 @@ from seatrial.commands.link.transports.effects import (
     Effect,
     beyond,
     effects_of,
-    times_text,
+    factor_text,
+    settings_text,
     within,
 )
 from seatrial.commands.link.transports.inventory import Offer, missing_drivers, offers
+from seatrial.commands.link.transports.open_mpi import MCA
 from seatrial.judgement.corrupt_data import corrupted_pair, corruption_reason, sound
 from seatrial.judgement.outcome import RecordOutcome, failure_of, pair_of
 from seatrial.judgement.pair_limit import limit_between
@@ -32,14 +33,11 @@ from seatrial.judgement.rank_deaths import run_notes
 from seatrial.locate.references import above_gate_text, against_gate
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
-from seatrial.model.measurement import Estimate
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.subject import pair as pair_subject
 from seatrial.model.transport import Carrier, Declared, Role, VariantNote
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration
 from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
-
-MCA = "OMPI_MCA_"
 
 
 def slower_than_alternatives(effects: Sequence[Effect], pair: tuple[str, str]) -> list[Finding]:
@@ -67,43 +65,31 @@ def _finding(one: Effect, default: Effect, pair: tuple[str, str]) -> Finding:
     bandwidths = f"4 MiB bandwidth {carried} against {bandwidth(default.bandwidth_bytes_per_s.value)}"
     by_latency = within(one.latency_times, 1 / LATENCY_MATTERS)
     by_bandwidth = within(one.bandwidth_times, 1 / BANDWIDTH_MATTERS)
-    if by_latency:
-        gains.append(f"{latency} ({interval(one.latency_times)})")
-    if by_bandwidth:
-        gains.append(f"{bandwidths} ({interval(one.bandwidth_times)})")
+    if one.latency_times and by_latency:
+        gains.append(f"{latency} ({factor_text(one.latency_times)} of the default's time)")
+    if one.bandwidth_times and by_bandwidth:
+        gains.append(f"{bandwidths} ({factor_text(one.bandwidth_times)} of the default's time)")
     if beyond(one.latency_times, LATENCY_MATTERS):
         losses.append(latency)
     if beyond(one.bandwidth_times, BANDWIDTH_MATTERS):
         losses.append(bandwidths)
     where = f"over {one.variant.rail}" if one.variant.rail else "here"
+    words = settings_text({name.removeprefix(MCA): value for name, value in one.variant.environment.items()})
     but = f" But it is slower by another metric: {', '.join(losses)}." if losses else ""
     return Finding(
         kind=FindingKind.SLOWER_THAN_ALTERNATIVE,
         subject=pair_subject(*pair),
         verdict=Verdict.SLOW,
-        statement=f"{one.variant.carrier} ({words(one)}) beats the default {where}: {'; '.join(gains)}.{but}",
+        statement=f"{one.variant.carrier} ({words}) beats the default {where}: {'; '.join(gains)}.{but}",
         remedy=setting(one.variant.environment),
         metric=BANDWIDTH if by_bandwidth else LATENCY,
         measured=default.bandwidth_bytes_per_s if by_bandwidth else default.latency_s,
     )
 
 
-def interval(times: Estimate | None) -> str:
-    """0.81 times the default's time [0.79-0.84]."""
-    if times is None:
-        return ""
-    between = f"{times_text(times.low)}–{times_text(times.high)}"
-    return f"{times_text(times.value)} of the default's time [{between}]"
-
-
-def words(one: Effect) -> str:
-    """pml=ob1 btl=tcp,self."""
-    return " ".join(f"{name.removeprefix(MCA)}={value}" for name, value in one.variant.environment.items())
-
-
-def setting(environment: dict[str, str]) -> str:
+def setting(environment: Mapping[str, str]) -> str:
     """The lines that set it: for one job, and permanently if Open MPI's own file can."""
-    line = "For a job: export " + " ".join(f"{name}={value}" for name, value in environment.items()) + "."
+    line = f"For a job: export {settings_text(environment)}."
     lasting = [f"{name.removeprefix(MCA)} = {value}" for name, value in environment.items() if name.startswith(MCA)]
     if len(lasting) < len(environment):
         return line
@@ -142,14 +128,6 @@ class Transports(Ablated, frozen=True, kw_only=True):
     """The settings by which the MPI was restricted to `rail`."""
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What carried the data, if that is proved, and why."""
-
-    verdict: Verdict
-    reason: str
-    carried_by: Carrier | None = None
-
-
 def is_within(pair: tuple[str, str]) -> bool:
     """Whether both are places of one node: n1:0 and n1:1."""
     (first, _, _), (second, _, _) = (end.rpartition(":") for end in pair)
@@ -166,7 +144,7 @@ def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote], rail: 
     effects = effects_of(sound(recorded).measurements, notes)
     carriers = carrier_verdicts(effects, declared)
     limit = _limit(recorded.facts, pair, default_of(effects), rail)
-    stray = strayed(rail, notes) if rail else HELD
+    stray = strayed(rail, notes) if rail else None
     answer = _answer(carriers, effects, limit, stray)
     corrupted = corruption_reason(recorded)
     failure = "" if notes else failure_of(recorded)
@@ -177,7 +155,7 @@ def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote], rail: 
     elif answer.verdict is not Verdict.PASS and default_of(effects).starts < LEAST_STARTS and recorded.info.reason:
         answer = msgspec.structs.replace(answer, reason=f"{answer.reason}. {recorded.info.reason}")
     found = [*corrupted_pair(pair, recorded), *missing_drivers(recorded.facts, stock)]
-    if answer.verdict is not Verdict.INVALID and stray is HELD:
+    if answer.verdict is not Verdict.INVALID and stray is None:
         found += slower_than_alternatives(effects, pair)
     return Transports(
         pair=pair,
@@ -211,7 +189,7 @@ def _limit(facts: Mapping[str, NodeFacts], pair: tuple[str, str], default: Effec
 
 
 def _answer(
-    carriers: Sequence[CarrierVerdict], effects: Sequence[Effect], limit: Limit | NoLimit, stray: Stray
+    carriers: Sequence[CarrierVerdict], effects: Sequence[Effect], limit: Limit | NoLimit, stray: Answer | None
 ) -> Answer:
     """Gates first: a default that ran, is possible and kept to its rail, and a control that shows nothing."""
     default = default_of(effects)
@@ -219,15 +197,15 @@ def _answer(
     if barred:
         return barred
     if default.starts < LEAST_STARTS:
-        few = f"the default was measured {default.starts} times, and {LEAST_STARTS} are needed"
-        return Answer(verdict=Verdict.INCONCLUSIVE, reason=few.replace("1 times", "once"))
-    disturbed = _disturbed(effects)
-    if disturbed:
+        times = "once" if default.starts == 1 else f"{default.starts} times"
+        few = f"the default was measured {times}, and {LEAST_STARTS} are needed"
+        return Answer(verdict=Verdict.INCONCLUSIVE, reason=few)
+    if disturbed := _disturbed(effects):
         return Answer(verdict=Verdict.INCONCLUSIVE, reason=disturbed)
     return _proved(carriers, default)
 
 
-def _barred(default: Effect, limit: Limit | NoLimit, stray: Stray) -> Answer | None:
+def _barred(default: Effect, limit: Limit | NoLimit, stray: Answer | None) -> Answer | None:
     """If the default has no numbers, or numbers that cannot be right."""
     if default is NEVER or default.unmeasured:
         return Answer(verdict=Verdict.INCONCLUSIVE, reason="nothing was measured")
@@ -236,8 +214,8 @@ def _barred(default: Effect, limit: Limit | NoLimit, stray: Stray) -> Answer | N
     measured = default.bandwidth_bytes_per_s
     if measured and isinstance(limit, Limit) and (above := against_gate(measured, limit)):
         why = above_gate_text(measured, limit, above)
-        return Answer(verdict=above, reason="; ".join(filter(None, (why, stray.reason))))
-    return Answer(verdict=stray.verdict, reason=stray.reason) if stray.verdict else None
+        return Answer(verdict=above, reason=f"{why}; {stray.reason}" if stray else why)
+    return stray
 
 
 def _disturbed(effects: Sequence[Effect]) -> str:
@@ -261,8 +239,7 @@ def _proved(carriers: Sequence[CarrierVerdict], default: Effect) -> Answer:
         why = next((f"; {one.carrier}: {one.statement}" for one in declared), "")
         return Answer(verdict=Verdict.INCONCLUSIVE, reason=f"{said}, not proved{why}")
     one = proved[0]
-    against = _against(one.carrier, default.devices)
-    if against:
+    if against := _against(one.carrier, default.devices):
         return Answer(verdict=Verdict.INCONCLUSIVE, reason=f"{said}; {one.carrier}: {one.statement}, yet {against}")
     reason = f"{one.carrier} carried the data{_witness(default.devices)}; {said}; {one.statement}"
     return Answer(verdict=Verdict.PASS, reason=reason, carried_by=one.carrier)
@@ -297,22 +274,15 @@ def judge_run(recorded: RecordedRun, notes: Sequence[VariantNote]) -> Transports
     why = recorded.info.reason
     silent = msgspec.structs.replace(recorded, info=msgspec.structs.replace(recorded.info, reason=""), losses=())
     found = tuple(judge_transports(silent, notes, rail) for rail in rails)
-    summary = "; ".join(f"{one.rail}: {_briefly(one)}" for one in found)
+    summary = "; ".join(
+        f"{one.rail}: {f'{one.carried_by} carried the data' if one.carried_by else one.reason}" for one in found
+    )
     return TransportsByRail(
         pair=pair_of(recorded),
         rails=found,
         verdict=worst([one.verdict for one in found]),
         reason=f"{summary}. {why}" if why and any(not one.complete for one in found) else summary,
-        findings=_once([finding for one in found for finding in one.findings]),
+        findings=tuple(dict.fromkeys(finding for one in found for finding in one.findings)),
         notes=run_notes(recorded),
         complete=all(one.complete for one in found),
     )
-
-
-def _briefly(one: Transports) -> str:
-    return f"{one.carried_by} carried the data" if one.carried_by else one.reason
-
-
-def _once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """A missing driver is missing on every rail."""
-    return tuple(one for place, one in enumerate(findings) if one not in findings[:place])

@@ -1,13 +1,21 @@
 """Which transport carried the data: the report of `seatrial link --transports`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import msgspec
 
-from seatrial.commands.link.transports.carriers import CarrierVerdict
-from seatrial.commands.link.transports.effects import BANDWIDTH_MATTERS, BASES, LATENCY_MATTERS, Effect, times_text
-from seatrial.commands.link.transports.inventory import Offer, told
+from seatrial.commands.link.transports.carriers import CarrierVerdict, over
+from seatrial.commands.link.transports.effects import (
+    BANDWIDTH_MATTERS,
+    BASES,
+    LATENCY_MATTERS,
+    Effect,
+    factor_text,
+    settings_text,
+    times_text,
+)
+from seatrial.commands.link.transports.inventory import Offer
 from seatrial.commands.link.transports.judge import Transports, TransportsByRail
 from seatrial.model import units
 from seatrial.model.limit import Limit
@@ -15,19 +23,19 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.transport import Carrier, Declared, Role
 from seatrial.model.verdict import Verdict
-from seatrial.render.finding_text import sentence_of, word_of
-from seatrial.render.forest import Factor, Factors, Forest, axis_span, place
+from seatrial.model.words import count
+from seatrial.render.finding_text import sentence_of
+from seatrial.render.forest import Ends, Forest, factors
 from seatrial.render.json import filled
 from seatrial.render.pair_view import (
     OutcomeFields,
     PairOutcome,
-    design_note,
     limit_fields,
     limit_text,
     pair_case,
-    run_line,
+    run_report,
 )
-from seatrial.render.report import Block, Findings, Items, Lines, Paragraph, Report, rows_table
+from seatrial.render.report import Block, Items, Lines, Paragraph, Report, rows_table
 
 LEAST_SPAN = 2.0
 """An axis reaches at least from half the default's time to twice as long."""
@@ -93,16 +101,13 @@ AnswerForm = TypeVar("AnswerForm", bound=TransportAnswer)
 
 def transports_report(run: RunInfo, transports: Transports | TransportsByRail) -> Report:
     """The whole report."""
-    return Report(
-        word=word_of(transports.findings, transports.verdict.value),
-        sentence="; ".join(filter(None, (sentence_of(transports.findings), headline(transports)))),
-        exit_code=transports.exit_code,
-        run=run,
+    return run_report(
+        run,
+        transports,
+        "; ".join(filter(None, (sentence_of(transports.findings), headline(transports)))),
         payload=lambda: transports_fields(transports),
         terminal=lambda _: _terminal(transports),
-        page=lambda: _page(run, transports),
-        about=run_line(run),
-        findings=transports.findings,
+        page=lambda: _page(transports),
         cases=(pair_case(transports),),
     )
 
@@ -139,13 +144,12 @@ def _forced(effects: Iterable[Effect]) -> Iterator[str]:
         if (times := [of.value for of in (one.latency_times, one.bandwidth_times) if of])
     ]
     if failed := [carrier for carrier, one in forced.items() if one.failure and not one.unmeasured]:
-        parts.append(f"not {told(failed)}")
+        parts.append(f"not {' or '.join(failed)}")
     if parts:
         yield f"forced, of the default's time: {', '.join(parts)}"
 
 
 def _terminal(transports: Transports | TransportsByRail) -> Iterator[Block]:
-    yield Findings(findings=transports.findings)
     if not isinstance(transports, TransportsByRail):
         yield Lines(rows=tuple(carried_lines(transports)))
         yield Lines(rows=tuple(_variants(transports.effects, transports.rail)))
@@ -158,14 +162,12 @@ def _terminal(transports: Transports | TransportsByRail) -> Iterator[Block]:
     yield Lines(rows=(*_note_rows(transports), *surroundings(transports.rails[0])))
 
 
-def _page(run: RunInfo, transports: Transports | TransportsByRail) -> Iterator[Block]:
+def _page(transports: Transports | TransportsByRail) -> Iterator[Block]:
     parts = transports.rails if isinstance(transports, TransportsByRail) else (transports,)
-    yield Findings(findings=transports.findings)
     for part in parts:
         yield from _page_part(part)
     yield Lines(title="What there is", rows=tuple(surroundings(parts[0])))
     yield Items(title="Caveats", items=notes_of(transports))
-    yield design_note(run)
 
 
 def _page_part(transports: Transports) -> Iterator[Block]:
@@ -181,40 +183,32 @@ def _page_part(transports: Transports) -> Iterator[Block]:
         aside=READING,
         names=tuple(variant_name(one, transports.rail) for one in effects),
         metrics=(
-            _factors("Latency, 8 B", LATENCY_MATTERS, [(one, one.latency_times) for one in effects]),
-            _factors("Time of 4 MiB messages", BANDWIDTH_MATTERS, [(one, one.bandwidth_times) for one in effects]),
+            factors(
+                "Latency, 8 B",
+                [_factor(one, one.latency_times) for one in effects],
+                matters=LATENCY_MATTERS,
+                least=LEAST_SPAN,
+            ),
+            factors(
+                "Time of 4 MiB messages",
+                [_factor(one, one.bandwidth_times) for one in effects],
+                matters=BANDWIDTH_MATTERS,
+                least=LEAST_SPAN,
+            ),
         ),
     )
     yield rows_table(("setting", "~what was measured"), _variants(effects, transports.rail), None)
 
 
-def _factors(title: str, matters: float, rows: Sequence[tuple[Effect, Estimate | None]]) -> Factors:
-    """One axis for all variants, logarithmic, with the default in its middle."""
-    ends = (end for _, times in rows if times is not None for end in (times.low, times.value, times.high))
-    span = axis_span(ends, LEAST_SPAN)
-    return Factors(
-        title=title,
-        span=f"{span:.3g}",
-        below=place(1 / matters, span),
-        above=place(matters, span),
-        rows=tuple(_factor(one, times, span) for one, times in rows),
-    )
-
-
-def _factor(one: Effect, times: Estimate | None, span: float) -> Factor:
+def _factor(one: Effect, times: Estimate | None) -> tuple[str, str, Ends | None]:
+    """Text and style of a variant, and what is drawn of it."""
     if one.failure:
-        return Factor(style="invalid", text="INVALID")
+        return "INVALID", "invalid", None
     if one.variant.role in BASES and one.starts:
-        return Factor(style="base", text="1, by definition")
+        return "1, by definition", "base", None
     if times is None:
-        return Factor(style="none", text="not measured")
-    return Factor(
-        style=one.variant.role.value,
-        text=factor_text(times),
-        low=place(times.low if times.runs > 1 else times.value, span),
-        value=place(times.value, span),
-        high=place(times.high if times.runs > 1 else times.value, span),
-    )
+        return "not measured", "none", None
+    return factor_text(times), one.variant.role.value, (times.low, times.value, times.high)
 
 
 def surroundings(transports: Transports) -> Iterator[tuple[str, str]]:
@@ -264,7 +258,7 @@ def offer_text(offer: Offer) -> str:
         for one in offer.libraries
         if any(name in SHOWN for name in one.components)
     )
-    return f"{devices}; expected: {told(offer.expected)}" + (f". {inside}" if inside else "")
+    return f"{devices}; expected: {' or '.join(offer.expected)}" + (f". {inside}" if inside else "")
 
 
 def variant_text(one: Effect) -> str:
@@ -276,15 +270,9 @@ def variant_text(one: Effect) -> str:
     parts = [f"{units.bandwidth(_value(one.bandwidth_bytes_per_s))}{_times(one.bandwidth_times, whose)}"]
     parts.append(f"{units.duration(_value(one.latency_s))}{_times(one.latency_times, whose)}")
     if one.devices is not None:
-        parts.append(f"over {', '.join(one.devices) or 'no device that counts'}")
-    starts = f"{one.starts} starts" if one.starts != 1 else "1 start"
+        parts.append(f"over {over(one.devices)}")
     role = "" if one.variant.role is Role.DEFAULT else shown
-    return f"{'; '.join(parts)}; {starts}{role}"
-
-
-def settings_text(environment: Mapping[str, str]) -> str:
-    """NAME=value NAME=value."""
-    return " ".join(f"{name}={value}" for name, value in environment.items())
+    return f"{'; '.join(parts)}; {count(one.starts, 'start')}{role}"
 
 
 def _value(estimate: Estimate | None) -> float | None:
@@ -296,9 +284,3 @@ def _times(times: Estimate | None, whose: str) -> str:
     if times is None:
         return ""
     return f" ({factor_text(times)} of {whose} time)"
-
-
-def factor_text(times: Estimate) -> str:
-    """1.02 [0.99–1.05]; of one run without an interval."""
-    interval = f" [{times_text(times.low)}–{times_text(times.high)}]" if times.runs > 1 else ""
-    return f"{times_text(times.value)}{interval}"

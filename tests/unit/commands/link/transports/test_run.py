@@ -14,7 +14,7 @@ from seatrial.model.measurement import Phase
 from seatrial.model.transport import Carrier
 from seatrial.model.verdict import Verdict
 from tests.support.clocks import use_clock
-from tests.support.reports import transports_json, transports_text
+from tests.support.reports import transports_json, transports_page, transports_text
 from tests.support.transport_launcher import Launcher, carry_out, plain
 
 HANGS = ProbeLost("The probe did not answer in time.", "timeout")
@@ -38,6 +38,11 @@ def test_the_default_is_proved_and_the_absent_is_invalid(tmp_path: Path) -> None
     (row,) = [row for row in headline(found).split("; ") if row.startswith("forced, of the default's time: ")]
     assert re.search(r"TCP 1\.0\d, OFI (0\.99|1\.0\d), not .*PSM2", row), row
     assert '"carried_by": "OFI"' in transports_json(outcome.recorded.info, found)
+    page = transports_page(outcome.recorded.info, found)
+    drawn = [one for one in found.effects if one.latency_times is not None and not one.failure]
+    assert page.count('class="value"') >= len(drawn) > 0
+    assert page.count('<span class="invalid">INVALID</span>') == 2 * len(broken)
+    assert "OFI carried the data" in page and "default-src 'none'" in page
 
 
 def test_it_is_judged_the_same_from_the_archive(tmp_path: Path) -> None:

@@ -41,6 +41,18 @@ class RailCurve(msgspec.Struct, frozen=True, kw_only=True):
         return self.plateau.bandwidth_bytes_per_s if self.plateau else None
 
     @property
+    def strength(self) -> float:
+        """Bytes per second of the plateau; 0 where there is none."""
+        return self.bandwidth.value if self.bandwidth else 0.0
+
+    @property
+    def of_limit(self) -> float | None:
+        """Share of the limit that the plateau reaches; None where either is unknown."""
+        if self.bandwidth is None or not isinstance(self.limit, Limit):
+            return None
+        return self.strength / self.limit.limit_bytes_per_s
+
+    @property
     def name(self) -> str:
         """`eth1 alone`, `eth0 and eth1 together`."""
         return f"{self.variant} alone" if len(self.rails) == 1 else f"{' and '.join(self.rails)} together"
@@ -91,17 +103,6 @@ def _verdict(plateau: Plateau | None, limit: Limit | NoLimit, rails: Sequence[st
     if isinstance(limit, Limit) and measured and too_few(measured):
         return Verdict.INCONCLUSIVE, f"{reason}; {measured.runs} runs, and {REPETITIONS} are needed"
     return verdict, reason
-
-
-def against_physics(curve: RailCurve) -> float:
-    """Share of the limit; bytes per second where there is none."""
-    limit = curve.limit.limit_bytes_per_s if isinstance(curve.limit, Limit) else 1.0
-    return curve.bandwidth.value / limit if curve.bandwidth else 0.0
-
-
-def strength(curve: RailCurve) -> float:
-    """Bytes per second of the plateau."""
-    return curve.bandwidth.value if curve.bandwidth else 0.0
 
 
 def ratio_of(one: RailCurve, beside: RailCurve) -> RailRatio | None:

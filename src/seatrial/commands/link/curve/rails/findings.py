@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from seatrial.commands.link.curve.rails.curves import RailCurve, RailRatio, strength
+from seatrial.commands.link.curve.rails.curves import RailCurve, RailRatio
 from seatrial.locate.evidence import Pair
 from seatrial.locate.thresholds import LATENCY_FLOOR_S, LATENCY_RATIO, LIMIT_FLOOR, PEERS_FLOOR
 from seatrial.model.limit import Limit
@@ -36,7 +36,7 @@ def slow_rail(pair: Pair, rail: RailCurve, best: RailCurve | None, ratio: RailRa
     if below_best and ratio and best and best.bandwidth:
         said += f", {_times(ratio.ratio)} of what {best.variant} does ({bandwidth(best.bandwidth.value)})"
     limit = rail.limit.limit_bytes_per_s if isinstance(rail.limit, Limit) else None
-    part = f", {share(measured.value / limit)} of its limit" if limit else ""
+    part = "" if rail.of_limit is None else f", {share(rail.of_limit)} of its limit"
     said += part
     return Finding(
         kind=FindingKind.SLOW_RAIL,
@@ -116,10 +116,10 @@ def held_back(pair: Pair, together: RailCurve, gain: RailRatio, singles: Sequenc
 
 def _cause(carried: float, gain: RailRatio, singles: Sequence[RailCurve]) -> tuple[str, str]:
     """What the numbers look like, and what to look at."""
-    slowest = min(singles, key=strength)
-    best = max(strength(each) for each in singles)
-    even = len(singles) * strength(slowest)
-    if strength(slowest) < PEERS_FLOOR * best and carried <= (1 + MORE_THAN_EVEN) * even:
+    slowest = min(singles, key=lambda each: each.strength)
+    best = max(each.strength for each in singles)
+    even = len(singles) * slowest.strength
+    if slowest.strength < PEERS_FLOOR * best and carried <= (1 + MORE_THAN_EVEN) * even:
         return (
             f"no more than the rate of {slowest.variant} on each of {count(len(singles), 'rail')} ({bandwidth(even)}), "
             "as where messages are split into equal parts and the slowest rail sets the pace",

@@ -2,14 +2,7 @@
 
 from collections.abc import Sequence
 
-from seatrial.commands.link.curve.rails.curves import (
-    RailCurve,
-    RailRatio,
-    against_physics,
-    rail_curve,
-    ratio_of,
-    strength,
-)
+from seatrial.commands.link.curve.rails.curves import RailCurve, RailRatio, rail_curve, ratio_of
 from seatrial.commands.link.curve.rails.findings import floor_of, held_back, late_rail, slow_rail
 from seatrial.judgement.corrupt_data import corrupted_pair, sound
 from seatrial.judgement.outcome import RecordOutcome, pair_of
@@ -45,15 +38,15 @@ def judge_rails(recorded: RecordedRun) -> RailComparison:
     # a rail that exceeds its limit was not measured alone, so others cannot be compared with it
     able = [curve for curve in curves if curve.bandwidth and curve.verdict is not Verdict.INVALID]
     singles = [curve for curve in able if len(curve.rails) == 1]
-    best = max(singles, key=against_physics, default=None)
+    best = max(singles, key=lambda one: one.strength if one.of_limit is None else one.of_limit, default=None)
     ratios = [ratio for one in singles if best and one is not best and (ratio := ratio_of(one, best))]
     together = next((curve for curve in able if len(curve.rails) > 1), None)
-    strongest = max(singles, key=strength, default=None)
+    strongest = max(singles, key=lambda one: one.strength, default=None)
     gain = ratio_of(together, strongest) if together and strongest else None
     findings = (
         *corrupted_pair(pair, delivered),
         *_rail_findings(pair, singles, best, ratios),
-        *_held_back(pair, together, gain, singles),
+        *filter(None, (held_back(pair, together, gain, singles) if together and gain else None,)),
     )
     open_ratios = [ratio for ratio in ratios if not _decided(ratio)]
     verdict, reason = after_run(delivered, *_overall(curves, findings, open_ratios, gain))
@@ -80,13 +73,6 @@ def _rail_findings(
     quickest = min(timed, key=lambda one: one.latency_s.value if one.latency_s else 0.0, default=None)
     late = [late_rail(pair, one, quickest) for one in timed if quickest and one is not quickest]
     return [finding for finding in (*slow, *late) if finding is not None]
-
-
-def _held_back(
-    pair: Pair, together: RailCurve | None, gain: RailRatio | None, singles: Sequence[RailCurve]
-) -> list[Finding]:
-    found = held_back(pair, together, gain, singles) if together and gain else None
-    return [found] if found else []
 
 
 def _decided(ratio: RailRatio) -> bool:

@@ -2,13 +2,11 @@
 
 from seatrial.commands.link.curve.rails.judge import RailComparison, judge_rails
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.run import MeasuredRun
 from seatrial.driver.two_nodes import TwoNodes, choose_rails, manners_of, run_two_nodes
 from seatrial.launch.contract import StartManner
 from seatrial.model.errors import LaunchError
-from seatrial.model.run import Design
 from seatrial.model.settings import RailsSettings
 from seatrial.pairs.rails import RailDesign, rail_design, rail_rounds, rail_schedule, rail_variants
 
@@ -20,7 +18,7 @@ def run_rails(settings: RailsSettings, progress: Progress | None = None) -> Meas
 
 def _carry_out(trial: TwoNodes, settings: RailsSettings) -> str:
     budget_s = trial.settings.budget_s
-    trial.begin(allocation_s(budget_s))
+    trial.begin()
     rails, remark = choose_rails(trial, settings.rails)
     variants = rail_variants([rail.name for rail in rails])
     began = monotonic_s()
@@ -32,11 +30,20 @@ def _carry_out(trial: TwoNodes, settings: RailsSettings) -> str:
     design = rail_design(
         settings.most_bytes, settings.per_octave, len(variants), pace, start_s=start_s, budget_s=budget_s
     )
-    trial.designed(_design(design, tuple(variants)))
+    sizes = sorted({shape.message_bytes for shape in design.shapes})
+    trial.plan(
+        "rails",
+        len(variants) * design.repetitions * len(design.shapes),
+        design.repetitions,
+        f"{len(sizes)} message sizes from {sizes[0]} to {sizes[-1]} B over {', '.join(variants)}, each "
+        f"{design.repetitions} times in launches of its own, in alternating order. One pair, one direction: to find "
+        "which end of a slow rail is at fault, measure each with a third node.",
+        variants=tuple(variants),
+    )
     trial.progress.stage(f"Measuring {', '.join(variants)} in turn, from {trial.pair[0]} to {trial.pair[1]}")
     failed = Turns(trial, design, manners).take(deadline)
-    spent = [] if monotonic_s() <= deadline else [_spent(budget_s, design.repetitions)]
-    return " ".join((*remark, *failed, *spent))
+    late = [trial.spent(f"before all was measured {design.repetitions} times")] if monotonic_s() > deadline else []
+    return " ".join((*remark, *failed, *late))
 
 
 class Turns:
@@ -77,25 +84,3 @@ class Turns:
                 del measurer.hung[hung:]
                 self._failed[variant] = measurer.remarks.pop()
                 return
-
-
-def _design(design: RailDesign, variants: tuple[str, ...]) -> Design:
-    sizes = sorted({shape.message_bytes for shape in design.shapes})
-    return Design(
-        name="rails",
-        pairs_at_once=1,
-        repetitions=design.repetitions,
-        rounds=len(variants) * design.repetitions * len(design.shapes),
-        ordered_pairs=2,
-        planned_pairs=1,
-        statement=(
-            f"{len(sizes)} message sizes from {sizes[0]} to {sizes[-1]} B over {', '.join(variants)}, each "
-            f"{design.repetitions} times in launches of its own, in alternating order. One pair, one direction: to "
-            "find which end of a slow rail is at fault, measure each with a third node."
-        ),
-        variants=variants,
-    )
-
-
-def _spent(budget_s: float, repetitions: int) -> str:
-    return f"The budget of {budget_s:.0f} s was spent before all was measured {repetitions} times."

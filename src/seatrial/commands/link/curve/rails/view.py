@@ -6,7 +6,7 @@ import msgspec
 
 from seatrial.commands.link.curve.judge import Plateau
 from seatrial.commands.link.curve.points import CurvePoint
-from seatrial.commands.link.curve.rails.curves import RailRatio
+from seatrial.commands.link.curve.rails.curves import RailCurve, RailRatio
 from seatrial.commands.link.curve.rails.judge import RailComparison
 from seatrial.commands.link.curve.view import points_table, sizes_plot
 from seatrial.model import units
@@ -15,11 +15,16 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.render.json import filled
-from seatrial.render.pair_view import PairOutcome, PathLimitFields, limit_fields, limit_text, pair_report
-from seatrial.render.plots import Plot
-from seatrial.render.report import Block, Report, rows_table
-
-HEAD = ("over", "#latency", "#plateau", "#of its limit", "verdict")
+from seatrial.render.pair_view import (
+    PairOutcome,
+    PathLimitFields,
+    limit_fields,
+    limit_levels,
+    limit_text,
+    pair_report,
+    value_text,
+)
+from seatrial.render.report import Block, Cells, Report, record_table
 
 
 class RailCurveFields(PathLimitFields, frozen=True, kw_only=True):
@@ -55,37 +60,24 @@ def rails_report(run: RunInfo, comparison: RailComparison) -> Report:
             run,
             curves=[filled(RailCurveFields, curve, limit_fields(curve.limit)) for curve in comparison.curves],
         ),
-        rows=summary(comparison),
+        rows=_summary(comparison),
         page=lambda: _page(comparison),
     )
 
 
 def _page(comparison: RailComparison) -> Iterator[Block]:
-    if (plot := _plot(comparison)) is not None:
-        yield plot
-    yield rows_table(HEAD, table(comparison), None, "The rails")
+    bandwidths = [
+        (curve.variant, {point.message_bytes: point.bandwidth_bytes_per_s for point in curve.points})
+        for curve in comparison.curves
+    ]
+    levels = limit_levels((f"limit of {curve.variant}:", curve.limit) for curve in comparison.curves)
+    yield from filter(None, (sizes_plot("Bandwidth over message size", bandwidths, levels),))
+    yield record_table(RAILS, comparison.curves, None, "The rails")
     for curve in comparison.curves:
-        if curve.points:
-            yield points_table(curve.points, f"All sizes, {curve.variant}")
+        yield points_table(curve.points, f"All sizes, {curve.variant}")
 
 
-def _plot(comparison: RailComparison) -> Plot | None:
-    """The bandwidth of all rails over each other, with their limits."""
-    return sizes_plot(
-        "Bandwidth over message size",
-        [
-            (curve.variant, {point.message_bytes: point.bandwidth_bytes_per_s for point in curve.points})
-            for curve in comparison.curves
-        ],
-        [
-            (curve.limit.limit_bytes_per_s, f"limit of {curve.variant}: {limit_text(curve.limit)}")
-            for curve in comparison.curves
-            if isinstance(curve.limit, Limit)
-        ],
-    )
-
-
-def summary(comparison: RailComparison) -> list[tuple[str, str]]:
+def _summary(comparison: RailComparison) -> list[tuple[str, str]]:
     """Label and text of each line."""
     rows: list[tuple[str, str]] = []
     for curve in comparison.curves:
@@ -101,22 +93,13 @@ def summary(comparison: RailComparison) -> list[tuple[str, str]]:
     for curve in comparison.curves:
         if isinstance(curve.limit, Limit):
             rows.append(("limit", f"{curve.variant}: {limit_text(curve.limit)}"))
-    return rows + [("note", note) for note in comparison.notes]
-
-
-def table(comparison: RailComparison) -> list[tuple[str, ...]]:
-    """One row a variant, under HEAD."""
-    rows: list[tuple[str, ...]] = []
-    for curve in comparison.curves:
-        limit = curve.limit.limit_bytes_per_s if isinstance(curve.limit, Limit) else None
-        part = units.share(curve.bandwidth.value / limit) if curve.bandwidth and limit else ""
-        rows.append(
-            (
-                curve.variant,
-                units.duration(curve.latency_s.value) if curve.latency_s else "",
-                units.bandwidth(curve.bandwidth.value) if curve.bandwidth else "",
-                part,
-                curve.verdict.value if curve.verdict else "",
-            )
-        )
     return rows
+
+
+RAILS: Cells[RailCurve] = {
+    "over": lambda curve: curve.variant,
+    "#latency": lambda curve: value_text(curve.latency_s, units.duration),
+    "#plateau": lambda curve: value_text(curve.bandwidth, units.bandwidth),
+    "#of its limit": lambda curve: "" if curve.of_limit is None else units.share(curve.of_limit),
+    "verdict": lambda curve: curve.verdict.value,
+}
