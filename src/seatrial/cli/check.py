@@ -1,6 +1,5 @@
 """seatrial check: the main command."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +139,7 @@ def check(
     if output.nagios and (dry_run or detach):
         raise UsageError("--nagios reports a check, and --dry-run and --detach have none.", "Leave one of them out.")
     if dry_run:
-        with progress_on(sys.stderr) as progress:
+        with progress_on() as progress:
             request = check_dry_run.plan_request(settings, progress)
         return output.show(check_dry_run.request_report(request))
     if detach:
@@ -167,7 +166,7 @@ def answer_time(*, program: bool) -> float:
 
 def measure(settings: CheckSettings, output: OutputForms) -> int:
     """Carry out the check here, print it, write the files, and return the exit code."""
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         outcome = check_run.run_check(settings, progress)
     for sentence in outcome.unrestored:
         say(sentence)

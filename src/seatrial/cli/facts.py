@@ -2,7 +2,6 @@
 
 import enum
 import shlex
-import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -42,7 +41,7 @@ def leave_to_the_queue(nodes: tuple[str, ...], site: "SiteSettings", *, as_json:
     refuse_hosts(site, "--detach submits Slurm jobs, and --hosts are read over ssh.")
     if not nodes:
         raise UsageError("--detach submits a Slurm job for each node.", "Name NODES: n[1-4] or n1,n3.")
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         submitted = facts_detached.submit_facts(replace(site, nodes=nodes), progress)
     if as_json:
         JSON_OUTPUT.print_report(facts_detached.submitted_report(submitted))
@@ -196,7 +195,7 @@ def record_facts(output: Path, nodes: tuple[str, ...], source: Path | None, site
         refuse_for_this_machine(site)
         refuse_hosts(site, "--from reads a recording, not hosts over ssh.")
     settings = facts_record.GatherSettings(output=output, site=site, scrub=scrub, source=source)
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         gathered = facts_record.gather(settings, progress)
     say_silent(gathered.silent)
     print(f"{count(len(gathered.nodes), 'node')} in {output}")

@@ -20,9 +20,8 @@ from seatrial.cli.options import (
     choice,
     file_or_live,
     part_of,
-    say_waiting,
 )
-from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.outcome import OutputForms, output_options, say
 from seatrial.cli.parameters import Option, Text, Word, argument, option, refuse_options_of_other_modes
 from seatrial.commands.judge import fleet as fleet_run
 from seatrial.commands.judge import recognition, single_file
@@ -173,7 +172,7 @@ def judge(files: tuple[Path, ...], kind: Kind | None, output: OutputForms, **giv
     wanted = JudgeOptions(**part_of(given, JudgeOptions))
     if bool(files) == bool(wanted.runs):
         raise UsageError("Either files or --runs must be given.", "Give one of them.")
-    sources = judge_sources.Sources(files, say_waiting)
+    sources = judge_sources.Sources(files, say)
     taken = kind or recognition.kind_of(sources, accepting_kinds())
     refuse_options_of_other_modes(taken.option)
     made = curves_of(sources, given) if taken is Kind.SCALING else report_of(taken, sources, wanted)

@@ -3,7 +3,6 @@
 import enum
 import os
 import re
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -120,7 +119,7 @@ def link(
     mode = LinkMode.TRANSPORTS if by_transport else LinkMode.CURVE if given["ranks"] is None else LinkMode.SATURATE
     refuse_options_of_other_modes(mode)
     ends = tuple(end for end in (sender, receiver) if end)
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         match mode:
             case LinkMode.TRANSPORTS:
                 report, folder = _transports(site, ends, given, progress)

@@ -2,8 +2,6 @@
 
 import os
 import re
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 import msgspec
 
 from seatrial.archive.layout import is_run_name
+from seatrial.cli.outcome import say
 from seatrial.cli.parameters import (
     PathType,
     Text,
@@ -27,7 +26,6 @@ from seatrial.launch.collector import PATHS
 from seatrial.limits.what_if import parse_change
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import parse_nodes
-from seatrial.render.escape import clean
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 LONGEST_S = 366 * 86400.0
@@ -70,14 +68,6 @@ def run_name(text: str, what: str) -> str:
     if len(text) > LONGEST_RUN:
         raise UsageError(f"{what} {text!r} is too long.", f"Use at most {LONGEST_RUN} characters.")
     return text
-
-
-def mpirun_words(text: str, what: str) -> tuple[str, ...]:
-    """`--bind-to none` -> its words, quoted as in a shell. Raises UsageError for quotes that do not end."""
-    try:
-        return tuple(shlex.split(text))
-    except ValueError as error:
-        raise UsageError(f"{what} {text!r}: {error}.", "Close each quote.") from error
 
 
 def rail_names(text: str, what: str) -> tuple[str, ...] | None:
@@ -209,9 +199,4 @@ def part_of(given: Mapping[str, Any], kind: type[msgspec.Struct]) -> dict[str, A
 
 def read_text(path: Path, most_bytes: int = MAP_BYTES) -> str:
     """A file or pipe that the command line names, foreign bytes replaced. Raises UsageError with the reason."""
-    return argument_text(path, most_bytes, say_waiting)
-
-
-def say_waiting(sentence: str) -> None:
-    """Say on standard error what the command waits for."""
-    print(f"seatrial: {clean(sentence)}", file=sys.stderr)
+    return argument_text(path, most_bytes, say)

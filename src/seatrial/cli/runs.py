@@ -1,6 +1,5 @@
 """seatrial runs: what is in the archive."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from seatrial.cli import operation, report
 from seatrial.cli.facts import tell_facts
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import NODE, PATH, RUN, archive_option, run_argument
-from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.outcome import OutputForms, output_options, say
 from seatrial.cli.parameters import CommandGroup, Word, argument, option
 from seatrial.cli.progress import progress_on
 from seatrial.commands.facts import detached as facts_detached
@@ -84,7 +83,7 @@ def export_run(run: str, output: Path | None, form: ExportFormat, packed: bool, 
     else:
         print(f"{archive_export.export([folder], output, form)} samples in {output}")
     if damage:
-        print(f"seatrial: INVALID: the run is damaged: {clean('; '.join(damage))}.", file=sys.stderr)
+        say(f"INVALID: the run is damaged: {'; '.join(damage)}.")
         return ExitCode.INCOMPLETE
     return ExitCode.PASS
 
@@ -106,7 +105,7 @@ def import_run(file: Path, archive: Path) -> int:
 @output_options()
 def recover_runs(run: str, force: bool, archive: Path, output: OutputForms) -> int:
     """Close runs that were cut off, with every sample delivered before. Runs still being written are left alone."""
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         found = recovery.recover_runs(
             archive, run, force=force, waiting=lambda seconds, runs: progress.stage(recovery.watching(seconds, runs))
         )
@@ -128,7 +127,7 @@ def _tell(found: "Recovery") -> None:
     for alone in found.busy:
         print(clean(f"{alone.run}: another process is closing it or has closed it"))
     for bad in found.damaged:
-        print(f"seatrial: {clean(f'{bad.run} is not closed: {bad.what} {bad.remedy}')}", file=sys.stderr)
+        say(f"{bad.run} is not closed: {bad.what} {bad.remedy}")
     for other in found.others:
         print(clean(f"{other.run}: left alone, it belongs to {other.user}, who alone can close it"))
     if found.removed_folders:
@@ -146,7 +145,7 @@ def collect_run(run: str, archive: Path, output: OutputForms) -> int:
     folder, submitted = driver_submitted.find_submitted(archive, run)
     if submitted.what == facts_detached.WHAT:
         return tell_facts(facts_detached.collect_facts(folder, submitted), as_json=output.as_json)
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         found = driver_detached.collect(folder, submitted, progress)
     if found.folder is None:
         if output.as_json:

@@ -1,11 +1,14 @@
 """Numbers, names and times in texts, the natural order of names, and unknown words."""
 
 import re
+import shlex
 from collections.abc import Hashable, Iterable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
 import msgspec
+
+from seatrial.model.errors import UsageError
 
 T = TypeVar("T", bound=Hashable)
 MOMENT = (
@@ -43,6 +46,14 @@ def by_text(said: Iterable[tuple[str, T]]) -> dict[T, list[str]]:
     for name, text in said:
         names_of.setdefault(text, []).append(name)
     return names_of
+
+
+def shell_words(text: str, what: str) -> tuple[str, ...]:
+    """A text as words, divided as a shell divides them, though none sees it. Raises UsageError."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"{what} {text!r} cannot be divided into words: {error}.", "Close all quotes.") from error
 
 
 _DIGITS = re.compile(r"([0-9]+)")
