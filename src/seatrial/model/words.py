@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Hashable, Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeVar
 
 import msgspec
@@ -64,6 +64,12 @@ NaturalKey = tuple[tuple[tuple[int, int, str], ...], str]
 def utc_text(moment: datetime, timespec: str = "seconds") -> str:
     """A moment in UTC as ISO 8601. `timespec`: as in `datetime.isoformat`."""
     return moment.isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def moment_of(text: str) -> datetime:
+    """A date or a time in ISO 8601, in UTC unless it says otherwise. Raises ValueError."""
+    moment = datetime.fromisoformat(text)
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def age_s(time: str, at: datetime) -> float:
