@@ -7,7 +7,6 @@ import click
 from click.core import ParameterSource
 from msgspec.structs import asdict, replace
 
-from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import (
     FILE,
     FILE_OR_LIVE,
@@ -146,13 +145,8 @@ def check(
         refuse_idle_only(site)
         later = {form: path and path.absolute() for form, path in asdict(output.files).items()}
         submitted = driver_detached.submit_check(replace(settings, **later))
-        if output.as_json:
-            JSON_OUTPUT.print_report(check_dry_run.submitted_report(submitted))
-            return 0
-        if submitted.cut:
-            print(submitted.cut)
-        print(f"Submitted job {submitted.job}; `seatrial runs collect {submitted.run}` shows its state and result.")
-        return 0
+        how = f"Submitted job {submitted.job}; `seatrial runs collect {submitted.run}` shows its state and result."
+        return output.tell(check_dry_run.submitted_report(submitted), filter(None, (submitted.cut, how)))
     return measure(settings, output)
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 
 from seatrial.archive.layout import is_run_name
@@ -28,6 +29,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.node_list import parse_nodes
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+SIZES = {"": 1, "b": 1, "kib": 1 << 10, "k": 1 << 10, "mib": 1 << 20, "m": 1 << 20, "gib": 1 << 30, "g": 1 << 30}
 LONGEST_S = 366 * 86400.0
 LONGEST_RUN = 100
 """Characters of a run's name; names of files and jobs are made from it."""
@@ -112,16 +114,13 @@ def named_value(text: str, what: str) -> tuple[str, str]:
     return name, value
 
 
-def choice(*words: str) -> Text:
-    """The type of an option that takes one of these words."""
-
-    def known(text: str, what: str) -> str:
-        """Raises UsageError for another word."""
-        if text not in words:
-            raise UsageError(f"{what} {text!r} is not known.", f"Write {', '.join(words[:-1])} or {words[-1]}.")
-        return text
-
-    return Text(known)
+def size_bytes(text: str, what: str) -> int:
+    """`64KiB`, `4M`, `1500` in bytes. Raises UsageError that shows the value."""
+    match = re.fullmatch(r"([0-9]{1,15})\s*([a-zA-Z]*)", text.strip())
+    size = int(match[1]) * SIZES.get(match[2].lower(), 0) if match else 0
+    if not size:
+        raise UsageError(f"{what} {text!r} is not a size.", "Write 65536, 64KiB or 4MiB.")
+    return size
 
 
 DURATION = Text(seconds)
@@ -138,7 +137,7 @@ FILE_OR_LIVE = Text(file_or_live, empty=True)
 FILE = Text(file_path, empty=True)
 PATH = PathType()
 FOLDER = PathType(absolute=True)
-BETTER = choice("higher", "lower")
+BETTER = click.Choice(("higher", "lower"))
 
 archive_option_of = partial(
     option,

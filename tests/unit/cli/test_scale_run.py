@@ -93,20 +93,8 @@ def test_it_continues_where_it_was_interrupted(heat: Path, capsys: pytest.Captur
 def test_another_program_is_not_mixed_into_a_series(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scaled(heat, capsys, "--node-count", "1,2", "--run", "up")
     declare(heat, "weak")
-    assert run(
-        [
-            "bench",
-            "scale",
-            str(heat / "heat.toml"),
-            "--node-count",
-            "1,2",
-            "--weak",
-            "--ranks-per-node",
-            "1",
-            "--run",
-            "up",
-        ]
-    )
+    words = ["--node-count", "1,2", "--weak", "--ranks-per-node", "1", "--run", "up"]
+    assert run(["bench", "scale", str(heat / "heat.toml"), *words])
     assert "was made with other settings than now: the file of the benchmark" in capsys.readouterr().err
 
 
