@@ -40,6 +40,17 @@ def some(names: Sequence[str], most: int = MOST_NAMED, unlisted: int = 0) -> str
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
+def ranges(values: Iterable[int]) -> str:
+    """0-3,8: whole numbers in order, each run of them as its first and last."""
+    runs: list[list[int]] = []
+    for value in sorted(set(values)):
+        if runs and value == runs[-1][1] + 1:
+            runs[-1][1] = value
+        else:
+            runs.append([value, value])
+    return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in runs)
+
+
 def by_text(said: Iterable[tuple[str, T]]) -> dict[T, list[str]]:
     """Groups (name, text) by text: every text once, with the names that have it, in their order."""
     names_of: dict[T, list[str]] = {}

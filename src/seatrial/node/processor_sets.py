@@ -2,7 +2,6 @@
 
 import functools
 import string
-from collections.abc import Iterable
 
 HEXADECIMAL = set(string.hexdigits)
 MOST = 1 << 16
@@ -49,24 +48,3 @@ def number(text: str) -> int | None:
 def package_number(text: str) -> int | None:
     """Firmware numbers packages as it likes (8442 on an Arm server); None for the kernel's -1: it does not."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else None
-
-
-def numbers(values: Iterable[int]) -> str:
-    """0-3,8: a set of numbers as the kernel writes it."""
-    parts: list[str] = []
-    ordered = sorted(set(values))
-    first = last = -1
-    for value in ordered:
-        if last >= 0 and value == last + 1:
-            last = value
-            continue
-        if last >= 0:
-            parts.append(_range(first, last))
-        first = last = value
-    if last >= 0:
-        parts.append(_range(first, last))
-    return ",".join(parts)
-
-
-def _range(first: int, last: int) -> str:
-    return str(first) if first == last else f"{first}-{last}"
