@@ -39,17 +39,23 @@ def collect(sysroot: str, shell: str = "sh", **environment: str) -> Frame:
     return finish(start(sysroot, shell, **environment))
 
 
-def collected_text(sysroot: str, **environment: str) -> str:
-    """A full stream of /bin/sh as text, with everything that the script reads when it is not asked to be quick."""
+def collected_text(sysroot: str = "/", shell: str = "sh", **environment: str) -> str:
+    """A full stream as text, with everything that the script reads when it is not asked to be quick."""
     done = subprocess.run(
-        ["/bin/sh", "-s"],
+        [*shell.split(), "-s"],
         input=collector().encode(),
         capture_output=True,
         check=True,
+        timeout=60,
         env={**os.environ, "SEATRIAL_SYSROOT": sysroot, **environment},
     )
     assert done.stderr == b""
     return done.stdout.decode("utf-8", "replace")
+
+
+def facts_text(*lines: str, host: str = "n1") -> str:
+    """A whole stream with these lines."""
+    return "\n".join([f"#seatrial-facts 1 {host}", *lines, f"#end {host}", ""])
 
 
 def write(root: Path, path: str, content: str) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.layout import BASELINES_FOLDER, DamagedRun, opened_inside, read_record
+from seatrial.archive.layout import BASELINES_FOLDER, DamagedRun, opened_inside, read_record, refuse_later
 from seatrial.archive.run_values import ValuesFile, write_values
 from seatrial.files.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES
 from seatrial.files.owners import owner_of
@@ -113,12 +113,7 @@ def folder_of(archive: Path, name: str, version: int | None = None) -> Path:
 def read_baseline(folder: Path) -> Baseline:
     """The description of a version. Raises DamagedRun."""
     baseline = read_record(folder, folder / FILE, Baseline, DESCRIPTION_BYTES)
-    if baseline.format > formats.BASELINE:
-        raise DamagedRun(
-            f"{folder / FILE} has format {baseline.format}; this version of seatrial reads formats up to "
-            f"{formats.BASELINE}.",
-            "Use a newer version of seatrial.",
-        )
+    refuse_later(folder / FILE, baseline.format, formats.BASELINE)
     return baseline
 
 

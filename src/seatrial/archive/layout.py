@@ -49,6 +49,13 @@ def read_record(folder: Path, path: Path, kind: type[_Record], most_bytes: int) 
         return decoded(content, kind, path)
 
 
+def refuse_later(path: Path, written: int, known: int) -> None:
+    """Raise DamagedRun for a file whose format is later than the one that this version knows."""
+    if written > known:
+        what = f"{path} has format {written}; this version of seatrial reads formats up to {known}."
+        raise DamagedRun(what, "Use a newer version of seatrial.")
+
+
 @contextmanager
 def opened_inside(folder: Path, path: Path, most_bytes: int) -> Iterator[IO[bytes]]:
     """A file below `folder`, open for reading. Raises DamagedRun."""

@@ -7,7 +7,6 @@ overwritten in place, so that the counter goes on when the disk is full.
 import contextlib
 import enum
 import os
-import pwd
 import secrets
 import socket
 import threading
@@ -18,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
+from seatrial.files.owners import user_name
 from seatrial.files.writing import OLD, Foreign, own_folder
 from seatrial.model.words import utc_text
 
@@ -96,7 +96,7 @@ def new_lease(holder: Holder) -> Lease:
         pid_namespace=pid_namespace(),
         pid=os.getpid(),
         started_ticks=started_ticks(os.getpid()) or 0,
-        user=_word(_user()),
+        user=_word(user_name(os.geteuid())),
         since=utc_text(datetime.now(UTC)),
         beat_s=BEAT_S,
     )
@@ -208,10 +208,3 @@ def _line(lease: Lease) -> bytes:
 
 def _word(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")[:LONGEST_WORD]
-
-
-def _user() -> str:
-    try:
-        return pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:
-        return str(os.geteuid())

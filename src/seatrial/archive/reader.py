@@ -32,7 +32,15 @@ from seatrial.archive.journal import (
     decode,
     of_type,
 )
-from seatrial.archive.layout import DamagedRun, damage, opened_inside, read_inside, read_record, refuse_many
+from seatrial.archive.layout import (
+    DamagedRun,
+    damage,
+    opened_inside,
+    read_inside,
+    read_record,
+    refuse_later,
+    refuse_many,
+)
 from seatrial.fabric import routed_fabric as routed
 from seatrial.files.inputs import (
     ALL_FACTS_BYTES,
@@ -80,13 +88,8 @@ def read_info(folder: Path) -> RunInfo:
     path = folder / layout.RUN_FILE
     content = _description(folder)
     with damage():
-        heading = decoded(content, _Heading, path)
-        if heading.format <= formats.RUN:
-            return decoded(content, RunInfo, path)
-    raise DamagedRun(
-        f"{path} has format {heading.format}; this version of seatrial reads formats up to {formats.RUN}.",
-        "Use a newer version of seatrial.",
-    )
+        refuse_later(path, decoded(content, _Heading, path).format, formats.RUN)
+        return decoded(content, RunInfo, path)
 
 
 def _description(folder: Path) -> bytes:

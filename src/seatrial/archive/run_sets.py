@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -29,8 +28,8 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import node_of
 from seatrial.model.run import RunInfo, RunKind, run_kind
 from seatrial.model.run_values import MetricTable, RunSummary
-from seatrial.model.settings import CheckSettings, PlacementSettings, RunSettings, SiteSettings
-from seatrial.model.words import count, verb
+from seatrial.model.settings import RunSettings
+from seatrial.model.words import count, moment_of, verb
 
 SESSION = b'"entry":"session"'
 BEFORE_BYTES = 32 << 20
@@ -47,7 +46,7 @@ def read_summary(folder: Path) -> RunSummary:
 
 def summary_of(info: RunInfo, ranks_per_node: float | None = None) -> RunSummary:
     """The summary of a run, from its description alone."""
-    site = _site(info)
+    site = info.settings.site if info.settings else None
     return RunSummary(
         run=info.run,
         kind=run_kind(info).value,
@@ -86,16 +85,6 @@ def _benchmark(info: RunInfo) -> str:
     return f"{' '.join(words)}, {ranks}{count(len({node_of(name) for name in info.nodes}), 'node')}"
 
 
-def _site(info: RunInfo) -> SiteSettings | None:
-    match info.settings:
-        case None:
-            return None
-        case CheckSettings():
-            return info.settings
-        case PlacementSettings() | _:
-            return info.settings.site
-
-
 def _ranks_per_node(folder: Path) -> float | None:
     """The number at the first start of the probe; the journal is read up to it, which is near its beginning."""
     try:
@@ -115,14 +104,9 @@ def _ranks_per_node(folder: Path) -> float | None:
 
 def _seconds(started: str, ended: str) -> float | None:
     try:
-        return max((_moment(ended) - _moment(started)).total_seconds(), 0.0)  # the end is in whole seconds
+        return max((moment_of(ended) - moment_of(started)).total_seconds(), 0.0)  # the end is in whole seconds
     except ValueError:
         return None
-
-
-def _moment(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def runs_between(archive: Path, words: str) -> list[Path]:
@@ -132,8 +116,8 @@ def runs_between(archive: Path, words: str) -> list[Path]:
     """
     first, _, last = words.partition(RANGE)
     try:
-        since = _moment(first) if first else None
-        until = _moment(f"{last}T23:59:59.999999" if len(last) == len("2026-11-01") else last) if last else None
+        since = moment_of(first) if first else None
+        until = moment_of(f"{last}T23:59:59.999999" if len(last) == len("2026-11-01") else last) if last else None
     except ValueError:
         raise UsageError(
             f"{words!r} is not a valid range of dates.", "Write 2026-11-01..2026-11-10, or 2026-11-01.. ."
@@ -143,7 +127,7 @@ def runs_between(archive: Path, words: str) -> list[Path]:
         if layout.is_open(folder):
             continue
         try:
-            began = _moment(read_info(folder).started)
+            began = moment_of(read_info(folder).started)
         except (DamagedRun, ValueError):
             continue
         if (since is None or began >= since) and (until is None or began <= until):

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from seatrial.archive.journal import ValuesImported, of_type
+from seatrial.archive.journal import GROUPS, StoredMeasurements, ValuesImported, of_type
 from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import read_entries, read_info, read_run
 from seatrial.archive.samples import opened, parquet, read_errors, system_errors
 from seatrial.files.owners import is_own
 from seatrial.judgement.benchmark_result import RunResult, declared_in, judge_run, run_values
+from seatrial.judgement.nodes.run_values import NodeValue, node_values
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.imported import ImportedValue, Sense
-from seatrial.model.measurement import Kernel, Phase
+from seatrial.model.measurement import GroupMeasurement, Kernel, Phase
 from seatrial.model.node_trials import Measure
 from seatrial.model.run import RunKind, run_kind
 from seatrial.model.run_values import MetricTable, RunMetric, VerifiedData
@@ -33,16 +34,6 @@ from seatrial.process.time_limit import PARSE_S, limited
 
 if TYPE_CHECKING:
     import duckdb
-
-
-from seatrial.archive import layout
-from seatrial.archive.journal import GroupDelivered, decode
-from seatrial.archive.layout import damage, opened_inside
-from seatrial.files.inputs import JOURNAL_BYTES, journal_lines
-from seatrial.judgement.nodes.run_values import NodeValue, node_values
-from seatrial.model.measurement import GroupMeasurement
-
-GROUP = b'"entry":"group-measurement"'
 
 
 def trial_rows(number: int, folder: Path) -> list[tuple[object, ...]]:
@@ -56,20 +47,9 @@ def trial_rows(number: int, folder: Path) -> list[tuple[object, ...]]:
 
 def read_node_values(folder: Path) -> tuple[NodeValue, ...]:
     """The figures of the nodes of a closed run. Raises DamagedRun."""
-    measured = tuple(one for one in _group_measurements(folder) if one.phase is Phase.NODES)
+    groups: StoredMeasurements[GroupMeasurement] = StoredMeasurements(folder, GROUPS)
+    measured = tuple(one for one in groups if one.phase is Phase.NODES)
     return tuple(node_values(measured, read_info(folder).settings))
-
-
-def _group_measurements(folder: Path) -> Iterator[GroupMeasurement]:
-    """Only these lines are decoded: of a check most are those of pairs."""
-    try:
-        path = folder / layout.JOURNAL_FILE
-        with opened_inside(folder, path, JOURNAL_BYTES) as journal, damage():
-            for line in journal_lines(journal, path):
-                if GROUP in line:
-                    yield from (one.measurement for one in decode([line]) if isinstance(one, GroupDelivered))
-    except (OSError, msgspec.MsgspecError) as error:
-        raise DamagedRun(f"The journal of {folder} cannot be read: {error}.") from error
 
 
 KERNELS: dict[str, Kernel | Sense | Measure] = {one.value: one for one in (*Kernel, *Sense, *Measure)}

@@ -1,18 +1,16 @@
 """Searches for a faulty part by exchanging parts: `<archive>/swaps/<name>.json`, replaced as a whole."""
 
-import re
 from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.layout import SWAPS_FOLDER, DamagedRun, read_record
+from seatrial.archive.baselines import NAME
+from seatrial.archive.layout import SWAPS_FOLDER, read_record, refuse_later
 from seatrial.files.inputs import DESCRIPTION_BYTES
 from seatrial.files.writing import Foreign, replace_own_file, shared_folder
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.part_swap import SwapHistory
-
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 def _path(archive: Path, name: str) -> Path:
@@ -34,11 +32,7 @@ def read_swap(archive: Path, name: str) -> SwapHistory:
         remedy = f"There are: {', '.join(names)}." if names else "seatrial swap start NAME begins one."
         raise UsageError(f"There is no search {name!r} in {archive}.", remedy)
     history = read_record(path.parent, path, SwapHistory, DESCRIPTION_BYTES)
-    if history.format > formats.SWAP:
-        raise DamagedRun(
-            f"{path} has format {history.format}; this version of seatrial reads formats up to {formats.SWAP}.",
-            "Use a newer version of seatrial.",
-        )
+    refuse_later(path, history.format, formats.SWAP)
     return history
 
 

@@ -1,6 +1,5 @@
 """seatrial bench: which benchmarks are known, and how they are run: one, a scaling series, a site's list."""
 
-import sys
 from pathlib import Path
 
 import click
@@ -53,6 +52,6 @@ bench.add_command(scale)
 def accept(site: SiteSettings, file: Path, output: OutputForms) -> int:
     """Run all benchmarks of a file that have no complete run yet, and judge all by gates and thresholds."""
     spec = acceptance_spec.parse_spec(read_text(file, SCENARIO_BYTES), str(file))
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         result = acceptance_run.carried_out(spec, file.absolute().parent, site, progress)
     return output.show(acceptance_view.acceptance_report(result))

@@ -1,7 +1,5 @@
 """seatrial bench run: a benchmark, its output judged and kept."""
 
-import shlex
-import sys
 from typing import Any
 
 import click
@@ -16,18 +14,9 @@ from seatrial.commands.run import dry_run as run_dry_run
 from seatrial.commands.run import view as run_view
 from seatrial.driver.benchmark import definition
 from seatrial.driver.benchmark import run as benchmark_run
-from seatrial.model.errors import UsageError
 from seatrial.model.run import RunKind
 from seatrial.model.settings import RUN_BUDGET_S, RunSettings, SiteSettings
-
-
-def words_of(text: str, what: str) -> tuple[str, ...]:
-    """A command as words, divided as a shell divides them. Raises UsageError."""
-    try:
-        return tuple(shlex.split(text))
-    except ValueError as error:
-        raise UsageError(f"{what} {text!r} cannot be divided into words: {error}.", "Close all quotes.") from error
-
+from seatrial.model.words import shell_words
 
 parameter_option = option(
     "--set NAME=VALUE",
@@ -41,11 +30,9 @@ case_option = option("--case DIR", type=FOLDER, help="Folder with the input of t
 scratch_option = option(
     "--scratch DIR", type=FOLDER, help="Where it runs; all nodes must see it.  [default: in the archive]"
 )
-
-
 prepare_option = option(
     "--prepare COMMAND",
-    type=Text(words_of),
+    type=Text(shell_words),
     default="",
     help="Run this command on each node before the programs of each run; no shell sees it.",
 )
@@ -101,7 +88,7 @@ def run(
         limits=definition.limits_of(declared, limit),
         **given,
     )
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         if dry_run:
             shown = run_dry_run.preview(settings, declared, progress)
             return output.show(run_dry_run.preview_report(shown))

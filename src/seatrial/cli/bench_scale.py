@@ -1,6 +1,5 @@
 """seatrial bench scale: scaling curves, from runs that are made for them."""
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -92,7 +91,7 @@ def _measure(
 ) -> int:
     """Run all points and judge their curves. Raises SeatrialError with the first reason where no point was run."""
     scale_points.metric_of(benchmark, metric)
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         preview = scale_run.prepared(settings, benchmark, wanted, progress)
         if dry_run:
             report = comparison_view.preview_report(preview.name, preview.planned, preview.node_hours)

@@ -1,6 +1,5 @@
 """seatrial check: the main command."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import click
 from click.core import ParameterSource
 from msgspec.structs import asdict, replace
 
-from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import (
     FILE,
     FILE_OR_LIVE,
@@ -140,20 +138,15 @@ def check(
     if output.nagios and (dry_run or detach):
         raise UsageError("--nagios reports a check, and --dry-run and --detach have none.", "Leave one of them out.")
     if dry_run:
-        with progress_on(sys.stderr) as progress:
+        with progress_on() as progress:
             request = check_dry_run.plan_request(settings, progress)
         return output.show(check_dry_run.request_report(request))
     if detach:
         refuse_idle_only(site)
         later = {form: path and path.absolute() for form, path in asdict(output.files).items()}
         submitted = driver_detached.submit_check(replace(settings, **later))
-        if output.as_json:
-            JSON_OUTPUT.print_report(check_dry_run.submitted_report(submitted))
-            return 0
-        if submitted.cut:
-            print(submitted.cut)
-        print(f"Submitted job {submitted.job}; `seatrial runs collect {submitted.run}` shows its state and result.")
-        return 0
+        how = f"Submitted job {submitted.job}; `seatrial runs collect {submitted.run}` shows its state and result."
+        return output.tell(check_dry_run.submitted_report(submitted), filter(None, (submitted.cut, how)))
     return measure(settings, output)
 
 
@@ -167,7 +160,7 @@ def answer_time(*, program: bool) -> float:
 
 def measure(settings: CheckSettings, output: OutputForms) -> int:
     """Carry out the check here, print it, write the files, and return the exit code."""
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         outcome = check_run.run_check(settings, progress)
     for sentence in outcome.unrestored:
         say(sentence)

@@ -7,7 +7,6 @@ configurations are compared, also files of other tools.
 """
 
 import enum
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import click
 
-from seatrial.cli.options import BETTER, RUN, SHARE, archive_option, say_waiting, seconds
+from seatrial.cli.options import BETTER, RUN, SHARE, archive_option, seconds
 from seatrial.cli.outcome import OutputForms, output_options, say
 from seatrial.cli.parameters import Text, argument, option, refuse_options_of_other_modes
 from seatrial.cli.progress import progress_on
@@ -25,7 +24,6 @@ from seatrial.commands.compare import prove as compare_prove
 from seatrial.commands.compare import run as compare_run
 from seatrial.commands.compare import toggle as compare_toggle
 from seatrial.commands.compare import view as compare_view
-from seatrial.commands.plan import view
 from seatrial.commands.plan import view as plan_view
 from seatrial.driver import node_selection, restoration
 from seatrial.importers import configuration_tables
@@ -216,7 +214,7 @@ def compare(
     if plan:
         if len(words) != 1:
             raise UsageError("--plan takes one kind of run or one metric.", "Write compare --plan check.")
-        return output.show(plan_view.plan_report(view.plan(archive, first, detect, say, runs)))
+        return output.show(plan_view.plan_report(plan_view.plan(archive, first, detect, say, runs)))
     if restore:
         return _restored(words)
     if toggle is not None:
@@ -244,7 +242,7 @@ def _side_by_side(
     wanted: "configurations.ConfigurationOptions", limits: Sequence[tuple[str, float]], effect: float
 ) -> Report:
     """The report on configurations beside each other. Raises UsageError."""
-    read = configurations.read_configurations(wanted, say_waiting)
+    read = configurations.read_configurations(wanted, say)
     of_label = configurations.limits_of(read, limits)
     judged = side_by_side_judge.judge_side_by_side(read.measured, of_label, effect)
     if not judged:
@@ -274,7 +272,7 @@ def _restored(words: Sequence[str]) -> int:
 
 def _proved(request: "compare_prove.ProofRequest", comparison: "records.Comparison", output: OutputForms) -> int:
     """Take suspects back. A setting that was not restored is never a success."""
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         proved = compare_prove.run_proof(request, comparison, progress, say)
     code = output.show(compare_view.comparison_report(proved.comparison))
     return _with_warning(proved.unrestored, code)
@@ -296,7 +294,7 @@ def _toggled(
     output: OutputForms,
 ) -> int:
     """Measure both settings, and compare them. A setting that was not restored is never a success."""
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         toggled = compare_toggle.toggle_settings(archive, toggle, run_s, progress)
     comparison = compare_run.run_comparison(
         archive,

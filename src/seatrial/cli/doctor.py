@@ -1,6 +1,5 @@
 """seatrial doctor: what blocks a launch."""
 
-import sys
 from pathlib import Path
 
 import click
@@ -38,6 +37,6 @@ def doctor(site: SiteSettings, outputs: tuple[Path, ...], nodes: tuple[str, ...]
         explained = doctor_run.examine_outputs({str(path): read_text(path) for path in outputs})
         return output.show(doctor_view.doctor_report(explained))
     site = replace(site, nodes=nodes, budget_s=CHECK_BUDGET_S)
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         result = doctor_run.examine(site, progress)
     return output.show(doctor_view.doctor_report(result))

@@ -2,7 +2,6 @@
 
 import enum
 import shlex
-import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.node_sources import read_facts, refuse_for_this_machine, refuse_hosts, say_silent
 from seatrial.cli.options import NODES, PATH, RUN, ask_for_paths, path_option
 from seatrial.cli.outcome import OutputForms, output_options
@@ -29,53 +27,43 @@ from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.node_list import node_list
 from seatrial.model.settings import SiteSettings
 from seatrial.model.words import by_text, count
-from seatrial.render.escape import clean
 
 if TYPE_CHECKING:
     from seatrial.commands.facts.detached import FactsCollected
-    from seatrial.model.settings import SiteSettings
 
 
-def leave_to_the_queue(nodes: tuple[str, ...], site: "SiteSettings", *, as_json: bool) -> int:
+def leave_to_the_queue(nodes: tuple[str, ...], site: "SiteSettings", output: OutputForms) -> int:
     """Submit the jobs and print how to collect them. Raises UsageError for options that do not fit together."""
     refuse_idle_only(site)
     refuse_hosts(site, "--detach submits Slurm jobs, and --hosts are read over ssh.")
     if not nodes:
         raise UsageError("--detach submits a Slurm job for each node.", "Name NODES: n[1-4] or n1,n3.")
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         submitted = facts_detached.submit_facts(replace(site, nodes=nodes), progress)
-    if as_json:
-        JSON_OUTPUT.print_report(facts_detached.submitted_report(submitted))
-        return ExitCode.PASS
-    jobs = count(len(submitted.nodes), "job")
-    print(f"{jobs} called {submitted.name}; each reads one node, as soon as the node has a free core.")
-    _lines("left out", submitted.left_out)
-    print(f"`seatrial runs collect {submitted.run}` shows the progress.")
-    return ExitCode.PASS
+    lines = [
+        f"{count(len(submitted.nodes), 'job')} called {submitted.name}; each reads one node, as soon as the node has a "
+        "free core.",
+        *_lines("left out", submitted.left_out),
+        f"`seatrial runs collect {submitted.run}` shows the progress.",
+    ]
+    return output.tell(facts_detached.submitted_report(submitted), lines)
 
 
-def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
+def tell_facts(found: "FactsCollected", output: OutputForms) -> int:
     """Print the progress; 0 once every node is read."""
-    report = facts_detached.collected_report(found)
-    if as_json:
-        JSON_OUTPUT.print_report(report)
-        return report.exit_code
     asked = len(found.read) + len(found.waiting) + len(found.failed) + len(found.left_out)
-    print(clean(f"{found.run}: {len(found.read)} of {asked} nodes read."))
-    _lines("waits", found.waiting)
-    _lines("failed", found.failed)
-    _lines("left out", found.left_out)
+    lines = [f"{found.run}: {len(found.read)} of {asked} nodes read.", *_lines("waits", found.waiting)]
+    lines += [*_lines("failed", found.failed), *_lines("left out", found.left_out)]
     if found.waiting and found.cancel:
-        print(clean(f"To cancel the remaining jobs: {found.cancel}"))
+        lines.append(f"To cancel the remaining jobs: {found.cancel}")
     if found.read:
-        print(clean(f"To show the facts read so far: seatrial facts --from {shlex.quote(str(found.folder))} --drift"))
-    return report.exit_code
+        lines.append(f"To show the facts read so far: seatrial facts --from {shlex.quote(str(found.folder))} --drift")
+    return output.tell(facts_detached.collected_report(found), lines)
 
 
-def _lines(what: str, why: Mapping[str, str]) -> None:
+def _lines(what: str, why: Mapping[str, str]) -> list[str]:
     """`waits     n[3-5]: PENDING (Resources)`: each reason once, with the nodes that have it."""
-    for reason, nodes in by_text(why.items()).items():
-        print(clean(f"  {what:9} {node_list(nodes)}: {reason}"))
+    return [f"  {what:9} {node_list(nodes)}: {reason}" for reason, nodes in by_text(why.items()).items()]
 
 
 class FactsMode(enum.StrEnum):
@@ -164,7 +152,7 @@ def facts(
     if recording:
         return record_facts(recording, nodes, source, site, scrub=scrub)
     if detach:
-        return leave_to_the_queue(nodes, site, as_json=output.as_json)
+        return leave_to_the_queue(nodes, site, output)
     drift = drift or output.nagios or output.files.junit is not None or bool(wanted_paths)
     if with_login and not (nodes or site.hosts) and source is None:
         raise UsageError("--with-login compares this machine with nodes.", "Name NODES, or a recording with --from.")
@@ -196,7 +184,7 @@ def record_facts(output: Path, nodes: tuple[str, ...], source: Path | None, site
         refuse_for_this_machine(site)
         refuse_hosts(site, "--from reads a recording, not hosts over ssh.")
     settings = facts_record.GatherSettings(output=output, site=site, scrub=scrub, source=source)
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         gathered = facts_record.gather(settings, progress)
     say_silent(gathered.silent)
     print(f"{count(len(gathered.nodes), 'node')} in {output}")

@@ -4,14 +4,13 @@ Nothing is measured. Exit code 1: a node makes jobs slow or fail, or jobs became
 """
 
 import re
-import sys
 from datetime import UTC, date, datetime
 from typing import Any
 
 import click
 
-from seatrial.cli.options import PATH, SHARE, say_waiting
-from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.options import PATH, SHARE
+from seatrial.cli.outcome import OutputForms, output_options, say
 from seatrial.cli.parameters import Text, option, partition_names
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand
@@ -87,6 +86,6 @@ def jobs(until: date | None, chosen: str, families: bool, output: OutputForms, *
         patterns=given.pop("family_pattern"),
         **given,
     )
-    with progress_on(sys.stderr) as progress:
-        outcome = jobs_run.read_jobs(wanted, progress, say_waiting)
+    with progress_on() as progress:
+        outcome = jobs_run.read_jobs(wanted, progress, say)
     return output.show(jobs_view.jobs_report(outcome, listed=families))

@@ -1,6 +1,5 @@
 """seatrial judge: what other tools measured, recognised and judged."""
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,11 @@ from seatrial.cli.options import (
     RUN,
     SHARE,
     archive_option,
-    choice,
     file_or_live,
     part_of,
-    say_waiting,
+    size_bytes,
 )
-from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.outcome import OutputForms, output_options, say
 from seatrial.cli.parameters import Option, Text, Word, argument, option, refuse_options_of_other_modes
 from seatrial.commands.judge import fleet as fleet_run
 from seatrial.commands.judge import recognition, single_file
@@ -34,19 +32,6 @@ from seatrial.commands.scale import files as scale_files
 from seatrial.commands.scale import view as scale_view
 from seatrial.model.errors import UsageError
 from seatrial.render.report import Lines, Report
-
-SIZE = re.compile(r"(?P<number>[0-9]{1,15})(?P<unit>B|KiB|MiB|GiB|)")
-SIZES = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-
-
-def size_bytes(text: str, what: str) -> int:
-    """`64KiB` to 65536; 0 for an empty text. Raises UsageError."""
-    if not text:
-        return 0
-    match = SIZE.fullmatch(text)
-    if not match or not int(match["number"]):
-        raise UsageError(f"{what} {text!r} is not a size.", "Write 65536 or 64KiB.")
-    return int(match["number"]) * SIZES[match["unit"]]
 
 
 def option_of(*kinds: Kind) -> Callable[..., Callable[..., Any]]:
@@ -116,7 +101,8 @@ def option_of(*kinds: Kind) -> Callable[..., Callable[..., Any]]:
 @option_of(Kind.OUTPUT)(
     "--largest SIZE",
     type=Text(size_bytes),
-    default="",
+    default=0,
+    show_default=False,
     help="Largest message of an OSU or NetPIPE run that was started with -m or -u.",
 )
 @option_of(Kind.FLEET, Kind.SERIES)(
@@ -126,7 +112,7 @@ def option_of(*kinds: Kind) -> Callable[..., Callable[..., Any]]:
 )
 @option_of(Kind.FLEET, Kind.SERIES)(
     "--better WHICH",
-    type=choice("higher", "lower", "unknown"),
+    type=click.Choice(("higher", "lower", "unknown")),
     default="unknown",
     help="Which values are good: higher or lower. Unknown: by the metric of nodes; no series is SLOW then.",
 )
@@ -173,7 +159,7 @@ def judge(files: tuple[Path, ...], kind: Kind | None, output: OutputForms, **giv
     wanted = JudgeOptions(**part_of(given, JudgeOptions))
     if bool(files) == bool(wanted.runs):
         raise UsageError("Either files or --runs must be given.", "Give one of them.")
-    sources = judge_sources.Sources(files, say_waiting)
+    sources = judge_sources.Sources(files, say)
     taken = kind or recognition.kind_of(sources, accepting_kinds())
     refuse_options_of_other_modes(taken.option)
     made = curves_of(sources, given) if taken is Kind.SCALING else report_of(taken, sources, wanted)

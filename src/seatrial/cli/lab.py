@@ -14,7 +14,7 @@ from msgspec import structs
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import DURATION, PATH
 from seatrial.cli.outcome import OutputForms, output_options
-from seatrial.cli.parameters import CommandGroup, Text, argument, option
+from seatrial.cli.parameters import CommandGroup, Word, argument, option
 from seatrial.cli.simulate import simulate
 from seatrial.lab.cluster import daemons, host_argv, planting, processes, state, stop
 from seatrial.lab.cluster import plan as cluster_plan
@@ -128,14 +128,9 @@ def status(output: OutputForms) -> int:
     """Show the running labs: nodes with their Slurm states, design rates, planted faults."""
     processes.require_root()
     labs = daemons.all_labs()
-    if output.as_json:
-        JSON_OUTPUT.print_report(Report(payload=lambda: daemons.LabStatusFields(labs=tuple(labs))))
-        return ExitCode.PASS
-    if not labs:
-        print("No lab is running. Start one with: seatrial lab up --node-count 4")
-    for line in (line for lab_status in labs for line in _status_lines(lab_status)):
-        print(line)
-    return ExitCode.PASS
+    lines = [line for lab_status in labs for line in _status_lines(lab_status)]
+    lines = lines or ["No lab is running. Start one with: seatrial lab up --node-count 4"]
+    return output.tell(Report(payload=lambda: daemons.LabStatusFields(labs=tuple(labs))), lines)
 
 
 def _status_lines(status: "LabStatus") -> list[str]:
@@ -154,20 +149,13 @@ def _status_lines(status: "LabStatus") -> list[str]:
     return lines + faults
 
 
-def direction_of(text: str, what: str) -> Direction:
-    """A direction. Raises UsageError for another word."""
-    if text not in list(Direction):
-        raise UsageError(f"{what} {text!r} is not a direction.", f"Give one of {', '.join(Direction)}.")
-    return Direction(text)
-
-
 @fault.command("add")
 @argument("kind", help="Which kind; `fault list` shows them.")
 @argument("subject", help="Target node or leaf switch: n3, leaf2.")
 @name_option
 @option("--percent P", type=float, help="Share of the design rate that is left, or of frames lost.")
 @option("--rate RATE", default=None, help="Rate that is left, as in 600mbit.")
-@option("--direction D", type=Text(direction_of), help="Seen from the node: out, in or both.")
+@option("--direction D", type=Word(Direction), help="Seen from the node: out, in or both.")
 @option("--mtu BYTES", type=int, help="MTU in bytes.")
 @option("--rail NAME", default=None, help="Which of the node's links: eth0 or eth1.  [default: eth0]")
 @option("--after TIME", type=DURATION, help="Wait this long before the fault begins.")

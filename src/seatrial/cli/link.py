@@ -2,8 +2,6 @@
 
 import enum
 import os
-import re
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from seatrial.cli.options import NODE, RAILS, RANK_COUNTS, part_of
+from seatrial.cli.options import NODE, RAILS, RANK_COUNTS, part_of, size_bytes
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Text, argument, option, refuse_options_of_other_modes
 from seatrial.cli.progress import progress_on
@@ -39,7 +37,6 @@ from seatrial.model.settings import (
 )
 from seatrial.render.report import Report
 
-UNITS = {"": 1, "b": 1, "kib": 1 << 10, "k": 1 << 10, "mib": 1 << 20, "m": 1 << 20, "gib": 1 << 30, "g": 1 << 30}
 LEAST_BYTES = 1024
 MOST_BYTES = 1 << 30
 
@@ -58,12 +55,11 @@ transports_option = partial(option, modes=(LinkMode.TRANSPORTS,))
 
 
 def message_size(text: str, what: str) -> int:
-    """`64KiB`, `4M`, `1500` in bytes. Raises UsageError that shows the value."""
-    match = re.fullmatch(r"([0-9]{1,10})\s*([a-zA-Z]*)", text.strip())
-    count = int(match.group(1)) * UNITS.get(match.group(2).lower(), 0) if match else 0
-    if not LEAST_BYTES <= count <= MOST_BYTES:
+    """A size of a message of the curve. Raises UsageError that shows the value."""
+    size = size_bytes(text, what)
+    if not LEAST_BYTES <= size <= MOST_BYTES:
         raise UsageError(f"{what} {text!r} is not a size from 1 KiB to 1 GiB.", "Write 64KiB or 4MiB.")
-    return count
+    return size
 
 
 @click.command(cls=SiteCommand)
@@ -120,7 +116,7 @@ def link(
     mode = LinkMode.TRANSPORTS if by_transport else LinkMode.CURVE if given["ranks"] is None else LinkMode.SATURATE
     refuse_options_of_other_modes(mode)
     ends = tuple(end for end in (sender, receiver) if end)
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         match mode:
             case LinkMode.TRANSPORTS:
                 report, folder = _transports(site, ends, given, progress)

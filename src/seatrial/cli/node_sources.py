@@ -1,6 +1,5 @@
 """The nodes that facts and limits are about, and where their facts come from."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,12 +7,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from seatrial.cli.options import NODES, PATH
+from seatrial.cli.outcome import say
 from seatrial.cli.parameters import argument, option
 from seatrial.cli.progress import progress_on
 from seatrial.driver import facts_reading
 from seatrial.model.errors import UsageError
 from seatrial.model.words import natural_sorted
-from seatrial.render.escape import clean
 
 if TYPE_CHECKING:
     from seatrial.driver.facts_reading import FactsRead
@@ -38,26 +37,20 @@ def read_facts(nodes: tuple[str, ...], source: Path | None, site: "SiteSettings"
     """
     if source is not None:
         refuse_hosts(site, "--from reads a recording, not hosts over ssh.")
-        with progress_on(sys.stderr) as progress:
+        with progress_on() as progress:
             read = facts_reading.read_recording(source, progress)
         return facts_reading.only(read, nodes, source) if nodes else read
     if not nodes and not site.hosts:
         refuse_for_this_machine(site)
         return facts_reading.read_here()
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         return facts_reading.read_cluster(replace(site, nodes=nodes), progress)
 
 
 def refuse_for_this_machine(site: "SiteSettings") -> None:
     """Raises UsageError for an option that means nothing where this machine is read."""
-    for name, given in (
-        ("--partition", site.partition),
-        *site.slurm.options,
-        ("--idle-only", site.idle_only),
-        ("--node-hours", site.node_hours),
-    ):
-        if given and name not in site.from_site:
-            raise UsageError(f"{name} needs nodes from Slurm.", "Name NODES, or leave it out.")
+    if option := site.for_slurm:
+        raise UsageError(f"{option} needs nodes from Slurm.", "Name NODES, or leave it out.")
 
 
 def refuse_hosts(site: "SiteSettings", why: str) -> None:
@@ -69,4 +62,4 @@ def refuse_hosts(site: "SiteSettings", why: str) -> None:
 def say_silent(silent: Mapping[str, str]) -> None:
     """Say on standard error which nodes gave no facts, and why."""
     for node in natural_sorted(silent):
-        print(clean(f"seatrial: {node} gave no facts: {silent[node]}"), file=sys.stderr)
+        say(f"{node} gave no facts: {silent[node]}")

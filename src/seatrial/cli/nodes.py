@@ -2,7 +2,6 @@
 
 import enum
 import os
-import sys
 from typing import Any
 
 import click
@@ -109,7 +108,7 @@ def nodes(
         return _soaked(replace(site, budget_s=soak_s), trials or SOAK_TRIALS, output)
     known = known_baseline(site, baseline, RunKind.NODES)
     settings = NodesSettings(site=site, baseline=known, trials=trials or tuple(Trial), **given)
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         outcome = nodes_run.run_nodes(settings, progress)
     report = nodes_view.nodes_report(outcome.recorded.info, outcome.result, outcome.recorded.facts)
     return output.show(report, outcome.folder)
@@ -122,7 +121,7 @@ def _mode(program: str | None, soak_s: float) -> NodesMode:
 
 
 def _by_program(settings: NodesSettings, output: OutputForms) -> int:
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         outcome = program_run.run_program(settings, progress)
     report = program_view.program_report(outcome.recorded.info, outcome.result, outcome.recorded.facts)
     return output.show(report, outcome.folder)
@@ -132,7 +131,7 @@ def _soaked(site: SiteSettings, trials: tuple[Trial, ...], output: OutputForms) 
     """Raises UsageError for a trial that is not repeated."""
     if left := set(trials) - set(SOAK_TRIALS):
         raise UsageError(f"--trials {min(left)} does not go with --for.", f"Choose from {','.join(SOAK_TRIALS)}.")
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         outcome = soak_run.run_soak(SoakSettings(site=site, trials=trials), progress)
     report = soak_view.soak_report(outcome.recorded.info, outcome.result, outcome.recorded.facts)
     return output.show(report, outcome.folder)

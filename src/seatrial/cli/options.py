@@ -2,16 +2,16 @@
 
 import os
 import re
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 
 from seatrial.archive.layout import is_run_name
+from seatrial.cli.outcome import say
 from seatrial.cli.parameters import (
     PathType,
     Text,
@@ -27,9 +27,9 @@ from seatrial.launch.collector import PATHS
 from seatrial.limits.what_if import parse_change
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import parse_nodes
-from seatrial.render.escape import clean
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+SIZES = {"": 1, "b": 1, "kib": 1 << 10, "k": 1 << 10, "mib": 1 << 20, "m": 1 << 20, "gib": 1 << 30, "g": 1 << 30}
 LONGEST_S = 366 * 86400.0
 LONGEST_RUN = 100
 """Characters of a run's name; names of files and jobs are made from it."""
@@ -70,14 +70,6 @@ def run_name(text: str, what: str) -> str:
     if len(text) > LONGEST_RUN:
         raise UsageError(f"{what} {text!r} is too long.", f"Use at most {LONGEST_RUN} characters.")
     return text
-
-
-def mpirun_words(text: str, what: str) -> tuple[str, ...]:
-    """`--bind-to none` -> its words, quoted as in a shell. Raises UsageError for quotes that do not end."""
-    try:
-        return tuple(shlex.split(text))
-    except ValueError as error:
-        raise UsageError(f"{what} {text!r}: {error}.", "Close each quote.") from error
 
 
 def rail_names(text: str, what: str) -> tuple[str, ...] | None:
@@ -122,16 +114,13 @@ def named_value(text: str, what: str) -> tuple[str, str]:
     return name, value
 
 
-def choice(*words: str) -> Text:
-    """The type of an option that takes one of these words."""
-
-    def known(text: str, what: str) -> str:
-        """Raises UsageError for another word."""
-        if text not in words:
-            raise UsageError(f"{what} {text!r} is not known.", f"Write {', '.join(words[:-1])} or {words[-1]}.")
-        return text
-
-    return Text(known)
+def size_bytes(text: str, what: str) -> int:
+    """`64KiB`, `4M`, `1500` in bytes. Raises UsageError that shows the value."""
+    match = re.fullmatch(r"([0-9]{1,15})\s*([a-zA-Z]*)", text.strip())
+    size = int(match[1]) * SIZES.get(match[2].lower(), 0) if match else 0
+    if not size:
+        raise UsageError(f"{what} {text!r} is not a size.", "Write 65536, 64KiB or 4MiB.")
+    return size
 
 
 DURATION = Text(seconds)
@@ -148,7 +137,7 @@ FILE_OR_LIVE = Text(file_or_live, empty=True)
 FILE = Text(file_path, empty=True)
 PATH = PathType()
 FOLDER = PathType(absolute=True)
-BETTER = choice("higher", "lower")
+BETTER = click.Choice(("higher", "lower"))
 
 archive_option_of = partial(
     option,
@@ -209,9 +198,4 @@ def part_of(given: Mapping[str, Any], kind: type[msgspec.Struct]) -> dict[str, A
 
 def read_text(path: Path, most_bytes: int = MAP_BYTES) -> str:
     """A file or pipe that the command line names, foreign bytes replaced. Raises UsageError with the reason."""
-    return argument_text(path, most_bytes, say_waiting)
-
-
-def say_waiting(sentence: str) -> None:
-    """Say on standard error what the command waits for."""
-    print(f"seatrial: {clean(sentence)}", file=sys.stderr)
+    return argument_text(path, most_bytes, say)

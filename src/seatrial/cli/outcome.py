@@ -5,7 +5,7 @@ import functools
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -80,6 +80,15 @@ class OutputForms(msgspec.Struct, frozen=True, kw_only=True):
         for error in failures:
             say(str(error))
         return failure.exit_code if failure else int(report.exit_code)
+
+    def tell(self, report: Report, lines: Iterable[str]) -> int:
+        """Print the object of a report, or these lines in place of its text; its exit code."""
+        if self.as_json:
+            JSON_OUTPUT.print_report(report)
+        else:
+            for line in lines:
+                print(clean(line))
+        return int(report.exit_code)
 
 
 FORMS = {

@@ -1,11 +1,9 @@
 """seatrial placement: where the ranks of a launch line really run, and where they should."""
 
-import sys
 from typing import Any
 
 import click
 
-from seatrial.cli.options import mpirun_words
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import argument, option
 from seatrial.cli.progress import progress_on
@@ -14,6 +12,7 @@ from seatrial.commands.placement import run as placement_run
 from seatrial.commands.placement import side_by_side as placement_side_by_side
 from seatrial.commands.placement import view as placement_view
 from seatrial.model.settings import PLACEMENT_STARTS, PlacementSettings, SiteSettings
+from seatrial.model.words import shell_words
 
 
 @click.command(cls=SiteCommand, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -42,14 +41,14 @@ def placement(
 ) -> int:
     """Start a launch line with the probe in place of its program: where its ranks are, and what would be better."""
     if versus:
-        lines = [line, *(mpirun_words(text, "--versus") for text in versus)]
+        lines = [line, *(shell_words(text, "--versus") for text in versus)]
         given["starts"] = 0
         looks = [PlacementSettings(site=site, words=words, **given) for words in lines]
-        with progress_on(sys.stderr) as progress:
+        with progress_on() as progress:
             placed = [placement_run.run_placement(settings, progress).result for settings in looks]
         return output.show(placement_side_by_side.side_by_side_report(placement_side_by_side.side_by_side(placed)))
     settings = PlacementSettings(site=site, words=line, **given)
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         measured = placement_run.run_placement(settings, progress)
     report = placement_view.placement_report(measured.recorded.info, measured.result)
     return output.show(report, measured.folder)

@@ -1,6 +1,7 @@
 """Draws progress with the time left on a terminal; on anything else writes a line for each stage and now and then."""
 
 import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -82,8 +83,9 @@ def time_left_s(estimated_s: float | None, deadline_s: float, now_s: float) -> f
 
 
 @contextmanager
-def progress_on(stream: IO[str]) -> Iterator[Progress]:
-    """Progress that fits the stream."""
+def progress_on(stream: IO[str] | None = None) -> Iterator[Progress]:
+    """Progress that fits the stream; None: standard error."""
+    stream = stream or sys.stderr
     if not stream.isatty():
         yield Written(stream)
         return

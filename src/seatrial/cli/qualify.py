@@ -1,6 +1,5 @@
 """seatrial qualify: one slice of idle time, and what all slices say together. Exit code 1: a node is bad."""
 
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -102,5 +101,5 @@ def _measure(site: SiteSettings, taken: QualifySlice, limit: float) -> str:
         node_trials=True,
         threshold=limit,
     )
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         return qualify_run.measure_guarded(lambda: check_run.run_check(settings, progress), taken.nodes)

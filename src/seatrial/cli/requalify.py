@@ -1,6 +1,5 @@
 """seatrial requalify: check nodes that were restarted, repaired or switched to another mode, and act on the answer."""
 
-import sys
 from functools import partial
 from typing import Any
 
@@ -59,7 +58,7 @@ def requalify(
     if not measured:
         return output.show(requalified.requalified_report(None, {}, {}, kept))
     settings = CheckSettings(**{**asdict(site), **given}, returning=measured, loaded=False, node_trials=not no_nodes)
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         outcome = check_run.run_check(settings, progress)
     for sentence in outcome.unrestored:
         say(sentence)

@@ -1,6 +1,6 @@
 """seatrial runs: what is in the archive."""
 
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,8 @@ from seatrial.archive import layout, listing, reader, recovery, run_zip, samples
 from seatrial.archive.layout import ExportFormat
 from seatrial.cli import operation, report
 from seatrial.cli.facts import tell_facts
-from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import NODE, PATH, RUN, archive_option, run_argument
-from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.outcome import OutputForms, output_options, say
 from seatrial.cli.parameters import CommandGroup, Word, argument, option
 from seatrial.cli.progress import progress_on
 from seatrial.commands.facts import detached as facts_detached
@@ -84,7 +83,7 @@ def export_run(run: str, output: Path | None, form: ExportFormat, packed: bool, 
     else:
         print(f"{archive_export.export([folder], output, form)} samples in {output}")
     if damage:
-        print(f"seatrial: INVALID: the run is damaged: {clean('; '.join(damage))}.", file=sys.stderr)
+        say(f"INVALID: the run is damaged: {'; '.join(damage)}.")
         return ExitCode.INCOMPLETE
     return ExitCode.PASS
 
@@ -106,35 +105,31 @@ def import_run(file: Path, archive: Path) -> int:
 @output_options()
 def recover_runs(run: str, force: bool, archive: Path, output: OutputForms) -> int:
     """Close runs that were cut off, with every sample delivered before. Runs still being written are left alone."""
-    with progress_on(sys.stderr) as progress:
+    with progress_on() as progress:
         found = recovery.recover_runs(
             archive, run, force=force, waiting=lambda seconds, runs: progress.stage(recovery.watching(seconds, runs))
         )
     code = ExitCode.INCOMPLETE if found.damaged else ExitCode.PASS
-    if output.as_json:
-        JSON_OUTPUT.print_report(Report(payload=lambda: found, exit_code=code))
-    else:
-        _tell(found)
-    return code
+    for bad in found.damaged if not output.as_json else ():
+        say(f"{bad.run} is not closed: {bad.what} {bad.remedy}")
+    return output.tell(Report(payload=lambda: found, exit_code=code), _lines(found))
 
 
-def _tell(found: "Recovery") -> None:
+def _lines(found: "Recovery") -> Iterator[str]:
     for one in found.recovered:
         torn = f", {count(one.torn_lines, 'torn line')} kept in logs" if one.torn_lines else ""
-        print(clean(f"{one.run}: {one.measurements} measurements, {one.samples} samples{torn}"))
+        yield f"{one.run}: {one.measurements} measurements, {one.samples} samples{torn}"
     for alone in found.running:
         who = f" by {alone.user} on {alone.host} since {alone.since} (process {alone.pid})" if alone.host else " lately"
-        print(clean(f"{alone.run}: left alone, still being written{who}; --force closes it anyway"))
+        yield f"{alone.run}: left alone, still being written{who}; --force closes it anyway"
     for alone in found.busy:
-        print(clean(f"{alone.run}: another process is closing it or has closed it"))
-    for bad in found.damaged:
-        print(f"seatrial: {clean(f'{bad.run} is not closed: {bad.what} {bad.remedy}')}", file=sys.stderr)
+        yield f"{alone.run}: another process is closing it or has closed it"
     for other in found.others:
-        print(clean(f"{other.run}: left alone, it belongs to {other.user}, who alone can close it"))
+        yield f"{other.run}: left alone, it belongs to {other.user}, who alone can close it"
     if found.removed_folders:
-        print(f"Removed {count(found.removed_folders, 'folder')} of files that killed runs had left.")
+        yield f"Removed {count(found.removed_folders, 'folder')} of files that killed runs had left."
     elif not (found.recovered or found.running or found.busy or found.others or found.damaged):
-        print("Nothing to recover.")
+        yield "Nothing to recover."
 
 
 @runs.command("collect")
@@ -145,13 +140,9 @@ def collect_run(run: str, archive: Path, output: OutputForms) -> int:
     """Show the state of a detached check or facts job; a finished check is reported and sets the exit code."""
     folder, submitted = driver_submitted.find_submitted(archive, run)
     if submitted.what == facts_detached.WHAT:
-        return tell_facts(facts_detached.collect_facts(folder, submitted), as_json=output.as_json)
-    with progress_on(sys.stderr) as progress:
+        return tell_facts(facts_detached.collect_facts(folder, submitted), output)
+    with progress_on() as progress:
         found = driver_detached.collect(folder, submitted, progress)
     if found.folder is None:
-        if output.as_json:
-            JSON_OUTPUT.print_report(runs_view.waiting_report(submitted.run, found.state))
-        else:
-            print(clean(found.state))
-        return ExitCode.INCOMPLETE
+        return output.tell(runs_view.waiting_report(submitted.run, found.state), [found.state])
     return output.show(report.report_of(found.folder), found.folder)

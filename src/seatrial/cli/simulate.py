@@ -145,7 +145,7 @@ def simulate(
         for number in range(seed, seed + repeat):
             name = f"{run}-{number}" if run and repeat > 1 else run
             planted = fabric.plant(settings, number)
-            with progress_on(sys.stderr) if repeat == 1 else nullcontext(driver_progress.Silent()) as progress:
+            with progress_on() if repeat == 1 else nullcontext(driver_progress.Silent()) as progress:
                 trial, outcome = simulator_trial.run_trial(
                     fabric, settings, planted, seed=number, archive=folder, run=name, progress=progress
                 )

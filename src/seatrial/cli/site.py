@@ -24,10 +24,10 @@ from seatrial.cli.options import (
     RUN,
     RUN_NAME,
     archive_option_of,
-    mpirun_words,
     read_text,
     time_text,
 )
+from seatrial.cli.outcome import say
 from seatrial.cli.parameters import Text, Word, archive_folder, node_names, option, partition_names
 from seatrial.cli.site_file import site_defaults, site_gate, site_kinds
 from seatrial.launch.hosts.host_file import parse_host_file
@@ -35,7 +35,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.node_list import parse_nodes
 from seatrial.model.run import RunKind
 from seatrial.model.settings import DEFAULTS, PAIR_BUDGET_S, SiteSettings, SlurmRequest, Start
-from seatrial.render.escape import clean
+from seatrial.model.words import shell_words
 
 BRACKETED = re.compile(r"\[([0-9A-Fa-f.]*:[0-9A-Fa-f:.%\w]*)\]")
 """An IPv6 address as URLs have it, which would be read as a range of numbers."""
@@ -92,7 +92,7 @@ SHARED: dict[str, Callable[..., Decorator]] = dict([
     shared("--hosts HOSTS", type=Text(host_names, node_names), default="",
            help="Hosts to measure over ssh, without Slurm: n[1-4] or n1,n3."),
     shared("--hostfile FILE", type=PATH, help="The same from a host file of Open MPI or MPICH."),
-    shared("--mpirun-options WORDS", type=Text(mpirun_words), default="", envvar="SEATRIAL_MPIRUN_OPTIONS",
+    shared("--mpirun-options WORDS", type=Text(shell_words), default="", envvar="SEATRIAL_MPIRUN_OPTIONS",
            help="More options for the MPI's own launcher: '--bind-to none'."),
     shared("--partition NAME", "-p", type=Text(names=partition_names), default="",
            help="Slurm partition.  [default: the cluster's]"),
@@ -206,7 +206,8 @@ def site_settings(given: dict[str, Any]) -> SiteSettings:
     settings = SiteSettings(**given, kinds=site_kinds(), from_site=from_site, command=tuple(sys.argv[1:]))
     if measures and not (context.params.get("dry_run") or context.params.get("source")):
         say_first_use(folder, named=sources["--archive"] is not ParameterSource.DEFAULT)
-        say_left_settings()
+        for left in changed_settings.left_settings():
+            say(changed_settings.warning(left))
     return settings
 
 
@@ -231,13 +232,7 @@ def say_first_use(archive: Path, *, named: bool) -> None:
     """Say on standard error where runs will be kept, if nobody named the folder and it does not exist yet."""
     if not named and not archive.exists():
         other = "--archive DIR or SEATRIAL_ARCHIVE names another folder"
-        print(clean(f"seatrial: Runs are kept in {archive}; {other}."), file=sys.stderr)
-
-
-def say_left_settings() -> None:
-    """Say on standard error which settings a killed command left changed, and what to type."""
-    for settings in changed_settings.left_settings():
-        print(clean(f"seatrial: {changed_settings.warning(settings)}"), file=sys.stderr)
+        say(f"Runs are kept in {archive}; {other}.")
 
 
 def refuse_idle_only(site: SiteSettings) -> None:
@@ -256,5 +251,5 @@ def known_baseline(site: SiteSettings, name: str, kind: RunKind) -> str:
         missing = f"has no run of `{kind.command}`"
     else:
         return name
-    print(clean(f"The site's baseline {name!r} {missing}: not compared with the past."), file=sys.stderr)
+    say(f"The site's baseline {name!r} {missing}: not compared with the past.")
     return ""

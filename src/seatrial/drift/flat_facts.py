@@ -29,8 +29,7 @@ from seatrial.model.facts import (
 )
 from seatrial.model.hca import Hca, Port
 from seatrial.model.system import AutomountKey, KernelFacts, Library, Mount, MpiFile, Sensor, SystemFacts
-from seatrial.model.words import Unknown
-from seatrial.node import processor_sets
+from seatrial.model.words import Unknown, ranges
 
 Scalar = str | int | float | bool
 Flat = dict[str, Scalar]
@@ -157,7 +156,7 @@ def core_summary(cores: tuple[Core, ...]) -> dict[str, Scalar]:
     threads = Counter(_siblings(core) for core in cores)
     return {
         "count": len(cores),
-        "processors": processor_sets.numbers(number for core in cores for number in core.processors),
+        "processors": ranges(number for core in cores for number in core.processors),
         "packages": counted(packages),
         "numa_nodes": counted(nodes),
         "siblings": counted(threads),
@@ -236,13 +235,13 @@ SUMMARIES: dict[Field, Callable[[Any], object]] = {
     (NodeFacts, "mpi_versions"): ", ".join,
     (NodeFacts, "pci"): idle_gpu_path,
     (Topology, "cores"): core_summary,
-    (NumaNode, "processors"): processor_sets.numbers,
+    (NumaNode, "processors"): ranges,
     (ProcessorFacts, "governors"): counted,
     (ProcessorFacts, "energy_preferences"): counted,
     (ProcessorFacts, "minimum_hz"): extremes,
     (ProcessorFacts, "maximum_hz"): extremes,
     (ProcessorFacts, "hardware_maximum_hz"): extremes,
-    (ProcessorFacts, "allowed"): processor_sets.numbers,
+    (ProcessorFacts, "allowed"): ranges,
     (KernelFacts, "command_line"): parameters,
     (SystemFacts, "mounts"): not_automounted,
     (Mount, "options"): mount_options,

@@ -138,7 +138,6 @@ SHORTEST_BUDGET_S = 60.0
 """Rather than measure for less than this, fewer nodes are taken."""
 AROUND_S = 300.0
 """Seconds for starting, and for reading facts before and after."""
-FEWEST_NODES = 2
 _Site = TypeVar("_Site", bound=SiteSettings)
 
 
@@ -164,7 +163,7 @@ def node_hours_of(nodes: int, budget_s: float) -> float:
     return nodes * minutes(allocation_s(budget_s)) / 60
 
 
-def fit(node_hours: float, nodes: int, budget_s: float, *, fewest: int = FEWEST_NODES) -> Thrift:
+def fit(node_hours: float, nodes: int, budget_s: float, *, fewest: int = FEWEST) -> Thrift:
     """At most this many nodes for at most that budget, within the node-hours.
 
     Raises UsageError where not even the `fewest` nodes fit for the shortest time.
@@ -180,7 +179,7 @@ def fit(node_hours: float, nodes: int, budget_s: float, *, fewest: int = FEWEST_
 
 
 def within_node_hours(
-    settings: _Site, hosts: Hosts, nodes: Sequence[str], *, job: str = "", fewest: int = FEWEST_NODES
+    settings: _Site, hosts: Hosts, nodes: Sequence[str], *, job: str = "", fewest: int = FEWEST
 ) -> tuple[_Site, Hosts, tuple[str, ...], str]:
     """Settings, hosts and nodes that fit, and a sentence on what was cut; empty where nothing was.
 

@@ -19,7 +19,7 @@ from seatrial.model.errors import SeatrialError
 from seatrial.model.imported import Batch
 from seatrial.model.run import Ending, RunInfo, RunKind
 from seatrial.model.settings import Settings, SiteSettings
-from seatrial.model.words import utc_text
+from seatrial.model.words import moment_of, utc_text
 
 
 def write_batch(
@@ -48,20 +48,12 @@ def write_batch(
 
 def times_of(batches: Sequence[Batch]) -> list[str]:
     """When each run began: as its label says; else in their order, a second apart, up to now."""
-    moments = [_moment(batch.label) for batch in batches]
-    if any(moment is None for moment in moments):
+    try:
+        moments = [moment_of(batch.label) for batch in batches]
+    except ValueError:
         latest = datetime.now(UTC).replace(microsecond=0)
         moments = [latest - timedelta(seconds=len(batches) - place) for place in range(len(batches))]
-    return [utc_text(moment, "auto") for moment in moments if moment is not None]
-
-
-def _moment(label: str) -> datetime | None:
-    """A date or a time in ISO 8601; UTC where it does not say."""
-    try:
-        moment = datetime.fromisoformat(label)
-    except ValueError:
-        return None
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return [utc_text(moment, "auto") for moment in moments]
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from seatrial.judgement.comparison.records import FileSetting
 from seatrial.judgement.comparison.reversible import is_reversible
 from seatrial.launch.hosts.ssh_argv import ssh_argv
 from seatrial.model.run import RunInfo
-from seatrial.model.settings import SiteSettings, SlurmRequest
+from seatrial.model.settings import SlurmRequest
 from seatrial.process.process import run
 from seatrial.slurm.argv import on_one_node, setting_step
 
@@ -72,7 +72,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
 
 def reach_of(info: RunInfo) -> Reach | str:
     """How the nodes of a run are reached, as when it was measured; or why they are not."""
-    site = info.settings if isinstance(info.settings, SiteSettings) else getattr(info.settings, "site", None)
+    site = info.settings.site if info.settings else None
     if info.launcher not in ("slurm", "ssh", "local"):
         return f"runs of the launcher {info.launcher or 'unknown'} do not say how their nodes are reached"
     if site is None:

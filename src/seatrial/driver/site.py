@@ -130,16 +130,8 @@ def named_hosts(settings: SiteSettings, job: JobNodes | None = None) -> JobNodes
         raise UsageError(
             f"Hosts are measured over ssh, not by --launcher {settings.launcher}.", "Leave out one of the two."
         )
-    for option, given in (
-        ("--partition", settings.partition),
-        *settings.slurm.options,
-        ("--idle-only", settings.idle_only),
-        ("--node-hours", settings.node_hours),
-        ("--mpi", settings.mpi),
-        ("--start srun", settings.start is Start.SRUN),
-    ):
-        if given and option not in settings.from_site:
-            raise UsageError(f"{option} is for Slurm, and these hosts are measured over ssh.", "Leave it out.")
+    if option := settings.for_slurm or ("--mpi" if settings.mpi and "--mpi" not in settings.from_site else ""):
+        raise UsageError(f"{option} is for Slurm, and these hosts are measured over ssh.", "Leave it out.")
     if settings.hosts:
         return JobNodes(scheduler=NAMED, nodes=settings.hosts)
     around = job or job_nodes(os.environ)
@@ -240,19 +232,11 @@ def refuse_type_without_srun(settings: SiteSettings) -> None:
 
 def refuse_without_slurm(settings: SiteSettings) -> None:
     """Raises UsageError for an option that needs Slurm, LaunchError where this machine was not asked for."""
-    for option, given in (
-        ("Naming nodes", settings.nodes),
-        ("--partition", settings.partition),
-        *settings.slurm.options,
-        ("--idle-only", settings.idle_only),
-        ("--node-hours", settings.node_hours),
-        ("--start srun", settings.start is Start.SRUN),
-    ):
-        if given and option not in settings.from_site:
-            raise UsageError(
-                f"{option} needs Slurm, and no Slurm answers here (sinfo).",
-                "Run it on a login node, or give --launcher local without it to measure this machine alone.",
-            )
+    if option := "Naming nodes" if settings.nodes else settings.for_slurm:
+        raise UsageError(
+            f"{option} needs Slurm, and no Slurm answers here (sinfo).",
+            "Run it on a login node, or give --launcher local without it to measure this machine alone.",
+        )
     if settings.launcher == "auto":
         raise LaunchError(
             "No Slurm answers here (sinfo), so nothing was measured.",

@@ -1,6 +1,5 @@
 """A program of the site in place of the probe: its command, and its starts, archived with what they printed."""
 
-import shlex
 from collections.abc import Generator, Iterator, Sequence
 
 from seatrial.archive.journal import StepEnded
@@ -14,6 +13,7 @@ from seatrial.launch.probe_text import RUN_OPTION
 from seatrial.model.benchmark import BenchmarkRequest, StepResult
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import SiteProgram
+from seatrial.model.words import shell_words
 from seatrial.node.gpu_samples import QUERY, REASONS
 from seatrial.process.file_output import Command, Ended, run_beside
 from seatrial.statistics.estimates import median
@@ -25,14 +25,11 @@ def site_program(text: str, option: str, *, nodes: int) -> SiteProgram:
     `option`: which one has the text; `nodes`: how many each start is on. Raises UsageError for what cannot be split
     into words, and for a file that declares no command, or one that is started otherwise.
     """
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise UsageError(f"{option} {text!r}: {error}.", "Quote it as in a shell.") from error
+    words = shell_words(text, option)
     if not words:
         raise UsageError(f"{option} is empty.", f"Write a command: {option} 'PROGRAM ARGUMENTS'.")
     if not words[0].endswith(SUFFIX):
-        return SiteProgram(words=tuple(words))
+        return SiteProgram(words=words)
     benchmark, definition = benchmark_and_text(words[0])
     if benchmark.launch is None:
         raise UsageError(f"{words[0]} declares no command.", "Write a table [run] into it (docs/benchmarks.md).")

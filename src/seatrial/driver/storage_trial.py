@@ -1,6 +1,6 @@
 """The trial of storage within a run: its folder, how much it may write there, and its rounds."""
 
-import os
+import shutil
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -54,12 +54,11 @@ def check_name(folder: Path) -> None:
 def free_bytes(folder: Path) -> int:
     """What this user may still write there. Raises UsageError where the file system does not say it."""
     try:
-        status = os.statvfs(folder)
+        return shutil.disk_usage(folder).free
     except OSError as error:
         raise UsageError(
             f"Storage cannot be tried in {folder}: {error.strerror}.", "Give another folder: --storage DIR."
         ) from None
-    return status.f_bavail * status.f_frsize
 
 
 def kind_of(folder: Path, mounts: str) -> str:

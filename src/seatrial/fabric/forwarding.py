@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric import NO_LID, DeviceKind, End, FabricMap
+from seatrial.model.fabric import NO_LID, DeviceKind, FabricMap
 
 HEAD = re.compile(r"^(?:Unicast lids .*\bguid|dump_ucast_routes: Switch) 0x([0-9a-fA-F]{1,16})\b")
 ENTRY = re.compile(r"^0x([0-9a-fA-F]{1,8})\s+(?::\s+)?(\d{1,3})\b(.*)$")
@@ -106,7 +106,7 @@ def _destinations(fabric: FabricMap) -> tuple[dict[str, str], dict[int, str]]:
     """Adapter by the GUID and by the LID of its first port with a switch: the one that routes lead to."""
     switches = {device.key for device in fabric.devices if device.kind is DeviceKind.SWITCH}
     adapters = {device.key for device in fabric.devices if device.kind is DeviceKind.ADAPTER}
-    wired = {end for link in fabric.links for end, other in _both(link.one, link.other) if other.device in switches}
+    wired = {end for link in fabric.links for end, other in link.ways if other.device in switches}
     by_guid: dict[str, str] = {}
     by_lid: dict[int, str] = {}
     done: set[str] = set()
@@ -119,7 +119,3 @@ def _destinations(fabric: FabricMap) -> tuple[dict[str, str], dict[int, str]]:
             if address.guid:
                 by_guid[address.guid] = key
     return by_guid, by_lid
-
-
-def _both(one: End, other: End) -> tuple[tuple[End, End], tuple[End, End]]:
-    return (one, other), (other, one)

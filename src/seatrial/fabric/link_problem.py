@@ -1,13 +1,14 @@
 """One problem of a fabric, and the names of its parts in a sentence."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.model.fabric import FabricDevice, FabricLink
+from seatrial.model.fabric import End, FabricDevice, FabricLink
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.subject import Subject
-from seatrial.model.verdict import Finding, FindingKind
+from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.words import ranges
 
 
 class LinkFault(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,15 +34,33 @@ RESEAT = "Check the cable and both ports (iblinkinfo), reseat or replace the cab
 
 
 def problem(
-    *, kind: FindingKind, subject: Subject, statement: str, remedy: str, cables: tuple[str, ...] = ()
+    *,
+    kind: FindingKind,
+    subject: Subject,
+    statement: str,
+    remedy: str,
+    cables: tuple[str, ...] = (),
+    note: bool = False,
+    brief: str = "",
 ) -> Finding:
-    """Something wrong with a cable, a switch or its table. `cables`: those that a finding on a switch covers."""
-    return Finding(kind=kind, subject=subject, verdict=kind.verdict, statement=statement, remedy=remedy, pairs=cables)
+    """Something wrong with a cable, a switch or its table, or a `note`, where it may have been planned so.
+
+    `cables`: those that a finding on a switch covers.
+    """
+    verdict = Verdict.NOTE if note else kind.verdict
+    return Finding(
+        kind=kind, subject=subject, verdict=verdict, statement=statement, remedy=remedy, pairs=cables, brief=brief
+    )
 
 
 def link_text(link: FabricLink, devices: Mapping[str, FabricDevice]) -> str:
     """leaf1[35] - spine2[32], by the devices' names."""
-    return " - ".join(f"{name_of(devices, end.device)}[{end.port}]" for end in (link.one, link.other))
+    return " - ".join(end_text(end, devices) for end in link.ends)
+
+
+def end_text(end: End, devices: Mapping[str, FabricDevice]) -> str:
+    """leaf1[35], by the device's name."""
+    return f"{name_of(devices, end.device)}[{end.port}]"
 
 
 def device_name(device: FabricDevice) -> str:
@@ -71,17 +90,6 @@ def rate_of(link: FabricLink) -> float | None:
     return data_bits_per_s(*slower_end(link))
 
 
-def port_list(ports: Iterable[int]) -> str:
-    """1-4,7: ports in order."""
-    ranges: list[list[int]] = []
-    for port in sorted(set(ports)):
-        if ranges and port == ranges[-1][1] + 1:
-            ranges[-1][1] = port
-        else:
-            ranges.append([port, port])
-    return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in ranges)
-
-
 def ports_text(ports: Sequence[int]) -> str:
     """port 7; ports 1-4,7."""
-    return f"{'port' if len(set(ports)) == 1 else 'ports'} {port_list(ports)}"
+    return f"{'port' if len(set(ports)) == 1 else 'ports'} {ranges(ports)}"

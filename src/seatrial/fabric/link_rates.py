@@ -33,7 +33,7 @@ def rate_faults(fabric: FabricMap, tier: Mapping[str, int]) -> Iterator[LinkFaul
     for link in fabric.links:
         text = link_text(link, devices)
         width, speed = slower_end(link)
-        if states := sorted({state_of[end] for end in (link.one, link.other) if end in state_of}):
+        if states := sorted({state_of[end] for end in link.ends if end in state_of}):
             rate = " and ".join(dict.fromkeys(state.text for state in states))
             fails = any(state.use is PortUse.FAILS for state in states)
             kind = FindingKind.LINK_FAILING if fails else FindingKind.LINK_NOT_ACTIVE
@@ -113,7 +113,7 @@ class _PeerRates:
             if (rate := _named_rate(link)) is not None:
                 self._between[self._classes_of(link)][rate] += 1
                 rates_of[self._classes_of(link), self._lower_end(link)].add(rate)
-                for near_end, far_end in _both_ways(link):
+                for near_end, far_end in link.device_ways:
                     self._at[near_end, self._class[far_end]][rate] += 1
         self._alike: defaultdict[tuple[str, ...], Counter[Rate]] = defaultdict(Counter)
         """Classes of both ends -> how many adapters, or lower switches, have cables of one rate only, by that rate."""
@@ -133,7 +133,7 @@ class _PeerRates:
             return _Faster(text, f"a cable beside it runs at {text}")
         faster_one_there = False
         perhaps = self._support_is_reported
-        for near_end, far_end in _both_ways(link):
+        for near_end, far_end in link.device_ways:
             at = self._at[near_end, self._class[far_end]]
             if shown := _most_faster(rate, at, f"such cables at {name_of(self._devices, near_end)}"):
                 return _Faster(*shown, perhaps)
@@ -157,11 +157,6 @@ class _PeerRates:
 
     def _lower_end(self, link: FabricLink) -> str:
         return min((link.one.device, link.other.device), key=lambda key: self._tier.get(key, -1))
-
-
-def _both_ways(link: FabricLink) -> tuple[tuple[str, str], tuple[str, str]]:
-    ends = link.one.device, link.other.device
-    return ends, ends[::-1]
 
 
 def _named_rate(link: FabricLink) -> Rate | None:

@@ -9,8 +9,6 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-import msgspec
-
 from seatrial.fabric.link_problem import ACTIVATE, RESEAT, LinkFault, link_text, name_of, ports_text, problem
 from seatrial.fabric.link_rates import rate_faults
 from seatrial.fabric.map_integrity import integrity_problems, one_sided
@@ -26,7 +24,7 @@ from seatrial.fabric.missing_cables import (
 )
 from seatrial.model.fabric import DeviceKind, FabricDevice, FabricLink, FabricMap
 from seatrial.model.subject import FABRIC, device, link
-from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count, natural_key, natural_sorted, some
 
 FEWEST_SHARE = 1 / 8
@@ -101,7 +99,7 @@ def tiers(fabric: FabricMap) -> Mapping[str, int]:
     adapters: Counter[str] = Counter()
     near: defaultdict[str, set[str]] = defaultdict(set)
     for cable in fabric.links:
-        for near_end, far_end in ((cable.one.device, cable.other.device), (cable.other.device, cable.one.device)):
+        for near_end, far_end in cable.device_ways:
             if devices[near_end].kind is not DeviceKind.SWITCH:
                 continue
             if devices[far_end].kind is DeviceKind.ADAPTER:
@@ -171,20 +169,20 @@ def _perhaps_planned(faults: Sequence[LinkFault], devices: Mapping[str, FabricDe
         group = [fault for fault in faults if fault.rate == rate]
         cables = [link_text(fault.link, devices) for fault in group]
         alike = count(len(group), "cable")
-        finding = problem(
+        yield problem(
             kind=FindingKind.LINK_BELOW_PEERS,
             subject=device(alike),
             statement=f"{alike} {_says(group)}. They trained too low, or were planned so: the map does not decide. The "
             f"cables: {some(cables)}.",
             remedy="Compare with the types of adapters, switches and cables; replace what should be faster.",
             cables=tuple(cables),
+            note=True,
         )
-        yield msgspec.structs.replace(finding, verdict=Verdict.NOTE)
 
 
 def _places(cable: FabricLink, devices: Mapping[str, FabricDevice]) -> Iterator[Place]:
     """The switches of a cable, each with all its cables and with those that lead to such devices."""
-    for near_end, far_end in ((cable.one, cable.other), (cable.other, cable.one)):
+    for near_end, far_end in cable.ways:
         if devices[near_end.device].kind is DeviceKind.SWITCH:
             kind = devices[far_end.device].kind
             yield near_end.device, TO_ALL
@@ -221,7 +219,7 @@ def _shared(
 def _of_switch(
     switch: str, where: str, group: Sequence[LinkFault], total: int, devices: Mapping[str, FabricDevice]
 ) -> Finding:
-    ports = [end.port for fault in group for end in (fault.link.one, fault.link.other) if end.device == switch]
+    ports = [end.port for fault in group for end in fault.link.ends if end.device == switch]
     name, kind = name_of(devices, switch), group[0].kind
     amount = f"All {total}" if len(group) == total else f"{len(group)} of {total}"
     cables = f"{amount} cables of {name}{' ' if where else ''}{where}"
@@ -329,21 +327,20 @@ def _few_uplinks(few: FewUplinks, devices: Mapping[str, FabricDevice]) -> Findin
     statement = (
         f"{name} has {count(few.present, 'cable')} to switches {few.side} it ({uppers}), where {others} {usual}."
     )
-    finding = problem(
+    if not few.decided:
+        statement += f" {fault}, or it was planned so: the map does not decide."
+    return problem(
         kind=FindingKind.CABLES_MISSING,
         subject=device(name),
         statement=statement,
         remedy=f"Check {name} for an uplink port that is down and a cable that is out or in a wrong port.",
+        note=not few.decided,
     )
-    if few.decided:
-        return finding
-    statement += f" {fault}, or it was planned so: the map does not decide."
-    return msgspec.structs.replace(finding, verdict=Verdict.NOTE, statement=statement)
 
 
 def _short_pod(pod: ShortPod, devices: Mapping[str, FabricDevice]) -> Finding:
     names = natural_sorted(name_of(devices, switch) for switch in pod.switches)
-    finding = problem(
+    return problem(
         kind=FindingKind.CABLES_MISSING,
         subject=device(some(names, 1)),
         statement=f"{some(names, MOST_UPPERS)} share the switches above them and have at most "
@@ -351,8 +348,8 @@ def _short_pod(pod: ShortPod, devices: Mapping[str, FabricDevice]) -> Finding:
         f"{name_of(devices, pod.example)}, have {pod.usual}. A switch above them is missing, or it was planned so: "
         "the map does not decide.",
         remedy="Check whether a switch above them is down, or misses all cables to them.",
+        note=True,
     )
-    return msgspec.structs.replace(finding, verdict=Verdict.NOTE)
 
 
 def _other(pair: MissingCables, switch: str) -> str:

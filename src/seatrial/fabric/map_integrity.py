@@ -3,13 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator
 
-import msgspec
-
-from seatrial.fabric.link_problem import ACTIVATE, RESEAT, LinkFault, link_text, name_of, problem
+from seatrial.fabric.link_problem import ACTIVATE, RESEAT, LinkFault, end_text, link_text, name_of, problem
 from seatrial.model.fabric import DeviceKind, DoubleKind, End, FabricLink, FabricMap
 from seatrial.model.port_state import PortUse
 from seatrial.model.subject import device
-from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count, some, verb
 
 SHOWN = 3
@@ -44,9 +42,9 @@ def one_sided(fabric: FabricMap) -> Iterator[LinkFault]:
     devices = fabric.by_key
     complete = set(fabric.sections) - _last(fabric)
     for link in _listed_once(fabric):
-        near_end, far_end = (link.one, link.other) if link.listed_by_one else (link.other, link.one)
+        near_end, far_end = link.ways[0 if link.listed_by_one else 1]
         if far_end.device in complete:
-            ends = [f"{name_of(devices, end.device)}[{end.port}]" for end in (near_end, far_end)]
+            ends = [end_text(end, devices) for end in (near_end, far_end)]
             yield LinkFault(
                 kind=FindingKind.LINK_ENDS_DISAGREE,
                 link=link,
@@ -58,7 +56,7 @@ def one_sided(fabric: FabricMap) -> Iterator[LinkFault]:
 
 def _listed_once(fabric: FabricMap) -> Iterator[FabricLink]:
     """Cables that one side alone lists, without ports that two cables claim: such ports have a duplicate GUID."""
-    used: Counter[End] = Counter(end for link in fabric.links for end in (link.one, link.other))
+    used: Counter[End] = Counter(end for link in fabric.links for end in link.ends)
     for link in fabric.links:
         if link.listed_by_one is not link.listed_by_other and max(used[link.one], used[link.other]) == 1:
             yield link
@@ -69,7 +67,7 @@ def _absent(fabric: FabricMap) -> list[str]:
     if fabric.sections is None:
         return []
     once = list(_listed_once(fabric))
-    ends = {end.device for link in once for end in (link.one, link.other)}
+    ends = {end.device for link in once for end in link.ends}
     listed = set(fabric.sections)
     absent = [known.key for known in fabric.devices if known.key in ends and known.key not in listed]
     silent = {(link.other if link.listed_by_one else link.one).device for link in once}
@@ -81,7 +79,7 @@ def _last(fabric: FabricMap) -> set[str]:
     if not fabric.sections:
         return set()
     listed = set(fabric.sections)
-    lacks = any(end.device not in listed for link in _listed_once(fabric) for end in (link.one, link.other))
+    lacks = any(end.device not in listed for link in _listed_once(fabric) for end in link.ends)
     return {fabric.sections[-1]} if lacks or fabric.cut_off else set()
 
 
@@ -135,12 +133,12 @@ def _unanswered(fabric: FabricMap) -> Iterator[Finding]:
     of cables are judged with the cables.
     """
     devices = fabric.by_key
-    joined = {end for link in fabric.links for end in (link.one, link.other)}
+    joined = {end for link in fabric.links for end in link.ends}
     off: dict[str, str] = {}
     for port in fabric.inactive:
         if port.end in joined:
             continue
-        name, state = f"{name_of(devices, port.end.device)}[{port.end.port}]", port.states
+        name, state = end_text(port.end, devices), port.states
         if state.use is PortUse.OFF:
             off[name] = state.text
             continue
@@ -153,19 +151,19 @@ def _unanswered(fabric: FabricMap) -> Iterator[Finding]:
             remedy=RESEAT if fails else f"Check the device at the other end. {ACTIVATE}",
         )
     if off:
-        finding = problem(
+        yield problem(
             kind=FindingKind.LINK_NOT_ACTIVE,
             subject=device(next(iter(off)) if len(off) == 1 else count(len(off), "port")),
             statement=f"Somebody switched off {count(len(off), 'port')}, or tests "
             f"{verb(len(off), 'it', 'them')}: {some([f'{name} ({text})' for name, text in off.items()], SHOWN)}.",
             remedy="If this was not meant to last, check why it was done, and switch on the port (ibportstate).",
+            note=True,
         )
-        yield msgspec.structs.replace(finding, verdict=Verdict.NOTE)
 
 
 def _without_cables(fabric: FabricMap) -> Iterator[Finding]:
     """Adapters that the text lists without a cable."""
-    joined = {end.device for link in fabric.links for end in (link.one, link.other)}
+    joined = {end.device for link in fabric.links for end in link.ends}
     joined |= {end.device for end in fabric.down} | _last(fabric)
     devices = fabric.by_key
     for key in fabric.sections or ():

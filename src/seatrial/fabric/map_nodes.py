@@ -82,8 +82,7 @@ def absent_adapters(fabric: FabricMap) -> Iterator[Finding]:
             f"{name} has {len(own)} of the {count(len(usual), 'port')} that {count(alike[usual], 'node')} have in the "
             f"map, and lacks {lacking}{OR_PLANNED if planned else ''}."
         )
-        finding = _missing(name, statement, brief=f"lacks {lacking}")
-        yield msgspec.structs.replace(finding, verdict=Verdict.NOTE) if planned else finding
+        yield _missing(name, statement, brief=f"lacks {lacking}", note=bool(planned))
 
 
 def misplaced_adapters(fabric: FabricMap) -> Iterator[Finding]:
@@ -94,7 +93,7 @@ def misplaced_adapters(fabric: FabricMap) -> Iterator[Finding]:
     devices, rails = fabric.by_key, _rails(fabric)
     at: defaultdict[tuple[frozenset[Rail], str], dict[FabricLink, tuple[str, Rail]]] = defaultdict(dict)
     for link in fabric.links:
-        for near_end, far_end in ((link.one, link.other), (link.other, link.one)):
+        for near_end, far_end in link.ways:
             adapter, name = devices[near_end.device], short(devices[near_end.device].host)
             if name in rails and adapter.kind is DeviceKind.ADAPTER and len(rails[name]) > 1:
                 at[rails[name], far_end.device][link] = name, (adapter.rail.lower(), near_end.port)
@@ -112,18 +111,18 @@ def misplaced_adapters(fabric: FabricMap) -> Iterator[Finding]:
                 f"{own} of {name} is connected to {name_of(devices, switch)}, where {number} of "
                 f"{count(len(links), 'port')} of such nodes are {most}{OR_PLANNED if planned else ''}."
             )
-            finding = problem(
+            yield problem(
                 kind=FindingKind.LINK_MISPLACED,
                 subject=link_subject(link_text(link, devices)),
                 statement=statement,
                 remedy="Compare with the plan of the cables; another cable of this node may be in a wrong port, too.",
+                note=planned,
             )
-            yield msgspec.structs.replace(finding, verdict=Verdict.NOTE) if planned else finding
 
 
-def _missing(name: str, statement: str, brief: str = "") -> Finding:
-    finding = problem(kind=FindingKind.NOT_IN_MAP, subject=node(name), statement=statement, remedy=REMEDY)
-    return msgspec.structs.replace(finding, brief=brief)
+def _missing(name: str, statement: str, *, brief: str = "", note: bool = False) -> Finding:
+    kind = FindingKind.NOT_IN_MAP
+    return problem(kind=kind, subject=node(name), statement=statement, remedy=REMEDY, brief=brief, note=note)
 
 
 def _wired(fabric: FabricMap) -> dict[str, list[int]]:
@@ -131,7 +130,7 @@ def _wired(fabric: FabricMap) -> dict[str, list[int]]:
     devices = fabric.by_key
     ports: defaultdict[str, list[int]] = defaultdict(list)
     for link in fabric.links:
-        for end in (link.one, link.other):
+        for end in link.ends:
             if devices[end.device].kind is DeviceKind.ADAPTER:
                 ports[end.device].append(end.port)
     return ports

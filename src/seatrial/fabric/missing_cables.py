@@ -87,7 +87,7 @@ class _Cables:
         """Cables of each switch to adapters and to the tier below."""
         devices = fabric.by_key
         for link in fabric.links:
-            for near_end, far_end in ((link.one, link.other), (link.other, link.one)):
+            for near_end, far_end in link.ways:
                 near, far = near_end.device, far_end.device
                 self.used[near].add(near_end.port)
                 if near in tier and far in tier:

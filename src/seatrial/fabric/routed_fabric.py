@@ -9,10 +9,10 @@ import numpy as np
 
 from seatrial.fabric.forwarding import TableForwarding, Tables
 from seatrial.fabric.ibnetdiscover import SHOWN, adapters_of, no_such_nodes, unique_names
+from seatrial.fabric.link_problem import rate_of
 from seatrial.fabric.parts import FabricPart, FabricParts, PartKind
 from seatrial.fabric.routes import Hop, Numbers, Route, Routes
-from seatrial.model.fabric import Component, DeviceKind, Fabric, FabricLink, FabricMap
-from seatrial.model.hca import data_bits_per_s
+from seatrial.model.fabric import Component, DeviceKind, Fabric, FabricMap
 from seatrial.model.words import count, some, verb
 
 Pair = tuple[str, str]
@@ -164,7 +164,7 @@ class RoutedFabric:
             return self._node_of[part.place]
         if part.kind is PartKind.LINK:
             link = self._routes.fabric.links[part.hops[0] // 2]
-            return "-".join(f"{self._names[end.device]}[{end.port}]" for end in (link.one, link.other))
+            return "-".join(f"{self._names[end.device]}[{end.port}]" for end in link.ends)
         if part.pair is not None:
             return ">".join(self._node_of[key] for key in part.pair)
         return self._names[part.place]
@@ -235,8 +235,8 @@ def oversubscription(routing: Routing, nodes: Collection[str]) -> float | None:
     down: defaultdict[str, float] = defaultdict(float)
     up: defaultdict[str, float] = defaultdict(float)
     for link in routing.fabric.links:
-        rate = _rate(link)
-        for near, far in ((link.one.device, link.other.device), (link.other.device, link.one.device)):
+        rate = rate_of(link) or 0.0
+        for near, far in link.device_ways:
             if kinds.get(near) is not DeviceKind.SWITCH:
                 continue
             if far in ours:
@@ -245,12 +245,6 @@ def oversubscription(routing: Routing, nodes: Collection[str]) -> float | None:
                 up[near] += rate
     ratios = sorted(down[leaf] / up[leaf] for leaf in down if up[leaf] > 0 and down[leaf] > 0)
     return max(ratios[len(ratios) // 2], 1.0) if ratios else None
-
-
-def _rate(link: FabricLink) -> float:
-    """Bits per second, by the slower end; 0 where neither is known."""
-    ends = (data_bits_per_s(link.width, link.speed), data_bits_per_s(link.other_width, link.other_speed))
-    return min((rate for rate in ends if rate), default=0.0)
 
 
 def pairs_across(

@@ -100,7 +100,7 @@ class Routes:
     def ends(self, hop: Hop) -> tuple[End, End]:
         """Both ends of a hop, the first one first."""
         link = self.fabric.links[hop // 2]
-        return (link.one, link.other) if hop % 2 == 0 else (link.other, link.one)
+        return link.ways[hop % 2]
 
     def neighbours(self, switch: str) -> dict[int, str]:
         """Port -> device at the other end of its cable."""

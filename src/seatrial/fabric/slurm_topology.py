@@ -48,41 +48,32 @@ def parse_topology(text: str) -> Fabric:
     leaves whose `source` says so. Lines that cannot be read are left out and counted in `source`.
     """
     lines = [line.strip() for line in text.split("\n") if line.strip()]
-    candidates = [line for line in lines if line.startswith("SwitchName=")]
-    if not candidates and (blocks := _blocks(lines)):
-        return blocks
-    switches = [switch for line in candidates if (switch := _switch(line)) is not None]
+    switches, blocks = ([line for line in lines if line.startswith(word)] for word in ("SwitchName=", "BlockName="))
+    if switches:
+        leaves = _leaves(list(map(_switch, switches)), "leaf switch", "leaf switches")
+    else:
+        leaves = _leaves(list(map(_block, blocks)), "block", "blocks")
+    return leaves or Fabric(leaf_of={}, source=f"{PRINTER}: {_why_none(lines)}")
+
+
+def _leaves(listed: Sequence[Switch | None], called: str, several: str) -> Fabric | None:
+    """The lines that could be read, as leaves; None where no node has one."""
     leaf_of: dict[str, str] = {}
-    for switch in sorted(switches, key=lambda each: each.level):
+    for switch in sorted(filter(None, listed), key=lambda each: each.level):
         for node in switch.nodes:
             leaf_of.setdefault(node, switch.name)
     if not leaf_of:
-        return Fabric(leaf_of={}, source=f"{PRINTER}: {_why_none(lines)}")
-    unread = len(candidates) - len(switches)
-    note = f", {count(unread, 'line')} not understood" if unread else ""
-    return Fabric(leaf_of=leaf_of, source=f"{PRINTER}: {len(set(leaf_of.values()))} leaf switches{note}")
-
-
-def _blocks(lines: list[str]) -> Fabric | None:
-    """Base blocks as leaves, `BlockName=b1 BlockIndex=0 Nodes=n[1-4] BlockSize=4`; None where no node has one.
-
-    Aggregated blocks hold base blocks and say nothing of a leaf.
-    """
-    listed = [_block(line) for line in lines if line.startswith("BlockName=")]
-    blocks = [block for block in listed if block is not None]
-    leaf_of: dict[str, str] = {}
-    for block in blocks:
-        for node in block.nodes:
-            leaf_of.setdefault(node, block.name)
-    if not leaf_of:
         return None
-    unread = len(listed) - len(blocks)
+    unread = listed.count(None)
     note = f", {count(unread, 'line')} not understood" if unread else ""
-    return Fabric(leaf_of=leaf_of, source=f"{PRINTER}: {count(len(set(leaf_of.values())), 'block')}{note}")
+    return Fabric(leaf_of=leaf_of, source=f"{PRINTER}: {count(len(set(leaf_of.values())), called, several)}{note}")
 
 
 def _block(line: str) -> Switch | None:
-    """A base block, of the lowest level; None for a line without a name or a list of nodes."""
+    """A base block, of the lowest level: `BlockName=b1 BlockIndex=0 Nodes=n[1-4] BlockSize=4`.
+
+    None for a line without a name or a list of nodes, as of an aggregated block: it holds base blocks.
+    """
     fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
     nodes = _expand(fields["Nodes"]) if "Nodes" in fields else None
     return None if nodes is None or not fields["BlockName"] else Switch(name=fields["BlockName"], level=0, nodes=nodes)

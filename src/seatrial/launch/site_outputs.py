@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from seatrial.model.errors import LaunchError
 from seatrial.process.process import run
@@ -41,20 +41,27 @@ TABLE_TOOLS = ("dump_fts", "dump_lfts")
 
 def discover() -> str:
     """The output of `ibnetdiscover`. Raises LaunchError where the tool is not there, or may not ask the fabric."""
-    if not shutil.which("ibnetdiscover"):
-        raise LaunchError(
-            "There is no ibnetdiscover on this machine.",
-            "Install infiniband-diags, or give a FILE with its output from another machine.",
-        )
-    done = run(["ibnetdiscover"], timeout_s=DISCOVER_TIMEOUT_S)
+    return _asked_fabric(IBNETDISCOVER, DISCOVER_TIMEOUT_S, "no fabric", ("Switch", "Ca"))
+
+
+def _asked_fabric(
+    tools: Sequence[str], timeout_s: float, nothing: str, marks: Sequence[str], *, partly: bool = False
+) -> str:
+    """The output of the first of the tools that is there. Raises LaunchError where none is, or it has no mark.
+
+    `partly`: also that of a tool that failed in the end.
+    """
+    tool = next((name for name in tools if shutil.which(name)), "")
+    if not tool:
+        what = f"There is no {tools[0]} on this machine."
+        raise LaunchError(what, "Install infiniband-diags, or give a file with its output from another machine.")
+    done = run([tool], timeout_s=timeout_s)
     if done.timed_out:
-        raise LaunchError(f"ibnetdiscover did not end within {DISCOVER_TIMEOUT_S:.0f} s.")
-    if not done.ok or ("Switch" not in done.stdout and "Ca" not in done.stdout):
+        raise LaunchError(f"{tool} did not end within {timeout_s:.0f} s.")
+    if not (done.ok or partly) or not any(mark in done.stdout for mark in marks):
         last_line = (done.stderr.strip().splitlines() or ["nothing"])[-1]
-        raise LaunchError(
-            f"ibnetdiscover found no fabric: {last_line}.",
-            "It needs an active port, and usually root (/dev/infiniband).",
-        )
+        remedy = "It needs an active port, and usually root (/dev/infiniband)."
+        raise LaunchError(f"{tool} found {nothing}: {last_line}.", remedy)
     return done.stdout
 
 
@@ -66,16 +73,4 @@ def read_counters(lids: Iterable[int]) -> str:
 
 def read_tables() -> str:
     """`dump_fts`: the forwarding tables of all switches. Raises LaunchError as `discover` does."""
-    tool = next((name for name in TABLE_TOOLS if shutil.which(name)), "")
-    if not tool:
-        raise LaunchError(
-            "There is no dump_fts on this machine.",
-            "Install infiniband-diags, or give a file with its output from another machine.",
-        )
-    done = run([tool], timeout_s=TABLES_TIMEOUT_S)
-    if done.timed_out:
-        raise LaunchError(f"{tool} did not end within {TABLES_TIMEOUT_S:.0f} s.")
-    if "Unicast lids" not in done.stdout:
-        last_line = (done.stderr.strip().splitlines() or ["nothing"])[-1]
-        raise LaunchError(f"{tool} found no tables: {last_line}.", "It needs an active port, and usually root.")
-    return done.stdout
+    return _asked_fabric(TABLE_TOOLS, TABLES_TIMEOUT_S, "no tables", ("Unicast lids",), partly=True)

@@ -73,6 +73,22 @@ class FabricLink(msgspec.Struct, frozen=True, kw_only=True):
         """Both ends, unique within a fabric."""
         return f"{self.one.device}[{self.one.port}]-{self.other.device}[{self.other.port}]"
 
+    @property
+    def ends(self) -> tuple[End, End]:
+        """Both ends, the first one first."""
+        return self.one, self.other
+
+    @property
+    def ways(self) -> tuple[tuple[End, End], tuple[End, End]]:
+        """Each end before the other one."""
+        return self.ends, self.ends[::-1]
+
+    @property
+    def device_ways(self) -> tuple[tuple[str, str], tuple[str, str]]:
+        """The device of each end before that of the other one."""
+        devices = self.one.device, self.other.device
+        return devices, devices[::-1]
+
 
 NO_LID = (0, 65535)
 """0: none was assigned. 65535: the permissive LID (InfiniBand specification 4.1.3), which every port answers to."""

@@ -106,6 +106,18 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     """The words of the command line, for the report."""
 
+    @property
+    def for_slurm(self) -> str:
+        """The first option that only Slurm heeds and that the command line, not the site's file, gives; else empty."""
+        options: tuple[tuple[str, object], ...] = (
+            ("--partition", self.partition),
+            *self.slurm.options,
+            ("--idle-only", self.idle_only),
+            ("--node-hours", self.node_hours),
+            ("--start srun", self.start is Start.SRUN),
+        )
+        return next((name for name, given in options if given and name.split()[0] not in self.from_site), "")
+
 
 class SiteProgram(msgspec.Struct, frozen=True, kw_only=True):
     """A program of the site that is started in place of the probe's kernels: on pairs of nodes, or on each node."""

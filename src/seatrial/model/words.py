@@ -1,11 +1,14 @@
 """Numbers, names and times in texts, the natural order of names, and unknown words."""
 
 import re
+import shlex
 from collections.abc import Hashable, Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeVar
 
 import msgspec
+
+from seatrial.model.errors import UsageError
 
 T = TypeVar("T", bound=Hashable)
 MOMENT = (
@@ -37,12 +40,33 @@ def some(names: Sequence[str], most: int = MOST_NAMED, unlisted: int = 0) -> str
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
+def ranges(values: Iterable[int], width: int = 0) -> str:
+    """0-3,8: whole numbers in order, each run of them as its first and last, filled up to `width` digits with zeros."""
+    runs: list[list[int]] = []
+    for value in sorted(set(values)):
+        if runs and value == runs[-1][1] + 1:
+            runs[-1][1] = value
+        else:
+            runs.append([value, value])
+    return ",".join(
+        f"{first:0{width}}-{last:0{width}}" if last > first else f"{first:0{width}}" for first, last in runs
+    )
+
+
 def by_text(said: Iterable[tuple[str, T]]) -> dict[T, list[str]]:
     """Groups (name, text) by text: every text once, with the names that have it, in their order."""
     names_of: dict[T, list[str]] = {}
     for name, text in said:
         names_of.setdefault(text, []).append(name)
     return names_of
+
+
+def shell_words(text: str, what: str) -> tuple[str, ...]:
+    """A text as words, divided as a shell divides them, though none sees it. Raises UsageError."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"{what} {text!r} cannot be divided into words: {error}.", "Close all quotes.") from error
 
 
 _DIGITS = re.compile(r"([0-9]+)")
@@ -53,6 +77,12 @@ NaturalKey = tuple[tuple[tuple[int, int, str], ...], str]
 def utc_text(moment: datetime, timespec: str = "seconds") -> str:
     """A moment in UTC as ISO 8601. `timespec`: as in `datetime.isoformat`."""
     return moment.isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def moment_of(text: str) -> datetime:
+    """A date or a time in ISO 8601, in UTC unless it says otherwise. Raises ValueError."""
+    moment = datetime.fromisoformat(text)
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def age_s(time: str, at: datetime) -> float:

@@ -1,13 +1,15 @@
 """The stream of collect/facts.sh, line by line, into one frozen record; docs/facts.md describes the format."""
 
 import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError
+from seatrial.model.facts import NodeFacts
 
 OPENING = "#seatrial-facts "
 CLOSING = "#end "
@@ -18,6 +20,12 @@ HEX = re.compile(r"(?:[0-9a-f]{2})*")
 def whole_number(text: str) -> int | None:
     """A text that is a whole number of at most 18 digits, and nothing else; None for any other."""
     return int(text) if WHOLE_NUMBER.fullmatch(text) else None
+
+
+def natural_number(text: str) -> int | None:
+    """A whole number that is not negative; None for any other text."""
+    number = whole_number(text)
+    return number if number is not None and number >= 0 else None
 
 
 class FactsFormatError(SeatrialError):
@@ -69,6 +77,10 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
         if any(item in known for known in (self.files, self.tables, self.lists, self.commands, self.real, self.raw)):
             return f"{item}: present, but without the expected content"
         return f"{item}: not in the facts" if self.complete else f"{item}: the facts end before it"
+
+
+Reader = Callable[[Frame], tuple[Any, dict[str, str]]]
+"""What reads a group of facts: the group, and name of a fact -> why it is not known."""
 
 
 class FrameBlock(NamedTuple):
@@ -205,6 +217,25 @@ def _add_block(frame: Frame, word: str, content: str, block: FrameBlock) -> None
         frame.commands[content] = CommandOutput(status=status, lines=block.lines)
     else:
         frame.absent[content] = f"ended with the unknown status {block.ending!r}"
+
+
+PLAIN_FACTS = (
+    "kernel", "boot_id", "cpu_model", "processors", "cores", "sockets", "numa_nodes", "memory_bytes", "interfaces",
+    "hcas", "pci", "mpi_versions", "tcp_segments_sent", "tcp_segments_resent", "oom_kills",
+)  # fmt: skip
+"""Facts outside the groups, whose lack needs a reason."""
+
+
+def without_value(facts: NodeFacts) -> Iterator[str]:
+    """The facts that have no value: the plain ones, and those of the groups that recordings of a machine have."""
+    yield from (name for name in PLAIN_FACTS if not getattr(facts, name))
+    groups: Mapping[str, msgspec.Struct] = {
+        "topology": facts.topology, "processor": facts.processor, "memory": facts.memory,
+        "system.firmware": facts.system.firmware,
+    }  # fmt: skip
+    for group, record in groups.items():
+        empty = (name for name in record.__struct_fields__ if getattr(record, name) in (None, "", (), {}))
+        yield from (f"{group}.{name}" for name in empty if name != "source")
 
 
 BLOCKS = frozenset(("@file", "@table", "@command"))

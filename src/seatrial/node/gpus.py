@@ -9,7 +9,7 @@ import msgspec
 
 from seatrial.model.facts import Gpu, NodeFacts
 from seatrial.node.amd_gpus import AMD_COMMANDS, amd_gpus
-from seatrial.node.frame import FactsFormatError, Frame, answer, why_no_answer
+from seatrial.node.frame import PLAIN_FACTS, FactsFormatError, Frame, answer, why_no_answer
 from seatrial.node.hwloc_devices import xml_root
 
 SMI = "nvidia-smi -q -x"
@@ -52,11 +52,7 @@ AFFINITIES = ("CPU", "NUMA", "GPU")
 
 
 NOT_PRINTED = "the program that lists GPUs does not print it"
-OTHER_FACTS = (
-    "kernel", "boot_id", "cpu_model", "processors", "cores", "sockets", "numa_nodes", "memory_bytes", "interfaces",
-    "hcas", "pci", "mpi_versions", "tcp_segments_sent", "tcp_segments_resent", "oom_kills", "topology", "processor",
-    "memory", "settings", "system", "software",
-)  # fmt: skip
+OTHER_FACTS = (*PLAIN_FACTS, "topology", "processor", "memory", "settings", "system", "software")
 
 
 def is_smi(text: str) -> bool:

@@ -23,22 +23,15 @@ SOCKETS = "/proc/net/dev"
 TOTALS = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
 
 
-class Interfaces(msgspec.Struct, frozen=True, kw_only=True):
-    """All interfaces of the node, sorted by name, and why some of what they are is not known."""
-
-    interfaces: tuple[NetworkInterface, ...]
-    absent: dict[str, str]
-
-
-def read_interfaces(frame: Frame) -> Interfaces:
-    """Every folder of /sys/class/net that /proc/net/dev lists too.
+def read_interfaces(frame: Frame) -> tuple[tuple[NetworkInterface, ...], dict[str, str]]:
+    """Every folder of /sys/class/net that /proc/net/dev lists too, sorted. Second: name of a fact -> why it is unknown.
 
     /proc/net/dev is this process's own network namespace, /sys that of whoever mounted it: an interface that only
     /sys shows belongs to another namespace, and no process of the job can send through it.
     """
     listed = frame.lists.get(NET + "*")
     if listed is None:
-        return Interfaces(interfaces=(), absent={"interfaces": frame.reason(NET + "*")})
+        return (), {"interfaces": frame.reason(NET + "*")}
     absent: dict[str, str] = {}
     rows = frame.files.get(SOCKETS)
     ours = set(listed) if rows is None else {row.partition(":")[0].strip() for row in rows if ":" in row}
@@ -55,7 +48,7 @@ def read_interfaces(frame: Frame) -> Interfaces:
         for field, file in (("link_type", "type"), ("speed_bits_per_s", "speed"), ("mtu_bytes", "mtu")):
             if getattr(interface, field) is None:
                 absent[f"interfaces.{name}.{field}"] = frame.reason(f"{NET}{name}/{file}")
-    return Interfaces(interfaces=tuple(interfaces), absent=absent)
+    return tuple(interfaces), absent
 
 
 def ethernet_speed(frame: Frame, name: str) -> float | None:

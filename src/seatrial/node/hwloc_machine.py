@@ -7,9 +7,9 @@ import msgspec
 
 from seatrial.model.facts import NodeFacts, ProcessorFacts, Topology
 from seatrial.model.system import Firmware, SystemFacts
-from seatrial.node.frame import whole_number
+from seatrial.node.frame import whole_number, without_value
 from seatrial.node.gpus import facts_from_smi, is_smi
-from seatrial.node.hwloc_devices import NOT_TOLD, PLACES, Devices, hwloc_devices, infos, parse_hwloc
+from seatrial.node.hwloc_devices import NOT_TOLD, PLACES, hwloc_devices, infos, parse_hwloc
 from seatrial.node.nccl_topology import facts_from_nccl, is_nccl_topology
 from seatrial.node.processor import named_hz
 from seatrial.node.processor_sets import Numbers, masked
@@ -18,11 +18,7 @@ from seatrial.node.topology import xml_topology
 HOSTNAME = re.compile(r"[A-Za-z0-9._-]{1,253}")
 MEGAHERTZ = re.compile(r"[0-9]{1,6}")
 NEVER_TOLD = (
-    "boot_id", "tcp_segments_sent", "tcp_segments_resent", "oom_kills", "mpi_versions", "memory.dimms",
-    "settings", "system.limits", "system.clock", "system.mounts", "system.sensors", "software",
-)  # fmt: skip
-OFTEN_TOLD = (
-    "kernel", "cpu_model", "processors", "cores", "sockets", "numa_nodes", "memory_bytes", "interfaces", "hcas", "pci",
+    "memory.dimms", "settings", "system.limits", "system.clock", "system.mounts", "system.sensors", "software",
 )  # fmt: skip
 
 
@@ -61,7 +57,8 @@ def facts_from_xml(text: str, name: str) -> NodeFacts:
         processor=_processor(root, model, topology),
         system=SystemFacts(firmware=_firmware(says)),
     )
-    return _with_absent(facts, devices)
+    absent = devices.absent | dict.fromkeys((*NEVER_TOLD, *without_value(facts)), NOT_TOLD)
+    return msgspec.structs.replace(facts, absent=absent)
 
 
 def _machine_infos(root: ET.Element) -> dict[str, str]:
@@ -120,16 +117,3 @@ def _frequencies(root: ET.Element, info: str, processors: Numbers) -> tuple[floa
         if MEGAHERTZ.fullmatch(megahertz):
             by_processor.update(dict.fromkeys(masked(kind.get("cpuset", "")) or (), int(megahertz) * 1e6))
     return tuple(by_processor[each] for each in processors) if all(each in by_processor for each in processors) else ()
-
-
-def _with_absent(facts: NodeFacts, devices: Devices) -> NodeFacts:
-    absent = dict.fromkeys(NEVER_TOLD, NOT_TOLD) | devices.absent
-    absent |= {field: NOT_TOLD for field in OFTEN_TOLD if not getattr(facts, field)}
-    for group in ("topology", "processor", "memory"):
-        record = getattr(facts, group)
-        names = (name for name in record.__struct_fields__ if getattr(record, name) in (None, "", (), {}))
-        absent |= {f"{group}.{name}": NOT_TOLD for name in names if name != "source"}
-    firmware = facts.system.firmware
-    names = (name for name in firmware.__struct_fields__ if not getattr(firmware, name))
-    absent |= {f"system.firmware.{name}": NOT_TOLD for name in names}
-    return msgspec.structs.replace(facts, absent=absent)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from seatrial.model.facts import Dimm, MemoryFacts
-from seatrial.node.frame import NO_ANSWER, Frame, answer, why_no_answer
+from seatrial.node.frame import NO_ANSWER, Frame, answer, natural_number, why_no_answer
 from seatrial.node.processor_sets import number
 
 CHANNEL = re.compile(r"(?<![A-Z])CH(?:AN(?:NEL)?)?[ _#-]*([A-Z]|[0-9]{1,2})(?![A-Z0-9])")
@@ -127,8 +127,8 @@ def size_bytes(text: str) -> int | None:
     if text == "No Module Installed":
         return 0
     amount, _, unit = text.partition(" ")
-    valid = amount.isascii() and amount.isdigit() and len(amount) <= 12 and unit.upper() in UNITS
-    return int(amount) * UNITS[unit.upper()] if valid else None
+    size, scale = natural_number(amount), UNITS.get(unit.upper())
+    return None if size is None or scale is None else size * scale
 
 
 def transfers_per_s(text: str) -> float | None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from seatrial.model.system import AutomountKey, Mount
 from seatrial.model.words import unescaped
-from seatrial.node.frame import Frame
+from seatrial.node.frame import Frame, answer
 
 MASTER = "/etc/auto.master"
 INCLUDED = re.compile(r"/etc/auto\.master\.d/[^/]+\.autofs")
@@ -60,16 +60,11 @@ def _of_mount_point(frame: Frame, line: str, maps: dict[str, list[tuple[str, str
 def _lines(frame: Frame, name: str) -> Iterator[str]:
     """The entries of a map, and of the maps of NIS that it includes."""
     path = name if name.startswith("/") else f"/etc/{name}"
-    for line in frame.files[path] if path in frame.files else _of_nis(frame, name):
+    for line in frame.files[path] if path in frame.files else answer(frame, NIS.format(name)):
         if line.startswith("+"):
-            yield from _of_nis(frame, line[1:].split()[0] if line[1:].split() else "")
+            yield from answer(frame, NIS.format("".join(line[1:].split()[:1])))
         else:
             yield line
-
-
-def _of_nis(frame: Frame, name: str) -> tuple[str, ...]:
-    printed = frame.commands.get(NIS.format(name))
-    return printed.lines if printed is not None and printed.status == 0 else ()
 
 
 def entries_of(path: str, keys: Sequence[AutomountKey]) -> tuple[AutomountKey, ...]:

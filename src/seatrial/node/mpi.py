@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from seatrial.model.system import Library, MpiFile
 from seatrial.model.words import Unknown
-from seatrial.node.frame import Frame, answer, whole_number
+from seatrial.node.frame import Frame, answer, natural_number
 
 OMPI_COMPONENTS = "ompi_info --parsable"
 MPICH_VERSION = "mpichversion"
@@ -173,18 +173,13 @@ def read_mpi_files(frame: Frame) -> tuple[MpiFile, ...]:
     return tuple(files.values())
 
 
-def why_no_files(frame: Frame) -> str:
-    """Why none are known."""
-    return frame.reason(ASKED)
-
-
 def parse_file(text: str, name: str = "") -> MpiFile | None:
     """`CHECKSUM BYTES PATH`, as cksum prints it; None without a path. A text that is not a number counts as unknown."""
     checksum, _, rest = text.partition(" ")
     size, _, path = rest.partition(" ")
     if not path.startswith("/"):
         path = rest if rest.startswith("/") else ""
-    numbers = _natural(checksum), _natural(size)
+    numbers = natural_number(checksum), natural_number(size)
     return MpiFile(name=name, path=path, checksum=numbers[0], size_bytes=numbers[1]) if path else None
 
 
@@ -215,11 +210,6 @@ def told_apart(files: Mapping[str, MpiFile]) -> dict[str, list[str]]:
     for node, build in builds(files).items():
         nodes_of.setdefault(build, []).append(node)
     return {told(files[nodes[0]]): nodes for nodes in nodes_of.values()}
-
-
-def _natural(text: str) -> int | None:
-    number = whole_number(text)
-    return number if number is not None and number >= 0 else None
 
 
 # Settings of MPI and of its transports, from files and from the environment of a job on the node.

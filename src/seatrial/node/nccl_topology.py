@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 from seatrial.model.facts import Gpu, NodeFacts, PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca
 from seatrial.node.frame import FactsFormatError
-from seatrial.node.gpus import pci_address
+from seatrial.node.gpus import OTHER_FACTS, pci_address
 from seatrial.node.hwloc_devices import xml_root
 from seatrial.node.pci import SPEED, pci_kind
 
@@ -18,11 +18,6 @@ WIDTH = re.compile(r"\d{1,2}")
 DEEPEST = 32
 """Switches above each other; real machines have three."""
 NOT_PRINTED = "a topology file of NCCL does not contain it"
-OTHER_FACTS = (
-    "kernel", "boot_id", "cpu_model", "processors", "cores", "sockets", "numa_nodes", "memory_bytes", "interfaces",
-    "mpi_versions", "tcp_segments_sent", "tcp_segments_resent", "oom_kills", "topology", "processor", "memory",
-    "settings", "system", "software",
-)  # fmt: skip
 
 
 def is_nccl_topology(text: str) -> bool:
@@ -59,7 +54,7 @@ def facts_from_nccl(text: str, name: str) -> NodeFacts:
                 numa_node=device.numa_node)
             for device in adapters
         ),
-        absent=dict.fromkeys(OTHER_FACTS, NOT_PRINTED),
+        absent={fact: NOT_PRINTED for fact in OTHER_FACTS if fact not in ("hcas", "pci")},
     )  # fmt: skip
 
 

@@ -10,11 +10,12 @@ import msgspec
 
 from seatrial.model.facts import NodeFacts
 from seatrial.model.system import KernelFacts, SoftwareFacts
-from seatrial.node.frame import CLOSING, OPENING, Frame, answer, parse_frame, whole_number, why_no_answer
+from seatrial.node.frame import CLOSING, OPENING, Frame, Reader, answer, parse_frame, whole_number, why_no_answer
 from seatrial.node.gpus import attached_gpus, read_gpus
 from seatrial.node.hcas import read_hcas, read_interfaces
 from seatrial.node.memory import read_memory
 from seatrial.node.mpi import (
+    ASKED,
     FABRIC_PROVIDERS,
     FABRIC_VERSION,
     MPI_COMMANDS,
@@ -25,7 +26,6 @@ from seatrial.node.mpi import (
     read_libraries,
     read_mpi_files,
     read_mpi_settings,
-    why_no_files,
     why_no_settings,
 )
 from seatrial.node.pci import read_pci
@@ -76,7 +76,7 @@ def read_software(frame: Frame) -> tuple[SoftwareFacts, dict[str, str]]:
         "slurm_daemon": why_no_answer(frame, SLURM_DAEMON) if not facts.slurm_daemon else "",
         "libraries": silent if facts.libraries else f"{why_no_answer(frame, *MPI_COMMANDS)}; {silent}",
         "mpi_settings": why_no_settings(frame) if not facts.mpi_settings else "",
-        "mpi_files": why_no_files(frame) if not facts.mpi_files else "",
+        "mpi_files": frame.reason(ASKED) if not facts.mpi_files else "",
         "modules_system": frame.reason(LMOD) if not facts.modules_system else "",
     }
     return facts, {f"software.{name}": why for name, why in reasons.items() if why}
@@ -174,8 +174,8 @@ VMSTAT = "/proc/vmstat"
 KERNEL = "/proc/sys/kernel/osrelease"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 BOOT_LINE = f"\n@value {BOOT_ID}|"
-Reader = Callable[[Frame], tuple[Any, dict[str, str]]]
 GROUPS: Mapping[str, Reader] = {
+    "interfaces": read_interfaces,
     "hcas": read_hcas,
     "pci": read_pci,
     "gpus": read_gpus,
@@ -223,12 +223,9 @@ class AlikeParser:
 
 def node_facts(frame: Frame) -> NodeFacts:
     """The facts of a frame, in bytes and bits per second; what cannot be read is None or "", and named in `absent`."""
-    processors = read_processors(frame)
-    interfaces = read_interfaces(frame)
-    groups: dict[str, Any] = {}
-    absent = {**processors.absent, **interfaces.absent}
+    fields, absent = read_processors(frame)
     for name, read in GROUPS.items():
-        groups[name], missing = read(frame)
+        fields[name], missing = read(frame)
         absent.update(missing)
     plain_facts = _plain(frame)
     absent.update({name: why() for name, (value, why) in plain_facts.items() if value is None or value in ("", ())})
@@ -236,15 +233,9 @@ def node_facts(frame: Frame) -> NodeFacts:
     return NodeFacts(
         hostname=frame.hostname,
         complete=frame.complete,
-        cpu_model=processors.model,
-        processors=processors.processors,
-        cores=processors.cores,
-        sockets=processors.sockets,
-        numa_nodes=processors.numa_nodes,
-        interfaces=interfaces.interfaces,
         attached_gpus=attached_gpus(frame),
         absent=absent,
-        **groups,
+        **fields,
         **plain,
     )
 

@@ -5,12 +5,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import NamedTuple
-
-import msgspec
+from typing import Any, NamedTuple
 
 from seatrial.model.facts import IN_NAME, IdleState, ProcessorFacts
-from seatrial.node.frame import WHOLE_NUMBER, Frame, whole_number
+from seatrial.node.frame import WHOLE_NUMBER, Frame, natural_number, whole_number
 from seatrial.node.processor_sets import Numbers, listed, number, package_number
 from seatrial.node.topology_sysfs import CPU, NODES, ONLINE, ROWS, sysfs_cores
 
@@ -25,25 +23,18 @@ Column = tuple[tuple[int, str], ...]
 """Processor, cell: sorted by processor."""
 
 
-class Frequencies(msgspec.Struct, frozen=True, kw_only=True):
-    """Frequencies in Hz, in the order of the processors' numbers, without those whose file is not readable."""
+def read_frequencies(frame: Frame) -> tuple[dict[str, Any], dict[str, str]]:
+    """What cpufreq reports, by processor or by policy, as fields of ProcessorFacts, and why some are not known.
 
-    driver: str
-    governors: dict[str, int]
-    energy_preferences: dict[str, int]
-    minimum_hz: tuple[float, ...]
-    maximum_hz: tuple[float, ...]
-    hardware_maximum_hz: tuple[float, ...]
-    present_hz: tuple[float, ...]
-
-
-def read_frequencies(frame: Frame, absent: dict[str, str]) -> Frequencies:
-    """What cpufreq reports for every processor, by processor or by policy; adds to `absent` what it does not report."""
+    Hz are in the order of the processors' numbers, without those whose file is not readable.
+    """
     pattern = BY_PROCESSOR if frame.lists.get(BY_PROCESSOR) else BY_POLICY
     drivers = (f"{_folder(pattern, name)}/scaling_driver" for name in frame.lists.get(pattern, ())[:1])
     driver = next((frame.values.get(file, "") for file in drivers), "")
-    governors = Counter(cell for _, cell in _column(frame, pattern, "scaling_governor"))
-    preferences = Counter(cell for _, cell in _column(frame, pattern, "energy_performance_preference"))
+    governors, preferences = (
+        dict(Counter(cell for _, cell in _column(frame, pattern, file)))
+        for file in ("scaling_governor", "energy_performance_preference")
+    )
     hz = {
         field: _hz(_column(frame, pattern, file))
         for field, file in (
@@ -55,8 +46,7 @@ def read_frequencies(frame: Frame, absent: dict[str, str]) -> Frequencies:
     }
     values = {"frequency_driver": driver, "governors": governors, "energy_preferences": preferences, **hz}
     why = frame.reason(pattern) if frame.lists.get(pattern) else "no cpufreq: the kernel does not set frequencies here"
-    absent.update({f"processor.{field}": why for field, value in values.items() if not value})
-    return Frequencies(driver=driver, governors=dict(governors), energy_preferences=dict(preferences), **hz)
+    return values, {f"processor.{field}": why for field, value in values.items() if not value}
 
 
 def base_hz(frame: Frame, model_name: str) -> tuple[float | None, str]:
@@ -145,8 +135,7 @@ CPUINFO = "/proc/cpuinfo"
 def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
     """The processors of a frame. Second: name of a fact, with the group in front of it -> why it is not known."""
     says = cpuinfo(frame)
-    absent: dict[str, str] = {}
-    frequencies = read_frequencies(frame, absent)
+    frequencies, without_frequencies = read_frequencies(frame)
     base, base_source = base_hz(frame, says.get("model name", ""))
     smt, throttle = frame.integer(SMT), throttle_events(frame)
     quota = _least_quota(frame.values.get(QUOTAS, ""))
@@ -157,13 +146,6 @@ def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
         family=whole_number(says.get("cpu family", "")),
         model_number=whole_number(says.get("model", "")),
         stepping=whole_number(says.get("stepping", "")),
-        frequency_driver=frequencies.driver,
-        governors=frequencies.governors,
-        energy_preferences=frequencies.energy_preferences,
-        minimum_hz=frequencies.minimum_hz,
-        maximum_hz=frequencies.maximum_hz,
-        hardware_maximum_hz=frequencies.hardware_maximum_hz,
-        present_hz=frequencies.present_hz,
         base_hz=base,
         base_hz_source=base_source,
         turbo=turbo(frame),
@@ -175,8 +157,9 @@ def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
         quota_processors=_quota_processors(quota),
         quota_file=quota.file if quota else "",
         quota_text=quota.content if quota and quota.file else "",
+        **frequencies,
     )
-    return facts, {**absent, **_absent(frame, facts)}
+    return facts, {**without_frequencies, **_absent(frame, facts)}
 
 
 def _absent(frame: Frame, facts: ProcessorFacts) -> dict[str, str]:
@@ -262,9 +245,9 @@ def throttle_events(frame: Frame) -> int | None:
 def _counts(frame: Frame, file: str) -> dict[int, int]:
     column = frame.columns.get((THROTTLE, file), {})
     return {
-        processor: int(count)
-        for name, count in column.items()
-        if (processor := number(name)) is not None and count.isascii() and count.isdigit() and len(count) <= 18
+        processor: count
+        for name, cell in column.items()
+        if (processor := number(name)) is not None and (count := natural_number(cell)) is not None
     }
 
 
@@ -322,33 +305,23 @@ def _says(lines: tuple[str, ...]) -> dict[str, str]:
 NODES_ONLINE = "/sys/devices/system/node/online"
 
 
-class Processors(msgspec.Struct, frozen=True, kw_only=True):
-    """What the kernel reports about the processors. Counts; None where it reports none, and `absent` has the reason."""
+def read_processors(frame: Frame) -> tuple[dict[str, Any], dict[str, str]]:
+    """The model and the counts of a frame, as fields of NodeFacts, and why some are not known.
 
-    model: str
-    processors: int | None
-    cores: int | None
-    sockets: int | None
-    numa_nodes: int | None
-    absent: dict[str, str]
-
-
-def read_processors(frame: Frame) -> Processors:
-    """Processors are the online logical ones; cores are their distinct sets of thread siblings."""
-    model = cpu_model(frame)
+    Processors are the online logical ones; cores are their distinct sets of thread siblings.
+    """
     read = {
         "processors": (_processors(frame), ONLINE),
         "cores": (len(sysfs_cores(frame)) or None, ROWS),
         "sockets": (_sockets(frame), ROWS),
         "numa_nodes": (_numa_nodes(frame), NODES_ONLINE),
+        "cpu_model": (_cpu_model(frame), CPUINFO),
     }
-    absent = {name: frame.reason(path) for name, (number, path) in read.items() if number is None}
-    if not model:
-        absent["cpu_model"] = frame.reason(CPUINFO)
-    return Processors(model=model, absent=absent, **{name: number for name, (number, _) in read.items()})
+    absent = {name: frame.reason(path) for name, (fact, path) in read.items() if not fact}
+    return {name: fact for name, (fact, _) in read.items()}, absent
 
 
-def cpu_model(frame: Frame) -> str:
+def _cpu_model(frame: Frame) -> str:
     """The model's name: x86 prints "model name", POWER "cpu", and Arm only the numbers of implementer and part."""
     says = cpuinfo(frame)
     if "CPU implementer" in says and "model name" not in says:

@@ -2,7 +2,6 @@
 
 import functools
 import string
-from collections.abc import Iterable
 
 HEXADECIMAL = set(string.hexdigits)
 MOST = 1 << 16
@@ -49,14 +48,3 @@ def number(text: str) -> int | None:
 def package_number(text: str) -> int | None:
     """Firmware numbers packages as it likes (8442 on an Arm server); None for the kernel's -1: it does not."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else None
-
-
-def numbers(values: Iterable[int], width: int = 0) -> str:
-    """0-3,8: a set of numbers as the kernel writes it; each number filled up to `width` digits with zeros."""
-    spans: list[list[int]] = []
-    for value in sorted(set(values)):
-        if spans and value == spans[-1][1] + 1:
-            spans[-1][1] = value
-        else:
-            spans.append([value, value])
-    return ",".join(f"{low:0{width}}" if low == high else f"{low:0{width}}-{high:0{width}}" for low, high in spans)

@@ -9,7 +9,8 @@ import msgspec
 from seatrial.model.facts import Core, NodeFacts, PciKind
 from seatrial.model.hca import PortState
 from seatrial.model.measurement import LONGEST_S, RankPlace
-from seatrial.node.processor_sets import listed, numbers
+from seatrial.model.words import ranges
+from seatrial.node.processor_sets import listed
 
 Cores = frozenset[int]
 
@@ -100,7 +101,7 @@ def greatest_matching(wants: Sequence[Cores]) -> dict[int, int]:
 def rank_names(ranks: Iterable[RankPlace]) -> str:
     """rank 3; ranks 0-3,8."""
     ids = [rank.rank for rank in ranks]
-    return f"rank {ids[0]}" if len(ids) == 1 else f"ranks {numbers(ids)}"
+    return f"rank {ids[0]}" if len(ids) == 1 else f"ranks {ranges(ids)}"
 
 
 def rank_places(

@@ -221,11 +221,6 @@ def controller_sensors(lines: Iterable[str]) -> list[Sensor]:
     ]
 
 
-def controller_answer(frame: Frame) -> dict[str, str]:
-    """Field -> content of `ipmitool mc info`."""
-    return controller_fields(answer(frame, CONTROLLER))
-
-
 def controller_fields(lines: Iterable[str]) -> dict[str, str]:
     """Name -> content of the fields in the lines that `ipmitool mc info` printed."""
     pairs = (line.partition(" : ") for line in lines)

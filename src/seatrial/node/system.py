@@ -2,14 +2,23 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
 from seatrial.model.system import ClockState, Firmware, Limits, SystemFacts
-from seatrial.node.frame import Frame, answer, whole_number, why_no_answer
+from seatrial.node.frame import Frame, Reader, answer, whole_number, why_no_answer
 from seatrial.node.mounts import read_automounts, read_mounts, read_paths
 from seatrial.node.processor import cpuinfo
-from seatrial.node.sensors import controller_answer, read_alarms, read_kernel_log, read_power_limits, read_sensors
+from seatrial.node.sensors import (
+    CONTROLLER,
+    controller_fields,
+    read_alarms,
+    read_kernel_log,
+    read_power_limits,
+    read_sensors,
+)
 from seatrial.node.topology_sysfs import NODES, ROWS
 
 KERNEL_CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -114,38 +123,32 @@ COLUMNS = re.compile(r" {2,}")
 
 def read_system(frame: Frame) -> tuple[SystemFacts, dict[str, str]]:
     """The system of a frame. Second: name of a fact, with the group in front of it -> why it is not known."""
-    firmware, without_firmware = read_firmware(frame)
-    limits, without_limits = read_limits(frame)
-    clock, without_clock = read_clock(frame)
-    mounts, without_mounts = read_mounts(frame)
-    sensors, without_sensors = read_sensors(frame)
-    power_limits, without_power_limits = read_power_limits(frame)
+    readers: Mapping[str, Reader] = {
+        "firmware": read_firmware,
+        "limits": read_limits,
+        "clock": read_clock,
+        "mounts": read_mounts,
+        "sensors": read_sensors,
+        "power_limits_w": read_power_limits,
+    }
+    groups: dict[str, Any] = {}
+    absent: dict[str, str] = {}
+    for name, read in readers.items():
+        groups[name], missing = read(frame)
+        absent |= missing
     kernel_log, last_lines, without_log = read_kernel_log(frame)
     booted = booted_s(frame)
+    absent |= without_log | ({"system.booted_s": frame.reason(STAT)} if booted is None else {})
     facts = SystemFacts(
-        firmware=firmware,
-        limits=limits,
-        clock=clock,
-        mounts=mounts,
         paths=read_paths(frame),
         automounts=read_automounts(frame),
-        sensors=sensors,
         alarms=read_alarms(frame),
         kernel_log=kernel_log,
         kernel_log_last=last_lines,
-        power_limits_w=power_limits,
         booted_s=booted,
+        **groups,
     )
-    return facts, {
-        **without_firmware,
-        **without_limits,
-        **without_clock,
-        **without_mounts,
-        **without_sensors,
-        **without_power_limits,
-        **without_log,
-        **({"system.booted_s": frame.reason(STAT)} if booted is None else {}),
-    }
+    return facts, absent
 
 
 def read_limits(frame: Frame) -> tuple[Limits, dict[str, str]]:
@@ -182,7 +185,7 @@ def read_firmware(frame: Frame) -> tuple[Firmware, dict[str, str]]:
     cluster_mode = modes.get("cluster_mode") or _sub_numa_mode(frame)
     firmware = Firmware(
         **dmi,
-        bmc_version=bmc[0] if bmc else controller_answer(frame).get("Firmware Revision", ""),
+        bmc_version=bmc[0] if bmc else controller_fields(answer(frame, CONTROLLER)).get("Firmware Revision", ""),
         management_engine=frame.values.get(ENGINE, "").partition(":")[2].strip(),
         settings=_firmware_settings(frame),
         memory_mode=memory_mode,

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import msgspec
 
 from seatrial.model.facts import Cache, Core, NumaNode, Topology
-from seatrial.node.frame import FactsFormatError, Frame
+from seatrial.node.frame import FactsFormatError, Frame, natural_number
 from seatrial.node.hwloc_devices import PLACES, parse_hwloc
 from seatrial.node.processor_sets import Numbers, masked, number, package_number
 from seatrial.node.topology_sysfs import CPU, NODES, ROWS, node_distances, sysfs_topology
@@ -52,9 +52,7 @@ def xml_topology(text: str) -> Topology:
     pieces = [piece.partition('"') for piece in rest]
     # Instead of the bytes, their place among all of them.
     skeleton = _skeleton(first + "".join(f'{MEMORY}{place}"{piece[2]}' for place, piece in enumerate(pieces)))
-    amounts = [
-        int(piece[0]) if piece[0].isascii() and piece[0].isdigit() and len(piece[0]) < 20 else None for piece in pieces
-    ]
+    amounts = [natural_number(piece[0]) for piece in pieces]
     nodes = tuple(
         node if node.memory_bytes is None else msgspec.structs.replace(node, memory_bytes=amounts[node.memory_bytes])
         for node in skeleton.numa_nodes
@@ -202,8 +200,7 @@ def _caches(walked: Walked) -> tuple[Cache, ...]:
         if level is None or not walked.sharers[place]:
             continue
         kind = KINDS.get(element.get("cache_type", ""), "")
-        amount = int(size) if size.isascii() and size.isdigit() and len(size) < 20 else 0
-        counts[level, kind, amount, walked.sharers[place]] += 1
+        counts[level, kind, natural_number(size) or 0, walked.sharers[place]] += 1
     return tuple(
         Cache(level=level, kind=kind, size_bytes=size or None, shared_by=sharers, count=count)
         for (level, kind, size, sharers), count in sorted(counts.items())

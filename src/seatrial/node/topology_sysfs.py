@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.model.facts import Cache, Core, NumaNode, Topology
-from seatrial.node.frame import Frame
+from seatrial.node.frame import Frame, natural_number
 from seatrial.node.processor_sets import Numbers, listed, masked, number, package_number
 
 CACHES = "/sys/devices/system/cpu/cpu[0-9]*/cache/index"
@@ -90,8 +90,8 @@ def sysfs_cores(frame: Frame) -> tuple[Core, ...]:
 def node_memory_bytes(line: str) -> int | None:
     """ "Node 0 MemTotal: 8387892 kB" -> bytes; the kernel's "kB" are 1024 bytes."""
     words = line.split()
-    valid = len(words) >= 2 and words[-1] == "kB" and words[-2].isascii() and words[-2].isdigit()
-    return int(words[-2]) * 1024 if valid and len(words[-2]) <= 18 else None
+    kibibytes = natural_number(words[-2]) if len(words) >= 2 and words[-1] == "kB" else None
+    return None if kibibytes is None else kibibytes * 1024
 
 
 def _processor_rows(frame: Frame) -> tuple[Cells, ...]:
@@ -227,5 +227,5 @@ def _caches_at(columns: tuple[Cells, ...], online: str, as_lists: bool) -> Count
 
 def cache_bytes(text: str) -> int | None:
     """ "48K" -> bytes. The kernel writes KiB, and K behind the number."""
-    amount, unit = text[:-1], text[-1:]
-    return int(amount) * UNITS[unit] if unit in UNITS and amount.isascii() and amount.isdigit() else None
+    amount, scale = natural_number(text[:-1]), UNITS.get(text[-1:])
+    return None if amount is None or scale is None else amount * scale

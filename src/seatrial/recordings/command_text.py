@@ -20,7 +20,7 @@ from seatrial.model.facts import (
 )
 from seatrial.model.hca import Hca
 from seatrial.model.system import Firmware, SystemFacts
-from seatrial.node.frame import FactsFormatError
+from seatrial.node.frame import FactsFormatError, without_value
 from seatrial.node.memory import dmi_dimms
 from seatrial.node.pci import ADDRESS
 from seatrial.node.sensors import controller_alarms, controller_fields, controller_sensors
@@ -60,11 +60,6 @@ OPENINGS = {
     ),
 }
 """Beginning of each command's output."""
-PLAIN = (
-    "kernel", "boot_id", "cpu_model", "processors", "cores", "sockets", "numa_nodes", "memory_bytes", "interfaces",
-    "hcas", "pci", "mpi_versions", "tcp_segments_sent", "tcp_segments_resent", "oom_kills",
-)  # fmt: skip
-"""Facts outside the groups."""
 NOT_PRINTED = "none of lscpu, dmidecode, lstopo and ipmitool printed it"
 WITH_PROCESSORS = "Record it without --no-smt, --only and the like, or better use `seatrial facts --output FILE`."
 EXPECTED = "Record `lscpu; dmidecode; lstopo` of a node in one file, or better `seatrial facts --output FILE`."
@@ -244,18 +239,10 @@ def _firmware(blocks: list[tuple[str, list[str]]], lines: list[str]) -> Firmware
 
 
 def _absent(facts: NodeFacts) -> dict[str, str]:
-    groups: Mapping[str, msgspec.Struct] = {
-        "topology": facts.topology, "processor": facts.processor, "memory": facts.memory,
-        "system.firmware": facts.system.firmware,
-    }  # fmt: skip
-    absent = dict.fromkeys(("settings", "system.limits", "system.clock", "system.mounts", "software"), NOT_PRINTED)
-    if not facts.memory.dimms:
-        absent["memory.dimms"] = "no output of dmidecode describes memory modules"
-    absent |= {field: NOT_PRINTED for field in PLAIN if not getattr(facts, field)}
-    for group, record in groups.items():
-        empty = (field for field in record.__struct_fields__ if getattr(record, field) in (None, "", (), {}))
-        absent = {f"{group}.{field}": NOT_PRINTED for field in empty if field != "source"} | absent
-    return absent
+    groups = ("settings", "system.limits", "system.clock", "system.mounts", "software")
+    why = "no output of dmidecode describes memory modules"
+    absent = dict.fromkeys((*groups, *without_value(facts)), NOT_PRINTED)
+    return absent if facts.memory.dimms else absent | {"memory.dimms": why}
 
 
 class PciText(NamedTuple):

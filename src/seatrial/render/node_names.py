@@ -4,8 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-from seatrial.model.words import natural_key, natural_sorted
-from seatrial.node.processor_sets import numbers
+from seatrial.model.words import natural_key, natural_sorted, ranges
 
 _LAST_NUMBER = re.compile(r"(.*?)([0-9]{1,15})([^0-9]*)", re.DOTALL)
 Kind = tuple[str, str, int]
@@ -26,7 +25,7 @@ def folded(names: Iterable[str]) -> str:
         width = len(digits) if (before, after, len(digits)) in filled else 0
         of_kind[before, after, width].append(int(digits))
     for (before, after, width), found in of_kind.items():
-        spans = numbers(found, width)
+        spans = ranges(found, width)
         texts.append(f"{before}{spans}{after}" if len(found) == 1 else f"{before}[{spans}]{after}")
     return ",".join(natural_sorted(texts))
 

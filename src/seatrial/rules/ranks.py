@@ -7,8 +7,7 @@ from functools import partial
 from seatrial.model.facts import Core, NodeFacts
 from seatrial.model.measurement import RankPlace
 from seatrial.model.verdict import Finding, FindingKind
-from seatrial.model.words import count
-from seatrial.node.processor_sets import numbers
+from seatrial.model.words import count, ranges
 from seatrial.node.rank_places import (
     Adapters,
     Cores,
@@ -50,7 +49,7 @@ def _look(threads: int, readings: Readings) -> Iterator[Violation]:
             have = sorted({cpu for rank in members for cpu in rank.cpus})
             if len(have) >= threads * len(members):
                 continue
-            what = f"only {count(len(have), 'processor')} ({numbers(have)})" if have else "no processor"
+            what = f"only {count(len(have), 'processor')} ({ranges(have)})" if have else "no processor"
             apart = "" if len(members) == 1 else " between them"
             many = f"{threads} threads" if len(members) == 1 else f"{threads} threads each"
             verb = "is" if len(members) == 1 else "are"
@@ -88,7 +87,7 @@ def shared_cores(readings: Readings) -> Iterator[Violation]:
         for crowd in crowds([frozenset(rank.cpus) for rank in ranks]):
             members = [ranks[member] for member in crowd.members]
             many = "processor" if len(crowd.have) == 1 else "processors"
-            clause = f"{rank_names(members)} share only {many} {numbers(crowd.have)}"
+            clause = f"{rank_names(members)} share only {many} {ranges(crowd.have)}"
             yield Violation(node=node, clause=clause, key=(len(members), crowd.have), details=_numbers_of(members))
 
 
@@ -101,7 +100,7 @@ def shared_siblings(readings: Readings) -> Iterator[Violation]:
             continue
         for crowd in crowds([cores_of(cores, rank.cpus) for rank in ranks]):
             members = [ranks[member] for member in crowd.members]
-            threads = numbers(cpu for member in members for cpu in member.cpus)
+            threads = ranges(cpu for member in members for cpu in member.cpus)
             what = "one core" if len(crowd.have) == 1 else f"{len(crowd.have)} cores"
             clause = f"{rank_names(members)} share the threads {threads} of {what}, while other cores are free"
             key = (len(members), threads, len(crowd.have))
@@ -151,7 +150,7 @@ def split_ranks(readings: Readings) -> Iterator[Violation]:
             if None not in sockets and len(sockets) > 1 and room >= len(ranks) and not shared:
                 across.append(rank)
         if across:
-            masks = numbers(across[0].cpus)
+            masks = ranges(across[0].cpus)
             clause = f"{rank_names(across)} may run on cores of several sockets ({rank_names(across[:1])}: {masks})"
             yield Violation(node=node, clause=clause, key=len(across), details=(_numbers_of(across), masks))
 
@@ -174,7 +173,7 @@ def _far_job(node: str, facts: NodeFacts, adapters: Adapters) -> Iterator[Violat
     used = [core for core in facts.topology.cores if allowed.intersection(core.processors)]
     if any(distance(core, adapters) is not Distance.OTHER for core in used):
         return
-    sockets = numbers(core.package for core in used if core.package is not None)
+    sockets = ranges(core.package for core in used if core.package is not None)
     where = _adapter_places(adapters)
     clause = f"its processors for this job are on socket {sockets}, and {where}"
     yield Violation(node=node, clause=clause, key=(sockets, where))
@@ -200,7 +199,7 @@ def _far_ranks(node: str, facts: NodeFacts, ranks: tuple[RankPlace, ...], adapte
     ]
     if not far or not free:
         return
-    sockets = numbers(cores[core].package or 0 for rank in far for core in cores_of(cores, rank.cpus))
+    sockets = ranges(cores[core].package or 0 for rank in far for core in cores_of(cores, rank.cpus))
     many = "socket" if sockets.isdigit() else "sockets"
     where = f"{_adapter_places(adapters)}, where {count(len(free), 'core is', 'cores are')} free"
     clause = f"{rank_names(far)} may run on {many} {sockets} only, and {where}"

@@ -13,6 +13,7 @@ import msgspec
 from seatrial.model.errors import UsageError
 from seatrial.model.settings import SlurmRequest
 from seatrial.model.words import count
+from seatrial.node.frame import natural_number
 from seatrial.slurm import text as slurm_text
 from seatrial.slurm.text import FLAGS, NodeLine
 
@@ -236,7 +237,7 @@ def parse_scheduler(text: str) -> dict[tuple[str, str], int]:
         if line.startswith(CALLS):
             break
         word, _, value = line.partition(":")
-        number = _number((value.split() or [""])[0])
+        number = natural_number((value.split() or [""])[0])
         if line[:1].isspace():
             if number is not None:
                 numbers[heading, word.strip()] = number
@@ -252,7 +253,7 @@ def parse_shares(text: str) -> tuple[tuple[AccountUse, ...], int]:
     uses, unread = [], 0
     for line in _lines(text):
         fields = line.split("|")
-        used = _number(fields[2]) if len(fields) >= 4 else None
+        used = natural_number(fields[2].strip()) if len(fields) >= 4 else None
         if used is None or not fields[0].strip():
             unread += 1
             continue
@@ -270,8 +271,3 @@ def parse_shares(text: str) -> tuple[tuple[AccountUse, ...], int]:
 
 def _lines(text: str) -> Iterator[str]:
     return (line for line in text.split("\n") if line.strip())
-
-
-def _number(text: str) -> int | None:
-    text = text.strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None

@@ -12,8 +12,8 @@ from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.launching import blocked, fine, noted
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.slurm import argv
-from seatrial.slurm.presence import asked, silence
-from seatrial.slurm.queue import ENDED, NO_SUCH_JOB
+from seatrial.slurm.presence import asked, queue_answer
+from seatrial.slurm.queue import ENDED
 
 PROC = Path("/proc")
 CGROUP = re.compile(r"/job_(\d{1,18})(?:/|$)", re.MULTILINE)
@@ -129,11 +129,7 @@ def parse_job(text: str, number: str) -> SlurmJob | None:
 
 def job_now(number: str) -> SlurmJob | None:
     """The job, or None where it is over. Raises LaunchError where Slurm does not answer."""
-    done = asked(argv.job_about(number))
-    if done.ok or NO_SUCH_JOB in done.stderr:
-        return parse_job(done.stdout, number)
-    meaning, remedy = silence(done)
-    raise LaunchError(f"The state of job {number} is not known, since Slurm does not answer: {meaning}", remedy)
+    return parse_job(queue_answer(argv.job_about(number), f"job {number}"), number)
 
 
 def job_around(number: str) -> SlurmJob:

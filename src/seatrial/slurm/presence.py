@@ -21,6 +21,7 @@ NO_SITE = "Could not establish a configuration source"
 """What Slurm's commands print where they know of no controller."""
 NEEDED = ("salloc", "srun", "squeue", "scancel", "scontrol")
 """The commands needed beside sinfo, which shows whether there is a Slurm at all."""
+NO_SUCH_JOB = "Invalid job id"
 QUESTION = ("sinfo", "--noheader", "--format=%D")
 
 
@@ -102,6 +103,15 @@ def answer(done: Completed) -> str:
         return done.stdout
     meaning, remedy = silence(done)
     raise LaunchError(f"Slurm does not answer: {meaning}", f"{remedy} --launcher local measures this machine alone.")
+
+
+def queue_answer(argv: Sequence[str], whose: str) -> str:
+    """What squeue printed of a job; nothing of one that it no longer knows. Raises LaunchError without an answer."""
+    done = asked(argv)
+    if done.ok or NO_SUCH_JOB in done.stderr:
+        return done.stdout
+    meaning, remedy = silence(done)
+    raise LaunchError(f"The state of {whose} is not known, since Slurm does not answer: {meaning}", remedy)
 
 
 def missing() -> tuple[str, ...]:

@@ -11,14 +11,13 @@ from pathlib import Path
 import msgspec
 
 from seatrial.failures.cause import Pending, why_pending
-from seatrial.model.errors import LaunchError
 from seatrial.model.settings import SlurmRequest
 from seatrial.process.keeper import Duty, EndProcesses, KeeperCommand
 from seatrial.process.process import run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
 from seatrial.slurm.allocation import refused
-from seatrial.slurm.presence import COMMAND_TIMEOUT_S, asked, silence
+from seatrial.slurm.presence import COMMAND_TIMEOUT_S, queue_answer
 from seatrial.slurm.text import NodeLine
 
 COMMENT = "seatrial-qualify"
@@ -91,7 +90,6 @@ CANCEL_TRIES = 60
 LATE_JOB_S = 3.0
 HANGING_S = 5.0
 """Seconds for salloc to notice that its job is gone."""
-NO_SUCH_JOB = "Invalid job id"
 MEMORY = "MEMORY"
 """Part of SelectTypeParameters: Slurm hands out memory, and a job that asks for none may get all of a node's."""
 
@@ -235,10 +233,4 @@ def job_ending(name: str) -> tuple[Duty, ...]:
 
 
 def _lines(argv: Sequence[str]) -> tuple[QueueLine, ...]:
-    done = asked(argv)
-    if done.ok:
-        return parse_queue(done.stdout)
-    if NO_SUCH_JOB in done.stderr:
-        return ()
-    meaning, remedy = silence(done)
-    raise LaunchError(f"The state of the job is not known, since Slurm does not answer: {meaning}", remedy)
+    return parse_queue(queue_answer(argv, "the job"))

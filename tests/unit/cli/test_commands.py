@@ -132,11 +132,6 @@ def test_lists_and_numbers_of_nodes_are_called_alike_everywhere(long: str, short
     assert [one.opts for one in options if short not in one.opts or (one.type is NODES) is not names_nodes] == []
 
 
-def test_the_version(seatrial: Seatrial) -> None:
-    ran = seatrial("--version")
-    assert ran.out == "seatrial 0.1.0\n"
-
-
 def test_a_replayed_check_reports_and_exits_by_its_findings(seatrial: Seatrial, archive: Path) -> None:
     record(SICK, archive, "before")
     ran = seatrial("check", "--replay", "before", "--run", "again", code=1)

@@ -7,6 +7,7 @@ from seatrial.limits.peak import compute_peaks, flops_per_cycle
 from seatrial.model.facts import NodeFacts, ProcessorFacts
 from seatrial.model.limit import ComputePeak, NoLimit
 from seatrial.node.node import parse_facts
+from tests.support.collecting import facts_text
 from tests.support.limits_examples import amd, check_formula, intel, node
 
 
@@ -130,7 +131,7 @@ def test_a_frequency_out_of_a_name_is_nominal() -> None:
 def test_the_frequency_that_the_facts_took_from_the_name_is_the_names() -> None:
     lines = ("@value /proc/sys/kernel/hostname|n1", "@file /proc/cpuinfo", "|model name\t: Some CPU @ 2.60GHz",
              "|flags\t: sse2 avx", "@end", "@value /sys/devices/system/cpu/online|0")  # fmt: skip
-    facts = parse_facts("\n".join(("#seatrial-facts 1 n1", *lines, "#end n1", "")))
+    facts = parse_facts(facts_text(*lines))
     (peak,) = peaks(msgspec.structs.replace(facts, cores=1))
     assert (peak.hz, peak.nominal) == (2.6e9, True)
     assert peak.source.endswith("the name Some CPU @ 2.60GHz")

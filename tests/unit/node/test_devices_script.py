@@ -9,9 +9,9 @@ from seatrial.model.facts import PciHop, PciKind
 from seatrial.model.hca import PortFamily
 from seatrial.node.frame import Frame, parse_frame
 from seatrial.node.node import parse_facts
-from tests.support.collecting import program
+from tests.support.collecting import SHELLS, program, write
+from tests.support.collecting import collected_text as collect
 from tests.unit.node.test_pci import CONNECTX_4, config_with
-from tests.unit.node.test_script import SHELLS, collect, write
 
 BUS = "sys/bus/pci/devices"
 COMPLEX = "sys/devices/pci0000:40"

@@ -7,12 +7,13 @@ from seatrial.model.words import Unknown
 from seatrial.node.frame import parse_frame
 from seatrial.node.hcas import active_mtus, port_state, read_hcas
 from seatrial.node.port_rate import PortRate, port_family, port_rate
+from tests.support.collecting import facts_text
 
 IB = "/sys/class/infiniband"
 
 
 def read(*lines: str) -> tuple[tuple[Hca, ...], dict[str, str]]:
-    return read_hcas(parse_frame("\n".join(["#seatrial-facts 1 n1", *lines, "#end n1", ""])))
+    return read_hcas(parse_frame(facts_text(*lines)))
 
 
 def device(name: str, ports: str = "1", **values: str) -> list[str]:
@@ -60,12 +61,6 @@ def test_infiniband_rates(text: str, name: str, width: int, data: float) -> None
     assert (rate.speed_name, rate.width, rate.why) == (name, width, "")
     assert rate.data_bits_per_s == pytest.approx(data, rel=1e-12)
     assert rate.nominal_bits_per_s == float(text.split(maxsplit=1)[0]) * 1e9
-
-
-def test_fdr_is_neither_56_nor_56_and_a_quarter() -> None:
-    assert port_rate(PortFamily.INFINIBAND, "56 Gb/sec (4X FDR)").data_bits_per_s == pytest.approx(
-        54.545454e9, rel=1e-7
-    )
 
 
 def test_lanes_with_error_correction_carry_round_numbers_exactly() -> None:

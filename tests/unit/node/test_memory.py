@@ -1,22 +1,19 @@
 """Memory modules from dmidecode and EDAC; what the firmware's words for a slot tell of its channel."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from seatrial.launch.collector import collector
 from seatrial.model.facts import Dimm, MemoryFacts
 from seatrial.node.frame import parse_frame
 from seatrial.node.memory import SlotPlace, places, read_memory, size_bytes, transfers_per_s
-from seatrial.node.node import parse_facts
+from tests.support.collecting import collect, facts_text, write
 
 EDAC = "/sys/devices/system/edac/mc/mc"
 
 
 def memory_of(*lines: str) -> tuple[MemoryFacts, dict[str, str]]:
-    return read_memory(parse_frame("\n".join(["#seatrial-facts 1 n1", *lines, "#end n1", ""])))
+    return read_memory(parse_frame(facts_text(*lines)))
 
 
 def dmidecode(*devices: dict[str, str], status: int = 0) -> list[str]:
@@ -131,24 +128,14 @@ def test_speeds(text: str, rate: float | None) -> None:
 
 
 def test_edac_as_the_collector_reads_it(tmp_path: Path) -> None:
+    controller = f"{EDAC}1"
     for channel in range(2):
-        here = tmp_path / f"sys/devices/system/edac/mc/mc1/dimm{channel}"
-        here.mkdir(parents=True)
-        files = {
-            "size": "32768",
-            "dimm_label": "",
-            "dimm_mem_type": "Unbuffered-DDR5",
-            "dimm_location": f"channel {channel} ",
-        }
-        for name, value in files.items():
-            (here / name).write_text(value + "\n")
-    (tmp_path / "sys/devices/system/edac/mc/mc1/ce_count").write_text("2\n")
-    (tmp_path / "sys/devices/system/edac/mc/mc1/ue_count").write_text("0\n")
-    environment = {**os.environ, "SEATRIAL_SYSROOT": str(tmp_path)}
-    done = subprocess.run(
-        ["/bin/sh", "-s"], input=collector().encode(), capture_output=True, check=True, env=environment
-    )
-    memory = parse_facts(done.stdout.decode()).memory
+        for name, content in {"size": "32768", "dimm_label": "", "dimm_mem_type": "Unbuffered-DDR5",
+                              "dimm_location": f"channel {channel} "}.items():  # fmt: skip
+            write(tmp_path, f"{controller}/dimm{channel}/{name}", f"{content}\n")
+    write(tmp_path, f"{controller}/ce_count", "2\n")
+    write(tmp_path, f"{controller}/ue_count", "0\n")
+    memory, _ = read_memory(collect(str(tmp_path), SEATRIAL_FACTS="full"))
     assert [(each.locator, each.channel, each.size_bytes, each.kind) for each in memory.dimms] == [
         ("mc1/dimm0", "mc1 channel0", 32 << 30, "DDR5"), ("mc1/dimm1", "mc1 channel1", 32 << 30, "DDR5"),
     ]  # fmt: skip

@@ -15,7 +15,7 @@ from seatrial.node.node import parse_facts
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
 from seatrial.rules.software import MPI_SETTINGS
-from tests.support.collecting import SHELLS, collect, program
+from tests.support.collecting import SHELLS, collect, facts_text, program
 from tests.support.facts_examples import cluster
 from tests.support.rule_cases import mpi
 
@@ -110,7 +110,7 @@ OVERRIDE = "@file /etc/openmpi/openmpi-mca-params-override.conf"
 
 
 def settings_of(*lines: str) -> dict[str, str]:
-    return read_mpi_settings(parse_frame("\n".join(["#seatrial-facts 1 n1", *lines, "#end n1", ""])))
+    return read_mpi_settings(parse_frame(facts_text(*lines)))
 
 
 def test_the_user_wins_over_the_system_the_environment_over_both_and_the_override_over_all() -> None:
@@ -159,7 +159,7 @@ def test_a_variable_that_one_node_sets_for_its_jobs_is_named() -> None:
     """As by Slurm's TaskProlog: export UCX_TLS=tcp,self."""
     odd = ("@file environment of an MPI", "|UCX_TLS=tcp,self", "@end")
     facts = {
-        name: parse_facts("\n".join([f"#seatrial-facts 1 {name}", *lines, f"#end {name}", ""]))
+        name: parse_facts(facts_text(*lines, host=name))
         for name, lines in {"n1": (SYSTEM, "@end"), "n2": (SYSTEM, "@end", *odd), "n3": (SYSTEM, "@end")}.items()
     }
     (violation,) = MPI_SETTINGS.look(Readings(facts=facts, groups=(tuple(facts),)))

@@ -14,6 +14,7 @@ from seatrial.node.pci import (
     pci_kind,
     read_pci,
 )
+from tests.support.collecting import facts_text
 
 PCI = "/sys/bus/pci/devices"
 FILES = (
@@ -127,7 +128,7 @@ def test_a_virtual_machine_has_no_links() -> None:
         f"@real {PCI}/0000:00:03.0|/sys/devices/pci0000:00/0000:00:03.0",
         f"@link {PCI}/0000:00:03.0/driver|virtio-pci",
     ]  # fmt: skip
-    devices, absent = read_pci(parse_frame("\n".join(["#seatrial-facts 1 n1", *lines, "#end n1", ""])))
+    devices, absent = read_pci(parse_frame(facts_text(*lines)))
     assert devices == (
         PciDevice(address="0000:00:03.0", kind=PciKind.NETWORK, class_code=0x020000, driver="virtio-pci",
                   names=("eth0",), path=(PciHop(address="0000:00:03.0"),)),

@@ -7,7 +7,7 @@ import pytest
 from seatrial.model.facts import IN_NAME, IdleState, ProcessorFacts
 from seatrial.node.frame import parse_frame
 from seatrial.node.processor import read_processor
-from tests.support.collecting import SHELLS, collect, write
+from tests.support.collecting import SHELLS, collect, facts_text, write
 from tests.support.paths import DATA
 
 RECORDED = DATA / "processors" / "virtual-machine.facts"
@@ -18,7 +18,7 @@ THROTTLE = f"{SYSTEM}/cpu[0-9]*/thermal_throttle"
 
 
 def processor_of(*lines: str) -> tuple[ProcessorFacts, dict[str, str]]:
-    return read_processor(parse_frame("\n".join(["#seatrial-facts 1 n1", *lines, "#end n1", ""])))
+    return read_processor(parse_frame(facts_text(*lines)))
 
 
 def columns(pattern: str, names: str, **files: str) -> list[str]:

@@ -13,8 +13,8 @@ from seatrial.archive.reader import ranks_of, starts_of
 from seatrial.launch.replay import ReplayLauncher
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import ranges
 from seatrial.node.hwloc_machine import facts_from_xml
-from seatrial.node.processor_sets import numbers
 from seatrial.node.rank_places import (
     Distance,
     adapters_of,
@@ -63,8 +63,8 @@ def test_a_hundred_ranks_on_one_core_are_one_crowd() -> None:
 
 
 def test_numbers_are_written_as_the_kernel_writes_them() -> None:
-    assert numbers((8, 0, 1, 2, 3, 3)) == "0-3,8"
-    assert numbers(()) == ""
+    assert ranges((8, 0, 1, 2, 3, 3)) == "0-3,8"
+    assert ranges(()) == ""
 
 
 def test_ranks_from_the_probes_records() -> None:

@@ -13,30 +13,9 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.node.frame import CommandOutput, parse_frame
 from seatrial.node.node import node_facts, parse_facts
-from tests.support.collecting import program
+from tests.support.collecting import SHELLS, program, write
+from tests.support.collecting import collected_text as collect
 from tests.support.processor_time import within
-
-SHELLS = [shell for shell in ("sh", "dash", "busybox sh", "bash") if shutil.which(shell.split()[0])]
-
-
-def collect(sysroot: str = "/", shell: str = "sh", **environment: str) -> str:
-    """The script's output, fed as the launcher feeds it; it must be silent on standard error."""
-    done = subprocess.run(
-        [*shell.split(), "-s"],
-        input=collector().encode(),
-        capture_output=True,
-        check=True,
-        timeout=60,
-        env={**os.environ, "SEATRIAL_SYSROOT": sysroot, **environment},
-    )
-    assert done.stderr == b""
-    return done.stdout.decode("utf-8", "replace")
-
-
-def write(root: Path, path: str, content: str) -> None:
-    file = root / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(content)
 
 
 def make_interface(root: Path, name: str, **attributes: str) -> None:

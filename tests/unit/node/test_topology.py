@@ -14,7 +14,7 @@ from seatrial.node.node import parse_facts
 from seatrial.node.processor_sets import MOST, listed, masked
 from seatrial.node.topology import HWLOC, read_topology, xml_topology
 from seatrial.node.topology_sysfs import sysfs_topology
-from tests.support.collecting import collected_text
+from tests.support.collecting import collected_text, facts_text
 from tests.support.paths import DATA
 from tests.support.processor_time import within
 
@@ -23,12 +23,8 @@ CPU = "/sys/devices/system/cpu/cpu[0-9]*"
 NODE = "/sys/devices/system/node/node"
 
 
-def frame_text(*lines: str) -> str:
-    return "\n".join(["#seatrial-facts 1 n1", *lines, "#end n1", ""])
-
-
 def topology_of(*lines: str) -> tuple[Topology, dict[str, str]]:
-    return read_topology(parse_frame(frame_text(*lines)))
+    return read_topology(parse_frame(facts_text(*lines)))
 
 
 def rows(*cells: str) -> list[str]:

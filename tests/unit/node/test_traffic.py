@@ -8,23 +8,19 @@ from seatrial.node.frame import FactsFormatError
 from seatrial.node.hcas import passed_between, read_traffic
 from seatrial.node.mpi import NOTHING_SET
 from seatrial.node.node import node_facts, parse_facts
-from tests.support.collecting import SHELLS, collect, write
+from tests.support.collecting import SHELLS, collect, facts_text, write
 
 HEAD = "Inter-|   Receive                                                |  Transmit"
 ETH0 = "|  eth0: 1000 10 0 0 0 0 0 0 2500 12 0 0 0 0 0 0"
 
 
-def stream(*lines: str) -> str:
-    return "\n".join(["#seatrial-facts 1 n1", *lines, "#end n1", ""])
-
-
 def test_received_and_sent_of_each_interface() -> None:
-    text = stream("@file /proc/net/dev", f"|{HEAD}", ETH0, "|    lo:7 1 0 0 0 0 0 0 7 1", "|odd: x", "@end")
+    text = facts_text("@file /proc/net/dev", f"|{HEAD}", ETH0, "|    lo:7 1 0 0 0 0 0 0 7 1", "|odd: x", "@end")
     assert read_traffic(text) == {"eth0": (1000, 2500), "lo": (7, 7)}
 
 
 def test_a_node_that_tells_nothing_has_none() -> None:
-    assert read_traffic(stream()) == {}
+    assert read_traffic(facts_text()) == {}
 
 
 def test_what_is_no_facts_is_refused() -> None:
@@ -42,7 +38,7 @@ SYSTEM = "/etc/openmpi/openmpi-mca-params.conf"
 
 
 def test_the_users_file_counts_over_the_systems_and_the_last_line_over_the_first() -> None:
-    text = stream(
+    text = facts_text(
         "@file ~/.openmpi/mca-params.conf", "|btl = tcp,self", "@end",
         f"@file {SYSTEM}", "|pml = cm", "|pml=ob1 ", "|btl = vader", "|= nothing", "|no setting", "@end",
     )  # fmt: skip
@@ -53,8 +49,8 @@ def test_the_users_file_counts_over_the_systems_and_the_last_line_over_the_first
 
 def test_no_file_and_an_empty_file_set_nothing_and_an_old_recording_does_not_tell() -> None:
     for lines in ([f"@file {SYSTEM}", "@end"], ["@absent openmpi-mca-params.conf|no such file"]):
-        assert parse_facts(stream(*lines)).absent["software.mpi_settings"] == NOTHING_SET
-    assert parse_facts(stream()).absent["software.mpi_settings"] != NOTHING_SET
+        assert parse_facts(facts_text(*lines)).absent["software.mpi_settings"] == NOTHING_SET
+    assert parse_facts(facts_text()).absent["software.mpi_settings"] != NOTHING_SET
 
 
 @pytest.mark.parametrize("shell", SHELLS)

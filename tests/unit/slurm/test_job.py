@@ -10,7 +10,7 @@ from seatrial.launch.mpiexec import without_schedulers
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.process.process import Completed
-from seatrial.slurm import job
+from seatrial.slurm import job, presence
 from tests.support.slurm_scripts import in_place_of_slurm
 
 ARRAY = "71|RUNNING|1000|n[1-2]\n70|RUNNING|1000|n[3-4]\n"
@@ -25,7 +25,8 @@ def squeue(monkeypatch: pytest.MonkeyPatch) -> Says:
 
     def says(text: str, error: str = "") -> None:
         answer = Completed(argv=("squeue",), returncode=int(bool(error)), stdout=text, stderr=error)
-        monkeypatch.setattr(job, "asked", lambda _: answer)
+        for module in (job, presence):
+            monkeypatch.setattr(module, "asked", lambda _: answer)
 
     monkeypatch.setenv("SLURM_JOB_UID", "1000")
     return says

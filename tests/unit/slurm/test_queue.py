@@ -5,7 +5,7 @@ import pytest
 from seatrial.model.errors import LaunchError
 from seatrial.process.process import Completed
 from seatrial.slurm import argv as slurm_argv
-from seatrial.slurm import queue
+from seatrial.slurm import presence, queue
 
 HOSTILE = "p; rm -rf / $(reboot) `x` 'y' \"z\" | & > <"
 RECORDED = """\
@@ -38,7 +38,7 @@ def test_a_state_that_we_do_not_know_is_no_end() -> None:
 @pytest.mark.parametrize(("said", "code"), [("slurm_load_jobs error: Invalid job id specified\n", 1), ("", 0)])
 def test_a_job_that_slurm_knows_no_more(monkeypatch: pytest.MonkeyPatch, said: str, code: int) -> None:
     answer = Completed(argv=("squeue",), returncode=code, stdout="", stderr=said)
-    monkeypatch.setattr(queue, "asked", lambda _: answer)
+    monkeypatch.setattr(presence, "asked", lambda _: answer)
     assert queue.jobs_by_number("7") == ()
 
 
@@ -46,7 +46,7 @@ def test_a_job_that_slurm_knows_no_more(monkeypatch: pytest.MonkeyPatch, said: s
 def test_no_answer_is_not_taken_for_the_end_of_a_job(monkeypatch: pytest.MonkeyPatch, timed_out: bool) -> None:
     said = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"
     answer = Completed(argv=("squeue",), returncode=1, stdout="", stderr=said, timed_out=timed_out)
-    monkeypatch.setattr(queue, "asked", lambda _: answer)
+    monkeypatch.setattr(presence, "asked", lambda _: answer)
     with pytest.raises(LaunchError, match="is not known"):
         queue.jobs_by_name("x", "0")
 

@@ -16,7 +16,7 @@ from seatrial.model.measurement import Estimate, Phase
 from seatrial.model.subject import FABRIC, Direction, SubjectKind, node
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict
-from seatrial.node.processor_sets import numbers
+from seatrial.model.words import ranges
 from seatrial.statistics.estimates import median, median_estimate
 
 MOST_CPUS = 4
@@ -104,7 +104,7 @@ def long_waits(suspect: PartSuspect, scene: FindingInputs) -> LongWaits | None:
 
 def _program(waits: LongWaits, ranks: Ranks) -> str:
     cpus = sorted({cpu for rank in ranks.get(waits.node, ()) for cpu in rank.cpus})
-    where = f" (processors {numbers(cpus)})" if 0 < len(cpus) <= MOST_CPUS else ""
+    where = f" (processors {ranges(cpus)})" if 0 < len(cpus) <= MOST_CPUS else ""
     return (
         f"Look for the program that runs on the core of {waits.node}'s rank{where}: ps -eLo psr,pcpu,pid,comm, top; "
         "a job that was not ended, a daemon, a CPU quota of the cgroup, the host of a virtual machine (st in top)."

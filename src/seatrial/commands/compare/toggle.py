@@ -26,6 +26,7 @@ from seatrial.driver.restoration import by_hand
 from seatrial.model.errors import ExitCode, LaunchError, SeatrialError, UsageError
 from seatrial.model.imported import Batch, Sense, Source
 from seatrial.model.node_list import node_list
+from seatrial.model.words import shell_words
 from seatrial.process.process import Completed, own_program, run
 from seatrial.slurm.held_nodes import named_nodes
 
@@ -87,12 +88,7 @@ def toggle_of(first: str, second: str, benchmark: Sequence[str], blocks: int, se
         raise UsageError(f"--blocks {blocks} is not a positive number.", "Write 3, for example.")
     words = []
     for text in (first, second):
-        try:
-            words.append(tuple(shlex.split(text)))
-        except ValueError as error:
-            raise UsageError(
-                f"--toggle {text!r} cannot be divided into words: {error}.", "Close all quotes."
-            ) from error
+        words.append(shell_words(text, "--toggle"))
         if not words[-1]:
             raise UsageError("--toggle has an empty command.", "Use `true` for a setting that needs no command.")
     change = ChangedByCommand(

@@ -233,7 +233,7 @@ def fabric_fields(fabric: FabricMap, tables: TableReport | None = None) -> Fabri
             CableFields,
             link,
             name=link_text(link, devices),
-            ends=[(end.device, end.port) for end in (link.one, link.other)],
+            ends=[(end.device, end.port) for end in link.ends],
             data_bits_per_s=data_bits_per_s(link.width, link.speed),
         )
         for link in fabric.links

@@ -9,8 +9,7 @@ from seatrial.drift.fact_words import hertz, memory_speed
 from seatrial.drift.flat_facts import counted
 from seatrial.model import units
 from seatrial.model.facts import IN_NAME, Dimm, NodeFacts, NumaNode, ProcessorFacts
-from seatrial.model.words import count
-from seatrial.node.processor_sets import numbers
+from seatrial.model.words import count, ranges
 
 Row = tuple[str, str]
 
@@ -158,4 +157,4 @@ def _numbers(processors: Sequence[int]) -> str:
     steps = {after - before for before, after in pairwise(processors)}
     if len(processors) > 2 and len(steps) == 1 and (step := steps.pop()) > 1:
         return f"{processors[0]} to {processors[-1]} by {step}"
-    return numbers(processors)
+    return ranges(processors)

@@ -24,8 +24,8 @@ from seatrial.model.run import AskedLine, Ending, RecordedRun, RunInfo, RunKind,
 from seatrial.model.settings import PlacementSettings
 from seatrial.model.units import BANDWIDTH, bandwidth
 from seatrial.model.verdict import Experiment, Finding, FindingKind, RunVerdict, Verdict, worst
-from seatrial.model.words import verb
-from seatrial.node.processor_sets import Numbers, listed, numbers
+from seatrial.model.words import ranges, verb
+from seatrial.node.processor_sets import Numbers, listed
 from seatrial.node.rank_places import cores_of, known_cores, rank_names
 from seatrial.rules.base import PLACEMENT_HINT, Readings, Rule, Violation, findings_of
 from seatrial.rules.ranks import RANKS, threads_findings
@@ -84,7 +84,7 @@ def memory_notes(
         moved = tuple(RankPlace(rank=r.rank, place=r.place, node=node, cpus=advice.cpus[r.rank]) for r in there)
         if node in facts and _far(facts[node], moved, wanted):
             return [
-                f"The line's numactl keeps memory on NUMA node {numbers(wanted)}, and advised cores are on another: "
+                f"The line's numactl keeps memory on NUMA node {ranges(wanted)}, and advised cores are on another: "
                 "leave that option out of it."
             ]
     return []
@@ -96,7 +96,7 @@ def _look(wanted: Numbers, readings: Readings) -> Iterator[Violation]:
         if far:
             runs = verb(len(far), "runs", "run")
             clause = (
-                f"memory of {rank_names(far)}, which {runs} elsewhere, lies on NUMA node {numbers(wanted)} by numactl"
+                f"memory of {rank_names(far)}, which {runs} elsewhere, lies on NUMA node {ranges(wanted)} by numactl"
             )
             details = tuple(rank.rank for rank in far)
             yield Violation(node=node, clause=clause, key=(len(far), tuple(wanted)), details=details)
@@ -288,7 +288,7 @@ def disobeyed(facts: Mapping[str, NodeFacts], starts: Sequence[ProbeStart], advi
                 if cores_of(cores, rank.cpus) != cores_of(cores, wanted):
                     return (
                         f"the launcher did not bind as requested: {rank_names([rank])} on {node} should run on "
-                        f"{numbers(wanted)} and may run on {numbers(rank.cpus)}"
+                        f"{ranges(wanted)} and may run on {ranges(rank.cpus)}"
                     )
     return ""
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from seatrial.commands.placement.picture import CoreCell, Loose, NodePicture, NumaBox
-from seatrial.model.words import count
-from seatrial.node.processor_sets import numbers
+from seatrial.model.words import count, ranges
 from seatrial.render import plots
 from seatrial.render.node_names import few
 
@@ -49,8 +48,8 @@ def _texts(core: CoreCell) -> tuple[str, str]:
 
 def loose_text(loose: Loose) -> str:
     """ranks 0-3 on any of cores 0-15, which they may share."""
-    whose = f"rank {loose.ranks[0]}" if len(loose.ranks) == 1 else f"ranks {numbers(loose.ranks)}"
-    return f"{whose} on any of cores {numbers(loose.cores)}, which they may share"
+    whose = f"rank {loose.ranks[0]}" if len(loose.ranks) == 1 else f"ranks {ranges(loose.ranks)}"
+    return f"{whose} on any of cores {ranges(loose.cores)}, which they may share"
 
 
 def node_title(picture: NodePicture) -> str:
@@ -106,11 +105,11 @@ def _box(box: NumaBox, rows: Sequence[str], wide: int, width: int) -> Iterator[s
 
 def _untouched(boxes: Sequence[NumaBox]) -> Iterator[str]:
     if boxes:
-        cores = numbers(core.first for box in boxes for core in box.cores)
+        cores = ranges(core.first for box in boxes for core in box.cores)
         sockets = {box.package for box in boxes}
         numa_nodes = [box.numa_node for box in boxes if box.numa_node is not None]
         if len(boxes) > 1 and len(sockets) == 1 and len(numa_nodes) == len(boxes):
-            where = f"{box_title(boxes[0]).rpartition(' ')[0]} {numbers(numa_nodes)}"
+            where = f"{box_title(boxes[0]).rpartition(' ')[0]} {ranges(numa_nodes)}"
         else:
             where = " to ".join(dict.fromkeys(box_title(box) for box in (boxes[0], boxes[-1])))
         yield f"  {where}: cores {cores}, no rank bound"
@@ -144,9 +143,9 @@ def _page_box(box: NumaBox, now: bool, roaming: set[int]) -> plots.CoreBox:
 
 def _page_cell(core: CoreCell, ranks: Sequence[int], roaming: bool) -> plots.DrawnCore:
     if len(ranks) > 1:
-        style, use = "shared", f"ranks {numbers(ranks)}"
+        style, use = "shared", f"ranks {ranges(ranks)}"
     elif ranks:
-        style, use = "one", f"rank {numbers(ranks)}"
+        style, use = "one", f"rank {ranges(ranks)}"
     elif roaming:
         style, use = "roaming", "ranks that are not bound"
     else:

@@ -7,7 +7,7 @@ import msgspec
 from seatrial.commands.placement.advice import Advice
 from seatrial.model.facts import Core, NodeFacts
 from seatrial.model.measurement import RankPlace
-from seatrial.node.processor_sets import numbers
+from seatrial.model.words import ranges
 from seatrial.node.rank_places import (
     Adapters,
     adapters_of,
@@ -54,14 +54,14 @@ def rank_rows(
                     rank=rank.rank,
                     node=node,
                     cpu=rank.cpu,
-                    cpus=numbers(rank.cpus),
-                    cores=numbers(core.processors[0] for core in mine),
-                    sockets=numbers(core.package for core in mine if core.package is not None),
-                    numa_nodes=numbers(core.numa_node for core in mine if core.numa_node is not None),
+                    cpus=ranges(rank.cpus),
+                    cores=ranges(core.processors[0] for core in mine),
+                    sockets=ranges(core.package for core in mine if core.package is not None),
+                    numa_nodes=ranges(core.numa_node for core in mine if core.numa_node is not None),
                     distance=distance_of(cores, rank.cpus, adapters).value,
                     adapters=_near(adapters.numa_nodes, mine),
                     gpus=_near(gpus, mine),
-                    advised=numbers(advice.cpus[rank.rank]) if advice else "",
+                    advised=ranges(advice.cpus[rank.rank]) if advice else "",
                 )
             )
     return sorted(rows, key=lambda row: row.rank)

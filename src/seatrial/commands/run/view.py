@@ -15,8 +15,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.node_list import node_list
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import FindingKind, Verdict, exit_code
-from seatrial.model.words import count, verb
-from seatrial.node.processor_sets import numbers
+from seatrial.model.words import count, ranges, verb
 from seatrial.render.benchmark_output import (
     NOTHING,
     OutputFields,
@@ -128,7 +127,7 @@ def _nodes(job: Job) -> Table:
 
 
 def _row(node: NodeView) -> tuple[str, ...]:
-    masks = " | ".join(numbers(cpus) for cpus in node.cpus[:4]) + (" ..." if len(node.cpus) > 4 else "")
+    masks = " | ".join(ranges(cpus) for cpus in node.cpus[:4]) + (" ..." if len(node.cpus) > 4 else "")
     limit = limit_text(node.limit) if node.limit else "not known"
     return (node.node, str(node.ranks or ""), masks, limit, _carried(node), _clock(node), _state(node))
 

@@ -1,6 +1,5 @@
 """Accounts in a lab: a slurmdbd on a MariaDB of its own, with associations, limits and QOS enforced, and a GRES."""
 
-import shutil
 import socket
 import time
 from collections.abc import Callable
@@ -9,9 +8,9 @@ from pathlib import Path
 
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.daemons import last_words, slurm
-from seatrial.lab.cluster.host_argv import inside, settings
+from seatrial.lab.cluster.host_argv import configured, inside, settings
 from seatrial.lab.cluster.plan import LOGIN, LabPlan
-from seatrial.lab.cluster.processes import attempt, call
+from seatrial.lab.cluster.processes import attempt, call, lacking
 from seatrial.model.errors import SeatrialError
 
 ACCOUNTS = ("science", "ops")
@@ -37,12 +36,8 @@ BACKGROUND = 'log=$1; shift; setsid "$@" >"$log" 2>&1 </dev/null &'
 
 def require_accounting() -> None:
     """Raise SeatrialError that names the packages where programs are missing."""
-    packages = sorted({package for program, package in PROGRAMS.items() if shutil.which(program) is None})
-    if packages:
-        names = " ".join(packages)
-        raise SeatrialError(
-            f"A lab with accounts needs packages that are not installed: {names}.", f"Run: apt-get install {names}"
-        )
+    if problem := lacking(PROGRAMS, "A lab with accounts"):
+        raise problem
 
 
 def accounting_settings(plan: LabPlan) -> list[str]:
@@ -87,7 +82,7 @@ def start_accounting(plan: LabPlan) -> None:
     conf.write_text(slurmdbd_conf(plan, str(home)), encoding="utf-8")
     conf.chmod(0o600)
     _start_database(plan, home)
-    call(inside(plan, LOGIN, ["env", "-C", "/", *settings(plan), "slurmdbd"]))
+    call(configured(plan, LOGIN, ["slurmdbd"]))
     manager = inside(plan, LOGIN, ["env", *settings(plan), "sacctmgr", "--noheader", "show", "cluster"])
     _wait(lambda: attempt(manager).ok, plan, "slurmdbd does not answer", home / DAEMON_LOG)
     for words in entries(plan):
@@ -120,7 +115,7 @@ def _start_database(plan: LabPlan, home: Path) -> None:
     ]
     (home / CREATION).write_text(f"CREATE DATABASE {STORED_IN};\n", encoding="utf-8")
     log = str(home / DATABASE_LOG)
-    call(inside(plan, LOGIN, ["env", "-C", "/", *settings(plan), "sh", "-c", BACKGROUND, "sh", log, *words]))
+    call(configured(plan, LOGIN, ["sh", "-c", BACKGROUND, "sh", log, *words]))
     _wait(lambda: _listens(home / SOCKET), plan, "MariaDB does not answer", home / DATABASE_LOG)
 
 

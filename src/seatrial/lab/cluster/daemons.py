@@ -7,7 +7,7 @@ import msgspec
 
 from seatrial.files.inputs import read_end
 from seatrial.lab.cluster import state
-from seatrial.lab.cluster.host_argv import inside, settings
+from seatrial.lab.cluster.host_argv import configured
 from seatrial.lab.cluster.plan import LOGIN, LabPlan
 from seatrial.lab.cluster.processes import attempt, call, named, pids_in
 from seatrial.lab.faults.base import Planted
@@ -24,28 +24,28 @@ def start_controller(plan: LabPlan) -> None:
 
 def start_slurmd(plan: LabPlan, node: str) -> None:
     """Start slurmd on a node; it puts itself into the background once it has read its configuration."""
-    call(inside(plan, node, ["env", "-C", "/", *settings(plan), "slurmd", "-N", node]))
+    call(configured(plan, node, ["slurmd", "-N", node]))
 
 
 def slurm(plan: LabPlan, argv: Sequence[str]) -> str:
     """Run a program that must succeed on the login node, and return what it printed."""
-    return call(inside(plan, LOGIN, ["env", "-C", "/", *settings(plan), *argv]))
+    return call(configured(plan, LOGIN, argv))
 
 
 def revive(plan: LabPlan) -> None:
     """Make slurmctld ask every node for its state now, since it rarely does so by itself."""
-    attempt(inside(plan, LOGIN, ["env", "-C", "/", *settings(plan), "scontrol", "reconfigure"]))
+    attempt(configured(plan, LOGIN, ["scontrol", "reconfigure"]))
 
 
 def wait_for_controller(plan: LabPlan) -> None:
     """Until slurmctld answers."""
-    ping = inside(plan, LOGIN, ["env", "-C", "/", *settings(plan), "scontrol", "ping"])
+    ping = configured(plan, LOGIN, ["scontrol", "ping"])
     _wait(plan, lambda: "UP" in attempt(ping).stdout, "slurmctld does not answer", hosts=(LOGIN,))
 
 
 def node_states(plan: LabPlan) -> dict[str, str]:
     """Slurm's word for each node, in small letters: idle, mixed, down*, ... Empty while slurmctld does not answer."""
-    argv = inside(plan, LOGIN, ["env", "-C", "/", *settings(plan), "sinfo", "-h", "-N", "-p", "main", "-o", "%N %T"])
+    argv = configured(plan, LOGIN, ["sinfo", "-h", "-N", "-p", "main", "-o", "%N %T"])
     lines = [line.split() for line in attempt(argv).stdout.splitlines()]
     return {words[0]: words[1] for words in lines if len(words) == 2}
 

@@ -72,6 +72,11 @@ def as_user(plan: LabPlan, argv: Sequence[str], *, host: str = LOGIN, cwd: str |
     return inside(plan, host, ["env", "-C", folder, *settings(plan), *argv])
 
 
+def configured(plan: LabPlan, host: str, argv: Sequence[str]) -> list[str]:
+    """`argv` within a host, from its root folder, with the environment of a user of the lab."""
+    return inside(plan, host, ["env", "-C", "/", *settings(plan), *argv])
+
+
 def settings(plan: LabPlan) -> list[str]:
     """The environment of a user of the lab; Open MPI's mpirun refuses root without both variables.
 

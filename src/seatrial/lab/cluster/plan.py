@@ -3,6 +3,7 @@
 import enum
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -137,15 +138,9 @@ def make_plan(
     leaves: int | None = None,
     rate: str = "1gbit",
     uplink_rate: str | None = None,
-    mtu: int = 1500,
-    folders: tuple[str, ...] = (),
-    mpi_settings: str = MpiSettings.TCP,
-    rails: int = 1,
-    suspend_after_s: int = 0,
-    modes: bool = False,
-    ssh: bool = False,
-    accounts: bool = False,
     second_rate: str | None = None,
+    mpi_settings: str = MpiSettings.TCP,
+    **others: Any,  # noqa: ANN401 - fields of the plan
 ) -> LabPlan:
     """Check the values a user gave and fill in the others. Raises UsageError that shows the value."""
     check_name(name)
@@ -156,29 +151,24 @@ def make_plan(
         raise UsageError(
             f"A lab of {nodes} nodes cannot have {leaves} leaves.", f"Give --leaves between 1 and {nodes}."
         )
-    check_mtu(mtu)
-    if not 1 <= rails <= MOST_RAILS:
-        raise UsageError(f"A lab cannot have {rails} rails.", f"Give --rails between 1 and {MOST_RAILS}.")
     if mpi_settings not in list(MpiSettings):
         raise UsageError(
             f"{mpi_settings!r} is not a valid choice of MPI settings.", f"Give one of {', '.join(MpiSettings)}."
         )
-    return LabPlan(
+    plan = LabPlan(
         name=name,
         nodes=nodes,
         leaves=leaves,
         rate_bit_per_s=parse_rate(rate),
         uplink_rate_bit_per_s=parse_rate(uplink_rate or rate),
-        mtu=mtu,
-        folders=folders,
         mpi_settings=MpiSettings(mpi_settings),
-        rails=rails,
-        suspend_after_s=suspend_after_s,
-        modes=modes,
-        ssh=ssh,
-        accounts=accounts,
         second_rate_bit_per_s=parse_rate(second_rate) if second_rate else 0,
+        **others,
     )
+    check_mtu(plan.mtu)
+    if not 1 <= plan.rails <= MOST_RAILS:
+        raise UsageError(f"A lab cannot have {plan.rails} rails.", f"Give --rails between 1 and {MOST_RAILS}.")
+    return plan
 
 
 def check_name(name: str) -> None:

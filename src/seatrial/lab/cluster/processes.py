@@ -4,7 +4,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from seatrial.model.errors import SeatrialError
@@ -147,6 +147,12 @@ def kill_until_none(look: Callable[[], list[int]]) -> list[int]:
     return _signalled(look, signal.SIGKILL)
 
 
+def end_marked(setting: str, node: str) -> None:
+    """Kill the processes with that environment setting. Raises SeatrialError with those that would not die."""
+    if left := kill_until_none(lambda: pids_marked(setting)):
+        raise SeatrialError(f"The processes {', '.join(map(str, left))} on {node} could not be ended.")
+
+
 def stop_all(space: str) -> list[int]:
     """Freeze every process in a namespace; return the ones that still run."""
     over = ("", "T", "Z")
@@ -191,22 +197,18 @@ def _stat_fields(pid: int) -> list[str] | None:
     return text.rpartition(")")[2].split()
 
 
-def missing_packages() -> list[str]:
-    """The Debian packages whose programs are not to be found, sorted."""
-    return sorted({package for program, package in PACKAGES.items() if shutil.which(program) is None})
+def lacking(programs: Mapping[str, str], what: str = "A lab") -> SeatrialError | None:
+    """Which Debian packages are missing: program -> its package. None where all programs are there."""
+    packages = sorted({package for program, package in programs.items() if shutil.which(program) is None})
+    what = f"{what} needs packages that are not installed: {', '.join(packages)}."
+    return SeatrialError(what, f"Run: apt-get install {' '.join(packages)}") if packages else None
 
 
 def why_not() -> SeatrialError | None:
     """Why a lab cannot start here, or None."""
     if os.geteuid() != 0:
         return SeatrialError("A lab needs network namespaces and mounts of its own.", "Run seatrial lab as root.")
-    packages = missing_packages()
-    if packages:
-        return SeatrialError(
-            f"A lab needs packages that are not installed: {', '.join(packages)}.",
-            f"Run: apt-get install {' '.join(packages)}",
-        )
-    return None
+    return lacking(PACKAGES)
 
 
 def require_root() -> None:

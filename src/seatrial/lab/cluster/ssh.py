@@ -11,8 +11,7 @@ from pathlib import Path
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.host_argv import inside, settings
 from seatrial.lab.cluster.plan import LabPlan
-from seatrial.lab.cluster.processes import call, named, pids_in
-from seatrial.model.errors import SeatrialError
+from seatrial.lab.cluster.processes import call, lacking, named, pids_in
 
 FOLDER = "ssh"
 SYSTEM_FOLDER = "/etc/ssh"
@@ -25,8 +24,8 @@ USER_SETTINGS = "SEATRIAL_"
 
 def require_sshd() -> None:
     """Raise SeatrialError where OpenSSH's server is not installed."""
-    if shutil.which("sshd") is None or shutil.which("ssh-keygen") is None:
-        raise SeatrialError("A lab with --ssh needs the package openssh-server.", "Run: apt-get install openssh-server")
+    if problem := lacking(dict.fromkeys(("sshd", "ssh-keygen"), "openssh-server"), "A lab with --ssh"):
+        raise problem
 
 
 def server_config(environment: Sequence[str]) -> str:

@@ -75,10 +75,10 @@ class LabFault(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: str
     description: str
-    takes: Place
+    takes: Place = "node"
     marks: str
-    plant: Callable[[LabPlan, str, Parameters], None]
-    clear: Callable[[LabPlan, str], None]
+    plant: Callable[[LabPlan, str, Parameters], object]
+    clear: Callable[[LabPlan, str], object]
     needs: tuple[tuple[str, ...], ...] = ()
     may: tuple[str, ...] = ()
     has_substitute: bool = False

@@ -16,7 +16,7 @@ from seatrial.lab.cluster.hardware import (
 from seatrial.lab.cluster.host_argv import in_space, inside
 from seatrial.lab.cluster.node_groups import NodeGroup, dissolve, form
 from seatrial.lab.cluster.plan import LabPlan
-from seatrial.lab.cluster.processes import call, kill_until_none, pids_marked
+from seatrial.lab.cluster.processes import call, end_marked
 from seatrial.lab.cluster.sysroot import (
     SCRATCH,
     SETTINGS,
@@ -28,7 +28,6 @@ from seatrial.lab.cluster.sysroot import (
     processors,
 )
 from seatrial.lab.faults.base import LabFault, Parameters
-from seatrial.model.errors import SeatrialError
 from seatrial.process.process import python_program
 
 Files = Callable[[LabPlan], Mapping[str, str]]
@@ -61,12 +60,9 @@ while True:
 """
 
 
-def no_links(_plan: LabPlan) -> Mapping[str, str]:
-    """None: the files are reached directly."""
-    return {}
-
-
-def overlay(kind: str, description: str, files: Files, links: Files = no_links, *, slows: bool = False) -> LabFault:
+def overlay(
+    kind: str, description: str, files: Files, links: Files = lambda _plan: {}, *, slows: bool = False
+) -> LabFault:
     """A fault whose files replace those of the peers on one node.
 
     `slows`: with a percentage the lab makes the node as slow as such a kernel would, while the first file says so.
@@ -86,7 +82,6 @@ def overlay(kind: str, description: str, files: Files, links: Files = no_links, 
     return LabFault(
         kind=kind,
         description=description,
-        takes="node",
         marks=kind,
         plant=plant,
         clear=clear,
@@ -95,27 +90,13 @@ def overlay(kind: str, description: str, files: Files, links: Files = no_links, 
     )
 
 
-def unmount(plan: LabPlan, node: str, _parameters: Parameters) -> None:
-    """Unmount the scratch file system, even if it is in use."""
-    call(inside(plan, node, ["umount", "-l", SCRATCH]))
-
-
 def remount(plan: LabPlan, node: str) -> None:
     """Mount it again, unless it is mounted."""
     call(inside(plan, node, ["sh", "-c", f"mountpoint -q {SCRATCH} || {{ {mount_scratch()}; }}"]))
 
 
-def untune_tcp(plan: LabPlan, node: str, _parameters: Parameters) -> None:
-    """Set the value of an untuned kernel."""
-    _set_tcp_memory(plan, node, UNTUNED_TCP_MEMORY)
-
-
-def retune_tcp(plan: LabPlan, node: str) -> None:
-    """Set the value that every host of the lab has."""
-    _set_tcp_memory(plan, node, SETTINGS[TCP_MEMORY])
-
-
-def _set_tcp_memory(plan: LabPlan, node: str, value: str) -> None:
+def set_tcp_memory(plan: LabPlan, node: str, value: str) -> None:
+    """Set the memory that a TCP connection of the node may fill."""
     call(in_space(plan.space(node), ["tee", f"/proc/sys/{TCP_MEMORY}"]), stdin=f"{value}\n")
 
 
@@ -151,9 +132,8 @@ FACTS = (
         kind="mount",
         description=f"The node's scratch file system, {SCRATCH}, is not mounted: a line lost from fstab, a server that "
         "did not answer when the node was started. For real: what is written there goes to the file system below.",
-        takes="node",
         marks="mount",
-        plant=unmount,
+        plant=lambda plan, node, _: call(inside(plan, node, ["umount", "-l", SCRATCH])),
         clear=remount,
     ),
     overlay(
@@ -169,10 +149,9 @@ FACTS = (
         description="net.ipv4.tcp_rmem, the memory that a TCP connection may fill with received data, is at the "
         "6 MiB of an untuned kernel where the peers have 32 MiB: a file lost from /etc/sysctl.d. For real, in the "
         "node's network namespace.",
-        takes="node",
         marks="sysctl",
-        plant=untune_tcp,
-        clear=retune_tcp,
+        plant=lambda plan, node, _: set_tcp_memory(plan, node, UNTUNED_TCP_MEMORY),
+        clear=lambda plan, node: set_tcp_memory(plan, node, SETTINGS[TCP_MEMORY]),
     ),
 )
 
@@ -199,10 +178,7 @@ def leave(plan: LabPlan, node: str) -> None:
     """End, if it was begun: all processors, and no group of the node's own."""
     if not below(own(state.folder(plan.name), node), GROUPS).exists():
         return
-    mark = f"{MARK}={plan.name}:{node}"
-    left = kill_until_none(lambda: pids_marked(mark))
-    if left:
-        raise SeatrialError(f"The processes {', '.join(map(str, left))} on {node} could not be ended.")
+    end_marked(f"{MARK}={plan.name}:{node}", node)
     root = own(state.folder(plan.name), node)
     files = [path for path in below(root, GROUPS).rglob("*") if path.is_file()]
     clear_facts(plan, node, [f"/{path.relative_to(root)}" for path in files])

@@ -51,16 +51,6 @@ def set_uplink_rate(plan: LabPlan, leaf: str, rate_bit_per_s: float) -> None:
     batch("tc", plan.space(FABRIC), lines)
 
 
-def slow_uplink(plan: LabPlan, leaf: str, parameters: Parameters) -> None:
-    """Slow down both directions of the trunk."""
-    set_uplink_rate(plan, leaf, faulty_rate(plan.uplink_rate_bit_per_s, parameters))
-
-
-def reset_uplink_rate(plan: LabPlan, leaf: str) -> None:
-    """Return the trunk to the design rate."""
-    set_uplink_rate(plan, leaf, plan.uplink_rate_bit_per_s)
-
-
 def change_mtu(plan: LabPlan, node: str, parameters: Parameters) -> None:
     """Set the MTU of the node's interface; the switch port keeps the design's."""
     batch("ip", plan.space(node), [f"link set {parameters.rail or plan.rail_names[0]} mtu {parameters.mtu}"])
@@ -130,7 +120,6 @@ LINKS = (
         kind="link-rate",
         description="The node's link carries less than its design rate, both ways: a bad cable, a port that trained "
         "down. The rate that the node reports stays the design's.",
-        takes="node",
         marks="link",
         needs=(("percent", "rate"),),
         may=("rail",),
@@ -144,14 +133,13 @@ LINKS = (
         takes="leaf",
         marks="link",
         needs=(("percent", "rate"),),
-        plant=slow_uplink,
-        clear=reset_uplink_rate,
+        plant=lambda plan, leaf, given: set_uplink_rate(plan, leaf, faulty_rate(plan.uplink_rate_bit_per_s, given)),
+        clear=lambda plan, leaf: set_uplink_rate(plan, leaf, plan.uplink_rate_bit_per_s),
     ),
     LabFault(
         kind="one-way-rate",
         description="The node's link carries less than its design rate in one direction: out is what the node sends, "
         "in what it receives. Tests that add up both directions miss it easily.",
-        takes="node",
         marks="link",
         needs=(("percent", "rate"), ("direction",)),
         may=("rail",),
@@ -162,7 +150,6 @@ LINKS = (
         kind="mtu",
         description="The node's interface has another MTU than the rest of the fabric: a setting lost at a "
         "reinstallation. TCP agrees on the smaller one, so little bandwidth is lost and nobody notices.",
-        takes="node",
         marks="mtu",
         needs=(("mtu",),),
         may=("rail",),
@@ -173,7 +160,6 @@ LINKS = (
         kind="packet-loss",
         description="The node's link loses that percentage of its frames at random, both ways or in one direction: a "
         "dirty connector, a failing transceiver. TCP resends them: retransmissions rise and bandwidth falls.",
-        takes="node",
         marks="frames",
         needs=(("percent",),),
         may=("direction", "rail"),
@@ -185,7 +171,6 @@ LINKS = (
         description="One bit is flipped in that percentage of the large frames that the node sends and receives, or of "
         "one direction: a bad adapter, bus or memory. No checksum notices, MPI delivers the data, and programs compute "
         "wrong results. For real.",
-        takes="node",
         marks="data",
         needs=(("percent",),),
         may=("direction", "rail"),

@@ -4,11 +4,10 @@ from seatrial.lab.cluster import state
 from seatrial.lab.cluster.host_argv import inside
 from seatrial.lab.cluster.node_groups import dissolve, form
 from seatrial.lab.cluster.plan import LabPlan
-from seatrial.lab.cluster.processes import call, kill_until_none, pids_marked
+from seatrial.lab.cluster.processes import call, end_marked
 from seatrial.lab.cluster.sysroot import processors
 from seatrial.lab.faults.base import LOAD as OF_LOAD
 from seatrial.lab.faults.base import LabFault, Parameters
-from seatrial.model.errors import SeatrialError
 from seatrial.process.process import python_program
 
 HOG_PERCENT, HOG_PERIOD_S = 1.0, 0.1
@@ -51,21 +50,9 @@ while True:
 notice it. It runs outside the node's control group, whose use of the processors it reads."""
 
 
-def limit_processors(plan: LabPlan, node: str, parameters: Parameters) -> None:
-    """Let all processes of the node together have that share of the processors."""
-    form(plan, node).limit(len(processors()) * (parameters.percent or 100) / 100)
-
-
-def release(plan: LabPlan, node: str) -> None:
-    """Return the node's processes to the group that they were in."""
-    dissolve(plan, node)
-
-
 def end_hog(plan: LabPlan, node: str) -> None:
     """Kill the program that uses the processors, and remove the node's group."""
-    left = kill_until_none(lambda: pids_marked(_mark(plan, node)))
-    if left:
-        raise SeatrialError(f"The processes {', '.join(map(str, left))} on {node} could not be ended.")
+    end_marked(_mark(plan, node), node)
     dissolve(plan, node)
 
 
@@ -83,9 +70,7 @@ def _hog(kind: str, description: str, work: str, may: tuple[str, ...] = ()) -> L
         script = 'echo $$ > "$0"; exec setsid --fork "$@" </dev/null >/dev/null 2>&1'
         call(inside(plan, node, ["env", *marks, "sh", "-c", script, str(into), *program]))
 
-    return LabFault(
-        kind=kind, description=description, takes="node", marks=OF_LOAD, plant=plant, clear=end_hog, may=may
-    )
+    return LabFault(kind=kind, description=description, marks=OF_LOAD, plant=plant, clear=end_hog, may=may)
 
 
 LOAD = (
@@ -93,10 +78,9 @@ LOAD = (
         kind="cpu-quota",
         description="All processes of the node together get only that share of its processors, 10 ms by 10 ms: a "
         "forgotten limit of a container, or a processor that throttles.",
-        takes="node",
         marks=OF_LOAD,
-        plant=limit_processors,
-        clear=release,
+        plant=lambda plan, node, given: form(plan, node).limit(len(processors()) * (given.percent or 100) / 100),
+        clear=dissolve,
         needs=(("percent",),),
     ),
     _hog(

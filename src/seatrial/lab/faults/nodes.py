@@ -12,7 +12,7 @@ from seatrial.lab.cluster.plan import FABRIC, PARAMETERS_FILE, LabPlan, MpiSetti
 from seatrial.lab.cluster.processes import batch, call, kill_all, named, pids_in, send, stop_all
 from seatrial.lab.cluster.shared_storage import device_of
 from seatrial.lab.cluster.ssh import restart_sshd
-from seatrial.lab.faults.base import LabFault, Parameters
+from seatrial.lab.faults.base import LOAD, LabFault, Parameters
 from seatrial.model.errors import SeatrialError, UsageError
 
 SMALL_BUFFERS = ("btl_tcp_sndbuf = 4096", "btl_tcp_rcvbuf = 4096")
@@ -23,9 +23,9 @@ SLOW_BIT_PER_S = 160_000_000
 """20 MB/s: the usual rate of a client that fell back to one connection with small requests."""
 
 
-def kill_slurmd(plan: LabPlan, node: str, _parameters: Parameters) -> None:
-    """Kill slurmd and nothing else."""
-    send(named(pids_in([plan.space(node)]), "slurmd"), signal.SIGKILL)
+def signal_slurmd(plan: LabPlan, node: str, number: signal.Signals) -> None:
+    """Signal slurmd and nothing else."""
+    send(named(pids_in([plan.space(node)]), "slurmd"), number)
 
 
 def restart_slurmd(plan: LabPlan, node: str) -> None:
@@ -35,14 +35,10 @@ def restart_slurmd(plan: LabPlan, node: str) -> None:
     wait_until_settled(plan, [node])
 
 
-def stop_slurmd(plan: LabPlan, node: str, _parameters: Parameters) -> None:
-    """Freeze slurmd and nothing else."""
-    send(named(pids_in([plan.space(node)]), "slurmd"), signal.SIGSTOP)
-
-
-def continue_slurmd(plan: LabPlan, node: str) -> None:
-    """Let slurmd continue and wait until Slurm trusts the node."""
-    send(named(pids_in([plan.space(node)]), "slurmd"), signal.SIGCONT)
+def thaw(plan: LabPlan, node: str, daemon: str = "") -> None:
+    """Let every process continue, or one daemon alone, and wait until Slurm trusts the node."""
+    pids = pids_in([plan.space(node)])
+    send(named(pids, daemon) if daemon else pids, signal.SIGCONT)
     revive(plan)
     wait_until_settled(plan, [node])
 
@@ -58,18 +54,6 @@ def power_on(plan: LabPlan, node: str) -> None:
     batch("ip", plan.space(FABRIC), [f"link set {port(node, rail)} up" for rail in range(plan.rails)])
     restart_sshd(plan, node)
     restart_slurmd(plan, node)
-
-
-def freeze(plan: LabPlan, node: str, _parameters: Parameters) -> None:
-    """Freeze slurmd, its step daemons and the ranks; the kernel still answers."""
-    stop_all(plan.space(node))
-
-
-def thaw(plan: LabPlan, node: str) -> None:
-    """Let every process continue and wait until Slurm trusts the node."""
-    send(pids_in([plan.space(node)]), signal.SIGCONT)
-    revive(plan)
-    wait_until_settled(plan, [node])
 
 
 def mount_settings(lines: tuple[str, ...]) -> Callable[[LabPlan, str, Parameters], None]:
@@ -124,36 +108,28 @@ def slow_down(plan: LabPlan, node: str, parameters: Parameters) -> None:
         raise
 
 
-def release(plan: LabPlan, node: str) -> None:
-    """Return the node's processes to the group that they were in."""
-    dissolve(plan, node)
-
-
 NODES = (
     LabFault(
         kind="slurmd-killed",
         description="The node's slurmd is killed with signal 9, as by the out-of-memory killer; what it had started "
         "continues. Slurm regards the node as usable until SlurmdTimeout has passed.",
-        takes="node",
         marks="life",
         stops_node=True,
-        plant=kill_slurmd,
+        plant=lambda plan, node, _: signal_slurmd(plan, node, signal.SIGKILL),
         clear=restart_slurmd,
     ),
     LabFault(
         kind="slurmd-stopped",
         description="The node's slurmd hangs (signal STOP), as on a dead file system: it still accepts connections but "
         "never answers, so launches wait for it until a time-out.",
-        takes="node",
         marks="life",
         stops_node=True,
-        plant=stop_slurmd,
-        clear=continue_slurmd,
+        plant=lambda plan, node, _: signal_slurmd(plan, node, signal.SIGSTOP),
+        clear=lambda plan, node: thaw(plan, node, "slurmd"),
     ),
     LabFault(
         kind="node-down",
         description="The node loses power: its link goes down and every process on it ends without sending anything.",
-        takes="node",
         marks="life",
         stops_node=True,
         plant=power_off,
@@ -163,17 +139,15 @@ NODES = (
         kind="node-hung",
         description="Every process of the node is stopped (signal STOP), ranks in the middle of a round too, while the "
         "kernel still accepts packets: a node that swaps heavily or waits for storage.",
-        takes="node",
         marks="life",
         stops_node=True,
-        plant=freeze,
+        plant=lambda plan, node, _: stop_all(plan.space(node)),
         clear=thaw,
     ),
     LabFault(
         kind="mpi-transport",
         description="The node has an openmpi-mca-params.conf of its own that limits the buffers of Open MPI's TCP to "
         "4 KiB (btl_tcp_sndbuf, btl_tcp_rcvbuf). For real: messages to it are slow.",
-        takes="node",
         marks="mpi",
         plant=mount_settings(SMALL_BUFFERS),
         clear=unmount_settings,
@@ -182,7 +156,6 @@ NODES = (
         kind="mpi-rail",
         description="The node has an openmpi-mca-params.conf of its own that names one rail where that of its peers "
         "names both (btl_tcp_if_include). For real: messages to and from it use this rail alone.",
-        takes="node",
         marks="mpi",
         plant=use_one_rail,
         clear=unmount_settings,
@@ -192,7 +165,6 @@ NODES = (
         kind="mpi-pml",
         description="The node has an openmpi-mca-params.conf of its own that chooses pml cm (OFI), where that of its "
         "peers chooses ob1 (TCP). For real: Open MPI does not start on it and a peer together.",
-        takes="node",
         marks="mpi",
         plant=mount_settings(OTHER_PML),
         clear=unmount_settings,
@@ -201,10 +173,9 @@ NODES = (
         kind="slow-mount",
         description="All processes of the node together read and write the lab's shared file system, the folder work "
         "of the lab, at 20 MB/s: a mount with wrong options, or a client that lost its fast path. --rate changes it.",
-        takes="node",
-        marks="load",  # as the faults of load, since a node has one control group
+        marks=LOAD,
         plant=slow_down,
-        clear=release,
+        clear=dissolve,
         may=("rate",),
     ),
 )

@@ -1,6 +1,5 @@
 """All kinds of environments, and those that a program enters by itself: scripts of the site, Nix, Guix, Apptainer."""
 
-import shlex
 from collections.abc import Sequence
 
 from seatrial.launch.environments.environment import (
@@ -14,7 +13,7 @@ from seatrial.launch.environments.environment import (
 )
 from seatrial.launch.line_parser import is_srun
 from seatrial.model.errors import UsageError
-from seatrial.model.words import count
+from seatrial.model.words import count, shell_words
 
 FIND_MODULE = r"""
 seatrial_left=$1
@@ -293,10 +292,7 @@ def parse_environment(text: str, wrap: str = AUTO) -> Environment:
 def _words(text: str, kind: EnvironmentKind, rest: str) -> tuple[str, ...]:
     options = "[OPTION...] " if kind.name_last else ""
     form = f"Write {kind.name}:{options}{kind.form}".removesuffix(".") + "."
-    try:
-        words = tuple(shlex.split(rest))
-    except ValueError as error:
-        raise UsageError(f"--environment {text!r} cannot be split into words: {error}.", form) from error
+    words = shell_words(rest, "--environment")
     if not words or not all(words):
         raise UsageError(f"--environment {text!r} names nothing to enter.", form)
     if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in rest):

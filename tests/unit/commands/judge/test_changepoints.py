@@ -149,7 +149,7 @@ def test_places_count_missing_values(tmp_path: Path, seatrial: Seatrial) -> None
     ("arguments", "code", "part"),
     [
         (["--better", "higher"], 1, "SLOW  rate: -9.6 % since value 40"),
-        (["--better", "faster"], 64, "--better 'faster' is not known"),
+        (["--better", "faster"], 64, "'faster' is not one of"),
         (["--column", "b"], 64, "no column of numbers 'b'"),
         (["--error-rate", "2"], 64, "--error-rate '2'"),
         ([], 0, "rate: -9.6 % at value 40"),

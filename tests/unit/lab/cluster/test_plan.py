@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.lab.cluster.network import host_side, hosts_file, port_rates, speed_file, switches, wiring
+from seatrial.lab.cluster.network import host_side, hosts_file, port_rates, speed_file, switches
 from seatrial.lab.cluster.plan import LabPlan, MpiSettings, make_plan, own_space, parameters, parse_rate, rate_text
 from seatrial.lab.cluster.slurm_conf import cgroup_conf, slurm_conf, topology_conf
 from seatrial.lab.cluster.sysroot import dress_script, outermost, sees
@@ -77,12 +77,6 @@ def test_a_namespace_belongs_to_one_lab_only() -> None:
     for name in names:
         for space in make_plan(name=name, nodes=3).spaces:
             assert [other for other in names if own_space(other, space)] == [name]
-
-
-def test_no_interface_name_is_too_long_for_the_kernel() -> None:
-    plan = plan_of(64, 64)
-    for line in [*wiring(plan), *switches(plan)]:
-        assert all(len(name) <= 15 for name in re.findall(r"name (\S+)", line))
 
 
 def test_every_port_is_plugged_in_and_every_link_shaped_at_both_ends() -> None:

@@ -1,6 +1,5 @@
 """Where the made-up facts lie, and that planted ones leave no trace when they are cleared."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -115,14 +114,9 @@ def test_what_is_planted_for_real(plan: LabPlan, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(facts, "call", call)
     mount, sysctl = fault_named("mount"), fault_named("sysctl")
-    orders: list[Callable[[], None]] = [
-        lambda: mount.plant(plan, "n2", Parameters()),
-        lambda: mount.clear(plan, "n2"),
-        lambda: sysctl.plant(plan, "n2", Parameters()),
-        lambda: sysctl.clear(plan, "n2"),
-    ]
-    for order in orders:
-        order()
+    for fault in (mount, sysctl):
+        fault.plant(plan, "n2", Parameters())
+        fault.clear(plan, "n2")
     (unmount, _), (remount, _), (_, planted), (tee, cleared) = said
     assert unmount[-3:] == ["umount", "-l", "/tmp/lab-scratch"]
     assert unmount[:2] == ["sh", f"{state.folder('a')}/ns/n2"]

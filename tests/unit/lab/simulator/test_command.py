@@ -103,9 +103,3 @@ def test_a_generated_file_of_ibnetdiscover_is_a_topology(tmp_path: Path, capsys:
 def test_wrong_options_are_refused(topology: str, options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         simulate(topology, **options)
-
-
-def test_a_file_of_ibnetdiscover_is_a_topology(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "map").write_text(fabric_text("4 leaves x 12 hosts, 2 spines, 2 cables, 4xNDR"))
-    assert simulate(str(tmp_path / "map"), ["node:0.6:both"], seed=2, as_json=True) == 0
-    assert parsed(capsys.readouterr().out)["trials"][0]["nodes"] == 48

@@ -12,7 +12,7 @@ from seatrial.model import units
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
-from seatrial.node.processor_sets import numbers
+from seatrial.model.words import ranges
 from seatrial.render.curves import overlaid
 from seatrial.render.json import filled
 from seatrial.render.pair_view import (
@@ -204,7 +204,7 @@ def ranks(places: CurvePlaces) -> str:
 def _spots(spots: Spots) -> str:
     """n1 on CPU 0, n2 on CPUs 0-1 (not bound)."""
     return ", ".join(
-        f"{rank.place} on CPU{'s' if len(rank.cpus) > 1 else ''} {numbers(rank.cpus)}"
+        f"{rank.place} on CPU{'s' if len(rank.cpus) > 1 else ''} {ranges(rank.cpus)}"
         + ("" if rank.bound else " (not bound)")
         for rank in spots.ranks
     )
