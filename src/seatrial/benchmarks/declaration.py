@@ -127,6 +127,14 @@ def whole(parameters: Mapping[str, str], name: str, least: int, most: int) -> in
     return int(text)
 
 
+def choice(parameters: Mapping[str, str], name: str, options: tuple[str, ...]) -> str:
+    """One of the options. Raises UsageError that shows the value and the options."""
+    value = parameters[name]
+    if value not in options:
+        raise UsageError(f"--set {name}={value} is not a valid {name}.", f"Choose from {', '.join(options)}.")
+    return value
+
+
 def size_bytes(parameters: Mapping[str, str], name: str) -> int:
     """A size in bytes. Raises UsageError that shows the value."""
     match = SIZE.fullmatch(parameters[name])

@@ -5,9 +5,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, check_space, size_bytes, whole
-from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, json_objects
-from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Label, Metric, Output, Result
+from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, check_space, choice, size_bytes, whole
+from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, objects_in
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Label, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -17,7 +17,7 @@ JOB = re.compile(
     r"^(?P<name>\S.*?): \(groupid=(?P<group>\d{1,6}), jobs=(?P<jobs>\d{1,6})\): err=\s*(?P<error>-?\d{1,6})"
 )
 DECLARED = re.compile(r"^\S.*?: \(g=(?P<group>\d{1,6})\): rw=(?P<mode>\w+),")
-VERSION = re.compile(r"^fio-(\d\S*)\s*$")
+VERSION = re.compile(r"^fio-(?P<version>\d\S*)\s*$")
 OLD_DIRECTION = re.compile(
     r"^\s+(?P<direction>read|write|trim|mixed)\s*: io=\S+, bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?B)/s, "
     r"iops=(?P<iops>\d{1,15}(?:\.\d{1,18})?[kMG]?), runt="
@@ -68,9 +68,7 @@ MIB = 1 << 20
 def fio_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """One job in the scratch folder, past the page cache where `direct` says so. Raises UsageError for a parameter."""
     parameters = request.parameters
-    mode = parameters["mode"]
-    if mode not in MODES:
-        raise UsageError(f"--set mode={mode} is not a valid mode.", f"Choose from {', '.join(MODES)}.")
+    mode = choice(parameters, "mode", MODES)
     direct = whole(parameters, "direct", 0, 1)
     jobs = whole(parameters, "jobs", 1, 1024)
     block = size_bytes(parameters, "block")
@@ -163,26 +161,22 @@ def _field(text: str) -> float:
 
 def _json(text: str) -> Output:
     reading = Reading("fio", text, closing=OBJECT_END)
-    try:
-        for content in json_objects(text):
-            _object(reading, content)
-    except ValueError:
-        reading.lack("its JSON has no end")
+    for content in reading.json_objects(text):
+        _object(reading, content)
     return reading.output()
 
 
 def _object(reading: Reading, content: Mapping[str, Any]) -> None:
     """One run of fio."""
     reading.version = str(content.get("fio version", "")).removeprefix("fio-")
-    jobs = content.get("jobs") or content.get("client_stats")
-    if not isinstance(jobs, list) or not jobs:
+    jobs = objects_in(content.get("jobs") or content.get("client_stats"))
+    if not jobs:
         reading.lack("its JSON has no jobs")
-    for job in jobs if isinstance(jobs, list) else ():
-        if isinstance(job, dict):
-            _job(reading, job)
+    for job in jobs:
+        _job(reading, job)
 
 
-def _job(reading: Reading, job: dict[str, Any]) -> None:
+def _job(reading: Reading, job: Mapping[str, Any]) -> None:
     name = str(job.get("jobname", ""))
     if job.get("error"):
         reading.breach(FindingKind.PROGRAM_FAILED, f"job {name!r}: error {job.get('error')}")
@@ -194,11 +188,11 @@ def _job(reading: Reading, job: dict[str, Any]) -> None:
         worked = True
         labels: dict[str, Label] = {"job": name, "direction": direction}
         rate = _value(part, "bw_bytes") or 1024 * _value(part, "bw")
-        _add(reading, "bandwidth_bytes_per_s", rate, labels)
-        _add(reading, "rate_per_s", _value(part, "iops"), labels)
+        reading.json_result("bandwidth_bytes_per_s", rate, labels)
+        reading.json_result("rate_per_s", _value(part, "iops"), labels)
         for field, unit in (("lat_ns", 1e-9), ("lat", 1e-6)):
             if isinstance(part.get(field), dict):
-                _add(reading, "latency_s", _value(part[field], "mean") * unit, labels)
+                reading.json_result("latency_s", _value(part[field], "mean") * unit, labels)
         moved = _value(part, "io_bytes")
         if "io_kbytes" not in part:  # fio 2.x, whose io_bytes are in KiB
             expected = rate * _value(part, "runtime") / 1000
@@ -213,10 +207,6 @@ def _value(part: dict[str, Any], name: str) -> float:
     return float(value) if isinstance(value, int | float) and abs(value) < 1e300 else 0.0
 
 
-def _add(reading: Reading, metric: str, value: float, labels: dict[str, Label]) -> None:
-    reading.add(Result(metric=metric, value=value, line=0, printed=f"{value:g}", labels=labels))
-
-
 def _plausible(
     reading: Reading, name: str, runtime_ms: float, moved: float, rate: float, line: OutputLine = START
 ) -> None:
@@ -229,8 +219,7 @@ def _plausible(
 
 def _text(text: str) -> Output:
     reading = Reading("fio", text)
-    version = reading.search(VERSION.pattern)
-    reading.version = version[1][1] if version else ""
+    reading.find_version(VERSION.pattern)
     modes: dict[str, set[str]] = {}
     totals: dict[str, set[str]] = {}
     job, group = "", ""

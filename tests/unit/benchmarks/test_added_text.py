@@ -9,7 +9,6 @@ from seatrial.benchmarks.catalogue import parse_as, parse_auto
 from seatrial.benchmarks.generic import generic_benchmark
 from seatrial.importers.printed_text import plain
 from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
-from seatrial.model.errors import UsageError
 from tests.support import benchmark_outputs as outputs
 from tests.support.application_outputs import espresso, gromacs
 
@@ -70,16 +69,3 @@ def test_sizes_and_rows_are_no_prefixes() -> None:
 def test_times_before_lines_are_left_to_the_patterns_of_a_site() -> None:
     own = generic_benchmark("name = 'x'\n[metrics.s_s]\npattern = '^\\d\\d:\\d\\d:\\d\\d solved in (\\S+)'\n", "x.toml")
     assert parse_as(own, "17:00:01 solved in 5.0\n").values("s_s") == [5.0]
-
-
-@pytest.mark.parametrize(
-    ("start", "remedy"),
-    [
-        (b"\x1f\x8b\x08\0\0\0", "gunzip"), (b"BZh91AY\0", "bunzip2"), (b"\xfd7zXZ\0\0", "unxz"),
-        (b"\x28\xb5\x2f\xfd\0", "unzstd"), (b"PK\x03\x04\0", "unzip"), ("# OSU MPI".encode("utf-16"), "iconv"),
-    ],
-)  # fmt: skip
-def test_a_compressed_file_is_refused_with_what_unpacks_it(start: bytes, remedy: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        parse_auto((start * 20).decode("utf-8", errors="replace"))
-    assert remedy in str(refused.value)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatrial.benchmarks.catalogue import BENCHMARKS
+from seatrial.benchmarks.catalogue import BENCHMARKS, parse_auto
 from seatrial.importers.formats import FORMATS, read_matrix, read_matrix_files
 from seatrial.importers.other_outputs import OUTPUTS
 from seatrial.locate.table import locate_in_table
@@ -100,6 +100,8 @@ def test_rows_without_their_heading_are_refused(place: int) -> None:
         (gzip.compress(csv(SMALL).encode()), "compressed with gzip.*zcat"),
         (bz2.compress(csv(SMALL).encode()), "compressed with bzip2"),
         (lzma.compress(csv(SMALL).encode()), "compressed with xz"),
+        (b"\x28\xb5\x2f\xfd\0" * 9, "compressed with zstd"),
+        (b"PK\x03\x04\0" * 9, "compressed with zip"),
         (csv(SMALL).encode("utf-16"), "UTF-16.*iconv"),
         (csv(SMALL).encode("utf-16-le"), "binary"),
         (random.Random(1).randbytes(4096), "binary"),
@@ -108,6 +110,9 @@ def test_rows_without_their_heading_are_refused(place: int) -> None:
 def test_files_that_are_not_text(content: bytes, said: str, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "file").write_bytes(content)
     assert re.search(said, seatrial("judge", str(tmp_path / "file"), code=64).err)
+    if content.strip():
+        with pytest.raises(UsageError, match=said):
+            parse_auto(content.decode("utf-8", errors="replace"))
 
 
 @pytest.mark.parametrize(
