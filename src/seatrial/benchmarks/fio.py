@@ -9,7 +9,7 @@ from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, 
 from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, objects_in
 from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Label, Metric, Output
 from seatrial.model.errors import UsageError
-from seatrial.model.unit_text import number_of, whole_number
+from seatrial.model.unit_text import number_of, unit_named, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -29,12 +29,12 @@ OLD_TOTAL = re.compile(
 """Lines of fio 2.x, whose KB are 1024 bytes."""
 DIRECTION = re.compile(
     r"^\s+(?P<direction>read|write|trim|mixed)\s*: IOPS="
-    r"(?P<iops>\d{1,15}(?:\.\d{1,18})?[kMG]?), BW=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?i?B)/s"
+    r"(?P<iops>\d{1,15}(?:\.\d{1,18})?[kMG]?), BW=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>(?:[KMGT]i?)?B)/s"
 )
 GROUP = re.compile(r"^Run status group (?P<group>\d{1,6}) \(all jobs\):")
 TOTAL = re.compile(
-    r"^\s+(?P<direction>READ|WRITE|TRIM|MIXED): bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?i?B)/s .{0,200}?"
-    r"io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>[KMGT]?i?B)"
+    r"^\s+(?P<direction>READ|WRITE|TRIM|MIXED): bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>(?:[KMGT]i?)?B)/s .{0,200}?"
+    r"io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>(?:[KMGT]i?)?B)"
     r".{0,200}?run=(?P<least>\d{1,12})-(?P<most>\d{1,12})msec"
 )
 TERSE = re.compile(r"(?m)^[345];fio-\d[^;\n]*;")
@@ -46,11 +46,6 @@ DISK = re.compile(r"^\s+\S+: ios=\d{1,18}/\d{1,18}")
 AGGREGATE = "aggrios="
 """Marks a device that is made of others, which have lines of their own below it."""
 PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
-SIZES = {
-    **{f"{letter}B": 1000**power for power, letter in enumerate(("", "K", "M", "G", "T"))},
-    **{f"{letter}iB": 1024**power for power, letter in enumerate(("", "K", "M", "G", "T")) if letter},
-}
-OLD_SIZES = {f"{letter}B": 1024**power for power, letter in enumerate(("", "K", "M", "G", "T"))}
 MIXED = "mixed"
 """All directions as one, with --unified_rw_reporting."""
 READS = {"read", "randread", "rw", "readwrite", "randrw", "randreadwrite"}
@@ -231,40 +226,36 @@ def _text(text: str) -> Output:
             reading.evidence("jobs", whole_number(head["jobs"]), line)
             if int(head["error"]):
                 reading.breach(FindingKind.PROGRAM_FAILED, f"job {job!r}: error {head['error']}", line)
-        elif direction := _form(line.text, DIRECTION, OLD_DIRECTION):
-            _direction(reading, line, *direction, job)
+        elif direction := DIRECTION.match(line.text) or OLD_DIRECTION.match(line.text):
+            _direction(reading, line, direction, job)
         elif head := GROUP.match(line.text):
             group = head["group"]
             totals[group] = set()
-        elif group and (total := _form(line.text, TOTAL, OLD_TOTAL)):
-            totals[group].add(total[0]["direction"].lower())
-            _total(reading, line, *total, group)
+        elif group and (total := TOTAL.match(line.text) or OLD_TOTAL.match(line.text)):
+            totals[group].add(total["direction"].lower())
+            _total(reading, line, total, group)
     _complete(reading, modes, totals)
     return reading.output()
 
 
-def _form(
-    text: str, newer: "re.Pattern[str]", older: "re.Pattern[str]"
-) -> "tuple[re.Match[str], dict[str, int]] | None":
-    """The match of the form of 3.x, or of that of 2.x, with the units that it means."""
-    if match := newer.match(text):
-        return match, SIZES
-    old = older.match(text)
-    return (old, OLD_SIZES) if old else None
+def _unit(match: "re.Match[str]", name: str) -> float:
+    """Bytes of a unit: fio 2.x writes KB for 1024 bytes, and 3.x KiB."""
+    unit = match[name]
+    old = match.re in (OLD_DIRECTION, OLD_TOTAL) and len(unit) > 1
+    return unit_named(f"{unit[0]}iB" if old else unit).factor
 
 
-def _direction(reading: Reading, line: OutputLine, match: "re.Match[str]", sizes: dict[str, int], job: str) -> None:
+def _direction(reading: Reading, line: OutputLine, match: "re.Match[str]", job: str) -> None:
     labels: dict[str, Label] = {"job": job, "direction": match["direction"]}
-    reading.result("bandwidth_bytes_per_s", match["bw"], line, sizes.get(match["unit"], 1), labels=labels)
+    reading.result("bandwidth_bytes_per_s", match["bw"], line, _unit(match, "unit"), labels=labels)
     letter = match["iops"][-1] if match["iops"][-1].isalpha() else ""
     reading.result("rate_per_s", match["iops"].removesuffix(letter), line, PREFIXES[letter], labels=labels)
 
 
-def _total(reading: Reading, line: OutputLine, match: "re.Match[str]", sizes: dict[str, int], group: str) -> None:
-    direction = match["direction"].lower()
-    unit = sizes.get(match["unit"], 1)
+def _total(reading: Reading, line: OutputLine, match: "re.Match[str]", group: str) -> None:
+    direction, unit = match["direction"].lower(), _unit(match, "unit")
     reading.result("bandwidth_bytes_per_s", match["bw"], line, unit, {"group": group, "direction": direction})
-    moved, rate = number_of(match["io"]) * sizes.get(match["io_unit"], 1), number_of(match["bw"]) * unit
+    moved, rate = number_of(match["io"]) * _unit(match, "io_unit"), number_of(match["bw"]) * unit
     _plausible(reading, f"group {group} {direction}", number_of(match["most"]), moved, rate, line)
     if not math.isfinite(moved) or not moved:
         reading.breach(FindingKind.WORK_SKIPPED, f"group {group} moved no data", line)

@@ -1,6 +1,5 @@
 """seatrial judge: what other tools measured, recognised and judged."""
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import click
 from click.core import ParameterSource
 from msgspec.structs import replace
 
-from seatrial.benchmarks.declaration import AUTO
+from seatrial.benchmarks.declaration import AUTO, size_of
 from seatrial.cli import report as run_report
 from seatrial.cli.options import (
     NAMED_VALUE,
@@ -35,18 +34,10 @@ from seatrial.commands.scale import view as scale_view
 from seatrial.model.errors import UsageError
 from seatrial.render.report import Lines, Report
 
-SIZE = re.compile(r"(?P<number>[0-9]{1,15})(?P<unit>B|KiB|MiB|GiB|)")
-SIZES = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-
 
 def size_bytes(text: str, what: str) -> int:
     """`64KiB` to 65536; 0 for an empty text. Raises UsageError."""
-    if not text:
-        return 0
-    match = SIZE.fullmatch(text)
-    if not match or not int(match["number"]):
-        raise UsageError(f"{what} {text!r} is not a size.", "Write 65536 or 64KiB.")
-    return int(match["number"]) * SIZES[match["unit"]]
+    return size_of(text, f"{what} {text!r}") if text else 0
 
 
 def option_of(*kinds: Kind) -> Callable[..., Callable[..., Any]]:

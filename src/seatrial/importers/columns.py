@@ -65,14 +65,24 @@ class TableColumn(msgspec.Struct, frozen=True, kw_only=True):
     """The unit behind each number in the file; empty where cells are numbers alone."""
 
     @property
+    def written(self) -> list[str]:
+        """The cells that are not missing."""
+        return [cell for cell in self.cells if not is_missing(cell)]
+
+    @property
     def numeric(self) -> bool:
         """Whether each cell that is not missing is a finite number, and at least one is not missing."""
-        written = [cell for cell in {*self.cells} if cell.strip().lower() not in MISSING]
+        written = [cell for cell in {*self.cells} if not is_missing(cell)]
         return bool(written) and all(_is_number(cell) for cell in written)
 
     def numbers(self) -> list[float]:
         """The cells as numbers, NaN for missing ones. Raises UsageError that shows a cell that is not a number."""
         return [_number(cell, self.name, row) for row, cell in enumerate(self.cells, 1)]
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell is empty, or says that there is nothing."""
+    return cell.strip().lower() in MISSING
 
 
 def _is_number(cell: str) -> bool:
@@ -83,7 +93,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _number(cell: str, name: str, row: int) -> float:
-    if cell.strip().lower() in MISSING:
+    if is_missing(cell):
         return math.nan
     if _is_number(cell):
         return checked(float(cell), f"Column {name!r} has {cell[:40]!r} in row {row}")
@@ -96,7 +106,7 @@ def _number(cell: str, name: str, row: int) -> float:
 def refuse_almost_numbers(columns: Sequence[TableColumn]) -> None:
     """Raise UsageError that shows a cell of a column that has no numbers, and mostly cells that are nearly numbers."""
     for column in columns:
-        written = [cell for cell in column.cells if cell.strip().lower() not in MISSING]
+        written = column.written
         if not column.numeric and 2 * sum(ALMOST.fullmatch(cell) is not None for cell in written) > len(written):
             column.numbers()
 
@@ -216,9 +226,9 @@ def _joined_heads(rows: list[list[str]]) -> list[list[str]]:
     if len(first) != len(second) or any(map(_begins_number, first + second)) or not any(map(_begins_number, below[0])):
         return rows
     units = [cell.strip("[]() ") for cell in second]
-    if any(units) and all(unit.lower() in MISSING or unit_of(unit) for unit in units):
+    if any(units) and all(is_missing(unit) or unit_of(unit) for unit in units):
         named = zip(first, units, strict=True)
-        return [[f"{name} ({unit})" if unit.lower() not in MISSING else name for name, unit in named], *below]
+        return [[name if is_missing(unit) else f"{name} ({unit})" for name, unit in named], *below]
     if len({*first}) == len(first) and all(first):
         return rows
     group, joined = "", []
@@ -237,7 +247,7 @@ def titles(lines: Sequence[str]) -> int:
     for place, (heading, below) in enumerate(itertools.pairwise(lines[: MOST_TITLES + 2])):
         mark = _delimiter(heading)
         names, row = heading.split(mark), below.split(mark)
-        missing = any(name.strip().lower() in MISSING or _begins_number(name.strip()) for name in filter(None, names))
+        missing = any(is_missing(name) or _begins_number(name.strip()) for name in filter(None, names))
         if len(names) == len(row) > 1 and not missing and any(_begins_number(cell.strip()) for cell in row):
             above = [line.split(mark) for line in lines[:place]]
             filled = [len(cells) == len(names) and sum(map(bool, cells)) > 1 for cells in above]

@@ -14,7 +14,7 @@ BREACHES = {"netpipe-3.7.2.out": {"uneven-sizes"},
             "gb10-level2-partial-skip.json": {"diagnostic-setting", "diagnostic-skipped"}}  # fmt: skip
 """Of two ranks of one processor, from 27 bytes on, a message takes a time slice of it."""
 LARGEST = {"netpipe-3.7.2.out": 262144}
-NUMBERS = {
+NUMBERS: dict[str, tuple[str, dict[str, str | int], tuple[str, float]]] = {
     "hpcc-1.5.0.out": ("hpcc", {"ranks": 2, "order": 500}, ("rate_flops_per_s", 6.0646e8)),
     "fio-3.33.json": ("fio", {}, ("bandwidth_bytes_per_s", 330585871.0)),
     "lammps.out": ("lammps", {"ranks": 2, "steps": 100, "atoms": 2048}, ("time_s", 4.76966)),
