@@ -143,7 +143,7 @@ class Reading:
         self.add(Result(metric=metric, value=value, line=line.number, printed=printed, labels=dict(labels or {})))
 
     def json_result(self, metric: str, value: object, labels: Mapping[str, Label], unit: float = 1.0) -> None:
-        """Add a number of a JSON output, which has no lines; None is left out, and another value is no number."""
+        """Add a number of a JSON output, which has no lines; None is left out, and any other value is a breach."""
         if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MOST_OF_JSON:
             self.add(Result(metric=metric, value=value * unit, line=0, printed=f"{value:g}", labels=dict(labels)))
         elif value is not None:
@@ -204,8 +204,8 @@ class Reading:
 
     def find_version(self, pattern: str) -> None:
         """Take the version from the group of that name in the first line that matches."""
-        if found := self.search(pattern):
-            self.version = (found[1]["version"] or "").strip()
+        if head := self.search(pattern):
+            self.version = (head[1]["version"] or "").strip()
 
     def json_objects(self, text: str) -> Iterator[Mapping[str, Any]]:
         """The JSON objects that begin a line of the output, which is incomplete where one has no end."""

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.importers.columns import UNIT_NAMES, TableColumn, is_missing, refuse_almost_numbers
+from seatrial.importers.columns import UNIT_NAMES, TableColumn, refuse_almost_numbers
 from seatrial.importers.row_outcomes import is_numbered, is_outcome, is_remark
+from seatrial.importers.written_numbers import is_missing
 from seatrial.model.column_words import (
     CAPACITY_WORDS,
     CONDITION_WORDS,

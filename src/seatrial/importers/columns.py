@@ -15,13 +15,11 @@ import msgspec
 from seatrial.importers.aligned_lines import divided
 from seatrial.importers.headed_text import is_headed, with_prefixes
 from seatrial.importers.printed_text import with_failures
-from seatrial.importers.written_numbers import in_seconds, with_point, without_deviation, without_unit
+from seatrial.importers.written_numbers import in_seconds, is_missing, with_point, without_deviation, without_unit
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import unit_of
 from seatrial.model.words import count, name_form
 
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "#n/a", "#div/0!", "#value!", "#num!", "#ref!"})
-"""The last ones are what spreadsheets write where a formula has no value."""
 UNIT_NAMES = frozenset({"unit", "units", "uom"})
 """Names of columns that have the unit of each row's number."""
 ALMOST = re.compile(
@@ -78,11 +76,6 @@ class TableColumn(msgspec.Struct, frozen=True, kw_only=True):
     def numbers(self) -> list[float]:
         """The cells as numbers, NaN for missing ones. Raises UsageError that shows a cell that is not a number."""
         return [_number(cell, self.name, row) for row, cell in enumerate(self.cells, 1)]
-
-
-def is_missing(cell: str) -> bool:
-    """Whether a cell is empty, or says that there is nothing."""
-    return cell.strip().lower() in MISSING
 
 
 def _is_number(cell: str) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from seatrial.importers.columns import TableColumn, is_missing, read_columns
+from seatrial.importers.columns import TableColumn, read_columns
 from seatrial.importers.other_outputs import recognised, refuse_listing
+from seatrial.importers.written_numbers import is_missing
 from seatrial.model.benchmark import Better
 from seatrial.model.column_words import RUN_WORDS, words_of
 from seatrial.model.configuration import BYTES, ComparedFigure, ConfigurationValue

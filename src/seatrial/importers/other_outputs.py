@@ -332,14 +332,12 @@ PACKED = (
 """First characters of a compressed file, foreign bytes replaced; its format; and what unpacks it."""
 UTF16 = "\ufffd\ufffd"
 UTF8_MARK = b"\xef\xbb\xbf"
-BINARY = "\0"
 CONTROLS = re.compile(r"[\0-\x08\x0b\x0e-\x1a\x1c-\x1f\ufffd]")
 """All but tabs, line and page breaks and the escape of colours; and what replaces bytes that are not UTF-8."""
 MOST_CONTROLS = 0.05
 """Share of control characters from which on a text is binary."""
 HALF = 0.4
 """Share of bytes that are 0 in a text of UTF-16: every second one in words of tools, and hardly any in other files."""
-SAMPLE = 1 << 16
 SION = "sion"
 """LinkTest's binary result: its importer says how to convert it."""
 
@@ -354,22 +352,19 @@ def refuse_unread(beginning: bytes) -> None:
     """Raises UsageError for an empty, packed or binary file, and for text in two-byte characters."""
     if not beginning.strip():
         raise UsageError("The file is empty.", "Give the table of pairs that another tool printed.")
-    refuse_binary(beginning[:SAMPLE].decode("utf-8", errors="replace"))
+    refuse_binary(beginning[:LOOKED_AT].decode("utf-8", errors="replace"))
 
 
 def refuse_binary(text: str) -> None:
-    """Raises UsageError for what a packed or binary file holds, and for text in two-byte characters.
-
-    `text`: bytes that are not UTF-8 are replaced in it.
-    """
-    sample = text[:SAMPLE]
+    """Raises UsageError for a packed or binary file, read as UTF-8 with foreign bytes replaced, and for UTF-16."""
+    sample = text[:LOOKED_AT]
     controls = len(CONTROLS.findall(sample))
     for mark, name, program in PACKED:
         if text.startswith(mark) and controls:
             raise UsageError(f"The file is compressed with {name}.", f"Unpack it: {program} FILE > NEW.")
-    if text.startswith(UTF16) and sample.count(BINARY) > HALF * len(sample):
+    if text.startswith(UTF16) and sample.count("\0") > HALF * len(sample):
         raise UsageError("The file is text in UTF-16.", "Convert it: iconv -f utf-16 -t utf-8 FILE > NEW.")
-    if (BINARY in sample or controls > MOST_CONTROLS * len(sample)) and not text.startswith(SION):
+    if ("\0" in sample or controls > MOST_CONTROLS * len(sample)) and not text.startswith(SION):
         raise UsageError("The file is binary, not text.", "Check that it is the right file.")
 
 

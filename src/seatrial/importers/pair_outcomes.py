@@ -4,8 +4,9 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from seatrial.importers.columns import TableColumn, is_missing
+from seatrial.importers.columns import TableColumn
 from seatrial.importers.row_outcomes import COUNTED, failed_rows
+from seatrial.importers.written_numbers import is_missing
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import is_number
 

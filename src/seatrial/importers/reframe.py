@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from seatrial.importers.columns import is_missing
+from seatrial.importers.written_numbers import is_missing
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, ImportedValue, Sense, sense_of
 from seatrial.model.words import count

@@ -9,8 +9,9 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from seatrial.importers.columns import MISSING, TableColumn, is_missing
+from seatrial.importers.columns import TableColumn
 from seatrial.importers.outcome_words import FAILING, FAILURES, SUCCESSES, fails, plain_words
+from seatrial.importers.written_numbers import MISSING, is_missing
 from seatrial.model.errors import UsageError
 
 OUTCOME_WORDS = frozenset({

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from seatrial.importers.columns import TableColumn, is_missing
+from seatrial.importers.columns import TableColumn
+from seatrial.importers.written_numbers import is_missing
 from seatrial.model.errors import UsageError
 
 VERSION_WORDS = frozenset({"version", "release", "revision", "build", "tag"})
@@ -79,7 +80,7 @@ def _dates(cells: Sequence[str]) -> Iterator[list[Moment | None]]:
     """The times of all cells, for each order of day, month and year in which every cell is a date."""
     for order in ORDERS:
         read = [None if is_missing(cell) else _moment(cell, order) for cell in cells]
-        if all((moment is None) == (is_missing(cell)) for cell, moment in zip(cells, read, strict=True)):
+        if all((moment is None) == is_missing(cell) for cell, moment in zip(cells, read, strict=True)):
             yield read
 
 

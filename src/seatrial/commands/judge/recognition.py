@@ -13,7 +13,7 @@ from seatrial.commands.judge.kinds import WORDS, Kind
 from seatrial.commands.judge.sources import MOST_FILES, Sources
 from seatrial.files.inputs import entries_in
 from seatrial.importers.column_roles import are_moments
-from seatrial.importers.columns import TableColumn, is_json, is_missing, json_value, read_columns, refuse_almost_numbers
+from seatrial.importers.columns import TableColumn, is_json, json_value, read_columns, refuse_almost_numbers
 from seatrial.importers.fields import pieces
 from seatrial.importers.formats import FORMATS
 from seatrial.importers.linktest import LIST
@@ -35,6 +35,7 @@ from seatrial.importers.printed_text import NothingRanError, plain
 from seatrial.importers.reframe import is_perflog
 from seatrial.importers.row_outcomes import is_outcome, split_outcomes
 from seatrial.importers.wide_columns import transposed
+from seatrial.importers.written_numbers import is_missing
 from seatrial.model.benchmark import Label
 from seatrial.model.column_words import NODE_NAMES, RUN_NAMES
 from seatrial.model.errors import UsageError
