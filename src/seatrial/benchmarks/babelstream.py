@@ -33,8 +33,7 @@ WHOLE = ({"Copy", "Mul", "Add", "Triad", "Dot"}, {"Nstream"})
 def parse(text: str) -> Output:
     """One or more runs in one output. The check of the solution prints failures only, on standard error."""
     reading = Reading("babelstream", text)
-    version = reading.search(VERSION.pattern)
-    reading.version = version[1]["version"] if version else ""
+    reading.find_version(VERSION.pattern)
     unit, array_bytes = 1e6, 0.0
     tables: list[set[str]] = []
     for line in reading.whole_lines:

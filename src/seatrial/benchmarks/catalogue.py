@@ -41,7 +41,7 @@ from seatrial.benchmarks import (
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.benchmarks.headings import by_heading
-from seatrial.importers.other_outputs import recognised
+from seatrial.importers.other_outputs import recognised, refuse_binary
 from seatrial.importers.outcome_words import fails
 from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.printed_text import SHARE, by_node, plain
@@ -85,23 +85,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     )
 }
 """Benchmarks, in the order in which an output is tried: HPCC contains HPL and STREAM, some HPL-MxP the table of HPL."""
-BINARY = "\0"
-CONTROLS = re.compile(r"[\0-\x08\x0b\x0e-\x1a\x1c-\x1f\ufffd]")
-"""All but tabs, line and page breaks and the escape of colours; and what replaces bytes that are not UTF-8."""
-MOST_CONTROLS = 0.05
-"""Share of control characters from which on a text is binary."""
-SAMPLE = 1 << 16
 FIRST_LINE = 200
 """Characters of a line that was cut off; a longer one would show what it is."""
-PACKED = {
-    "\x1f\ufffd": "gunzip",
-    "BZh": "bunzip2",
-    "\ufffd7zXZ": "unxz",
-    "(\ufffd/\ufffd": "unzstd",
-    "PK\x03\x04": "unzip",
-}
-"""First characters of a compressed file, foreign bytes replaced -> what unpacks it."""
-UTF_16 = "\ufffd\ufffd"
 RULES = " \t\r\n#-=*/\\|"
 CONDITIONS = ("ranks", "nodes", "threads")
 """Evidence of an output that must be the same where a metric of several files is one series."""
@@ -209,7 +194,7 @@ def undented(benchmark: Benchmark, text: str) -> str:
 
 def parse_as(benchmark: Benchmark, text: str, largest_bytes: int = 0) -> Output:
     """The output as of this benchmark. Raises UsageError where the text is of something else."""
-    _refuse_binary(text)
+    refuse_binary(text)
     text = plain(text, moments=benchmark.name in BENCHMARKS)  # a site's own patterns may contain the times
     text = text if _has_mark(benchmark, text) else dedent(text)
     fits = _has_mark(benchmark, text) or _begins(benchmark, text) or _less_than_a_line(text)
@@ -228,7 +213,7 @@ def parse_as(benchmark: Benchmark, text: str, largest_bytes: int = 0) -> Output:
 
 def parse_auto(text: str, largest_bytes: int = 0) -> tuple[Benchmark | None, Output]:
     """The benchmark and its output; no benchmark where the text ends before it shows which. Raises UsageError."""
-    _refuse_binary(text)
+    refuse_binary(text)
     text = plain(text)
     benchmark = detected(text)
     if benchmark is not None:
@@ -244,20 +229,6 @@ def _less_than_a_line(text: str) -> bool:
     right.
     """
     return len(text) <= FIRST_LINE and "\n" not in text and detected(text) is None and recognised(text) is None
-
-
-def _refuse_binary(text: str) -> None:
-    sample = text[:SAMPLE]
-    controls = len(CONTROLS.findall(sample))
-    program = next((program for start, program in PACKED.items() if text.startswith(start)), "")
-    if program and (BINARY in sample or controls):
-        raise UsageError("The file is compressed.", f"Unpack it with {program} first.")
-    if text.startswith(UTF_16) and BINARY in sample:
-        raise UsageError("The file is text in UTF-16.", "Convert it with iconv -f UTF-16 -t UTF-8 first.")
-    if BINARY in sample or controls > MOST_CONTROLS * len(sample):
-        raise UsageError(
-            "The file is binary, not the text that a benchmark prints.", "Check that it is the right file."
-        )
 
 
 def _unrelated(text: str, wanted: str) -> UsageError:

@@ -3,10 +3,10 @@
 import re
 
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.gpu_rates import GPU, HOST, HOST_RATE, LOCAL, LOCAL_RATE, add_rate
+from seatrial.benchmarks.gpu_rates import GIGABYTE, GPU, HOST, HOST_RATE, LOCAL, LOCAL_RATE, add_rate
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Label, Output
-from seatrial.model.unit_text import NUMBER, whole_number
+from seatrial.model.unit_text import NUMBER, unit_named, whole_number
 from seatrial.model.verdict import FindingKind
 
 HEAD = r"^\[CUDA Bandwidth Test\] - Starting"
@@ -20,7 +20,6 @@ CSV = re.compile(
     rf"^bandwidthTest-(?P<test>H2D|D2H|D2D)(?:-(?P<memory>\w{{1,40}}))?.{{0,40}}?, Bandwidth = (?P<rate>{NUMBER}) "
     rf"(?P<unit>[MG]B/s), Time = {NUMBER} s, Size = (?P<bytes>\d{{1,15}}) bytes"
 )
-UNITS = {"MB/s": 1e6, "GB/s": 1e9}
 TESTS = {("Host", "Device"): "H2D", ("Device", "Host"): "D2H", ("Device", "Device"): "D2D"}
 
 
@@ -32,7 +31,7 @@ def parse(text: str) -> Output:
     for run in reading.runs(HEAD, CLOSING, "Result = PASS"):
         labels: dict[str, Label] = {"test": "", "memory": ""}
         devices: list[int] = []
-        unit = UNITS["GB/s"]
+        unit = GIGABYTE
         for line in run:
             if device := DEVICE.match(line.text):
                 devices.append(int(device["gpu"]))
@@ -41,12 +40,12 @@ def parse(text: str) -> Output:
             elif memory := MEMORY.match(line.text):
                 labels = {**labels, "memory": memory["memory"].lower()}
             elif heading := UNIT.search(line.text):
-                unit = UNITS[heading["unit"]]
+                unit = unit_named(heading["unit"]).factor
             elif row := ROW.match(line.text):
                 _row(reading, line, row, {**labels}, unit, devices)
             elif row := CSV.match(line.text):
                 labels = {"test": row["test"], "memory": (row["memory"] or "").lower()}
-                _row(reading, line, row, labels, UNITS[row["unit"]], devices)
+                _row(reading, line, row, labels, unit_named(row["unit"]).factor, devices)
             elif re.search(r"\bcuda\w{0,40}\b.{0,80}\bfailed\b|CUDA error at", line.text):
                 reading.breach(FindingKind.PROGRAM_FAILED, "the program reports an error of CUDA", line)
     for line, match in reading.matches(CLOSING):

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, json_objects
+from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, objects_in
 from seatrial.model.benchmark import Metric, Output, Result
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -48,20 +48,17 @@ def parse(text: str) -> Output:
     reading = Reading("dcgm-diagnostic", text, closing=OBJECT_END)
     results: list[DiagnosticResult] = []
     objects = 0
-    try:
-        for content in json_objects(text):
-            root = next((content[name] for name in ROOTS if isinstance(content.get(name), Mapping)), None)
-            if root is None:
-                continue
-            objects += 1
-            metadata = content.get("metadata")
-            of_version = metadata if isinstance(metadata, Mapping) else root
-            reading.version = str(of_version.get("version", ""))[:40]
-            if error := root.get("runtime_error"):
-                reading.breach(FindingKind.PROGRAM_FAILED, f"the diagnostic reports: {str(error)[:LONGEST]}")
-            results += _results(root)
-    except ValueError:
-        reading.lack("its JSON has no end")
+    for content in reading.json_objects(text):
+        root = next((content[name] for name in ROOTS if isinstance(content.get(name), Mapping)), None)
+        if root is None:
+            continue
+        objects += 1
+        metadata = content.get("metadata")
+        of_version = metadata if isinstance(metadata, Mapping) else root
+        reading.version = str(of_version.get("version", ""))[:40]
+        if error := root.get("runtime_error"):
+            reading.breach(FindingKind.PROGRAM_FAILED, f"the diagnostic reports: {str(error)[:LONGEST]}")
+        results += _results(root)
     if not objects:
         reading.lack("it has no whole object of a diagnostic")
     elif not results:
@@ -71,22 +68,17 @@ def parse(text: str) -> Output:
 
 
 def _results(root: Mapping[str, Any]) -> Iterator[DiagnosticResult]:
-    for category in _list(root.get("test_categories")):
-        for test in _list(category.get("tests")):
+    for category in objects_in(root.get("test_categories")):
+        for test in objects_in(category.get("tests")):
             name = str(test.get("name", "a test without a name"))[:80]
             summary = test.get("test_summary")
-            results = [_result(name, result) for result in _list(test.get("results"))]
+            results = [_result(name, result) for result in objects_in(test.get("results"))]
             yield from results
             if isinstance(summary, Mapping):  # it alone shows an error that belongs to no GPU
                 whole = _result(name, {"entity_group": "all", **summary})
                 words = {each.word for each in results}
                 if not words or whole.word in {"fail", "warn"} - words:
                     yield whole
-
-
-def _list(value: object) -> list[Mapping[str, Any]]:
-    """The objects of a list; DCGM 3 writes null between them."""
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
 def _result(name: str, result: Mapping[str, Any]) -> DiagnosticResult:

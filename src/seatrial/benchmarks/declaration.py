@@ -8,12 +8,12 @@ import msgspec
 
 from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, Better, Metric, Output, Result
 from seatrial.model.errors import UsageError
+from seatrial.model.unit_text import unit_named
 from seatrial.model.verdict import FindingKind
 
 AUTO = "auto"
 """Instead of the value of a parameter: the plan chooses it. Instead of a benchmark's name: the output shows which."""
-SIZE = re.compile(r"(?P<number>[0-9]{1,12})(?P<unit>[KMGT]iB|B|)")
-UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+SIZE = re.compile(r"(?P<number>[0-9]{1,15})(?P<unit>[KMGT]iB|B|)")
 LEFT_FREE = 0.1
 """Share of the free space that a run leaves alone."""
 PAIR = 2
@@ -127,12 +127,25 @@ def whole(parameters: Mapping[str, str], name: str, least: int, most: int) -> in
     return int(text)
 
 
+def choice(parameters: Mapping[str, str], name: str, options: tuple[str, ...]) -> str:
+    """One of the options. Raises UsageError that shows the value and the options."""
+    value = parameters[name]
+    if value not in options:
+        raise UsageError(f"--set {name}={value} is not a valid {name}.", f"Choose from {', '.join(options)}.")
+    return value
+
+
 def size_bytes(parameters: Mapping[str, str], name: str) -> int:
     """A size in bytes. Raises UsageError that shows the value."""
-    match = SIZE.fullmatch(parameters[name])
+    return size_of(parameters[name], f"--set {name}={parameters[name]}")
+
+
+def size_of(text: str, what: str) -> int:
+    """`65536` and `64KiB` in bytes. Raises UsageError that begins with `what` for 0 and for any other text."""
+    match = SIZE.fullmatch(text)
     if not match or not int(match["number"]):
-        raise UsageError(f"--set {name}={parameters[name]} is not a size.", "Write 512MiB or 4GiB.")
-    return int(match["number"]) * UNITS[match["unit"]]
+        raise UsageError(f"{what} is not a size.", "Write 65536, 64KiB or 4GiB.")
+    return int(match["number"]) * int(unit_named(match["unit"] or "B").factor)
 
 
 def share(parameters: Mapping[str, str], name: str) -> float:

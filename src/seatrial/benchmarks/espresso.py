@@ -141,8 +141,7 @@ def duration_s(text: str) -> float:
 def parse(text: str) -> Output:
     """The output of pw.x, of one run or of several after each other."""
     reading = Reading("espresso", text)
-    head = reading.search(BANNER.pattern)
-    reading.version = head[1]["version"] if head else ""
+    reading.find_version(BANNER.pattern)
     _head(reading)
     _scf(reading)
     _clocks(reading)

@@ -5,11 +5,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, check_space, size_bytes, whole
-from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, json_objects
-from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Label, Metric, Output, Result
+from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, check_space, choice, size_bytes, whole
+from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, objects_in
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Label, Metric, Output
 from seatrial.model.errors import UsageError
-from seatrial.model.unit_text import number_of, whole_number
+from seatrial.model.unit_text import number_of, unit_named, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -17,7 +17,7 @@ JOB = re.compile(
     r"^(?P<name>\S.*?): \(groupid=(?P<group>\d{1,6}), jobs=(?P<jobs>\d{1,6})\): err=\s*(?P<error>-?\d{1,6})"
 )
 DECLARED = re.compile(r"^\S.*?: \(g=(?P<group>\d{1,6})\): rw=(?P<mode>\w+),")
-VERSION = re.compile(r"^fio-(\d\S*)\s*$")
+VERSION = re.compile(r"^fio-(?P<version>\d\S*)\s*$")
 OLD_DIRECTION = re.compile(
     r"^\s+(?P<direction>read|write|trim|mixed)\s*: io=\S+, bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?B)/s, "
     r"iops=(?P<iops>\d{1,15}(?:\.\d{1,18})?[kMG]?), runt="
@@ -29,12 +29,12 @@ OLD_TOTAL = re.compile(
 """Lines of fio 2.x, whose KB are 1024 bytes."""
 DIRECTION = re.compile(
     r"^\s+(?P<direction>read|write|trim|mixed)\s*: IOPS="
-    r"(?P<iops>\d{1,15}(?:\.\d{1,18})?[kMG]?), BW=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?i?B)/s"
+    r"(?P<iops>\d{1,15}(?:\.\d{1,18})?[kMG]?), BW=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>(?:[KMGT]i?)?B)/s"
 )
 GROUP = re.compile(r"^Run status group (?P<group>\d{1,6}) \(all jobs\):")
 TOTAL = re.compile(
-    r"^\s+(?P<direction>READ|WRITE|TRIM|MIXED): bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?i?B)/s .{0,200}?"
-    r"io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>[KMGT]?i?B)"
+    r"^\s+(?P<direction>READ|WRITE|TRIM|MIXED): bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>(?:[KMGT]i?)?B)/s .{0,200}?"
+    r"io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>(?:[KMGT]i?)?B)"
     r".{0,200}?run=(?P<least>\d{1,12})-(?P<most>\d{1,12})msec"
 )
 TERSE = re.compile(r"(?m)^[345];fio-\d[^;\n]*;")
@@ -46,11 +46,6 @@ DISK = re.compile(r"^\s+\S+: ios=\d{1,18}/\d{1,18}")
 AGGREGATE = "aggrios="
 """Marks a device that is made of others, which have lines of their own below it."""
 PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
-SIZES = {
-    **{f"{letter}B": 1000**power for power, letter in enumerate(("", "K", "M", "G", "T"))},
-    **{f"{letter}iB": 1024**power for power, letter in enumerate(("", "K", "M", "G", "T")) if letter},
-}
-OLD_SIZES = {f"{letter}B": 1024**power for power, letter in enumerate(("", "K", "M", "G", "T"))}
 MIXED = "mixed"
 """All directions as one, with --unified_rw_reporting."""
 READS = {"read", "randread", "rw", "readwrite", "randrw", "randreadwrite"}
@@ -68,9 +63,7 @@ MIB = 1 << 20
 def fio_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """One job in the scratch folder, past the page cache where `direct` says so. Raises UsageError for a parameter."""
     parameters = request.parameters
-    mode = parameters["mode"]
-    if mode not in MODES:
-        raise UsageError(f"--set mode={mode} is not a valid mode.", f"Choose from {', '.join(MODES)}.")
+    mode = choice(parameters, "mode", MODES)
     direct = whole(parameters, "direct", 0, 1)
     jobs = whole(parameters, "jobs", 1, 1024)
     block = size_bytes(parameters, "block")
@@ -163,26 +156,22 @@ def _field(text: str) -> float:
 
 def _json(text: str) -> Output:
     reading = Reading("fio", text, closing=OBJECT_END)
-    try:
-        for content in json_objects(text):
-            _object(reading, content)
-    except ValueError:
-        reading.lack("its JSON has no end")
+    for content in reading.json_objects(text):
+        _object(reading, content)
     return reading.output()
 
 
 def _object(reading: Reading, content: Mapping[str, Any]) -> None:
     """One run of fio."""
     reading.version = str(content.get("fio version", "")).removeprefix("fio-")
-    jobs = content.get("jobs") or content.get("client_stats")
-    if not isinstance(jobs, list) or not jobs:
+    jobs = objects_in(content.get("jobs") or content.get("client_stats"))
+    if not jobs:
         reading.lack("its JSON has no jobs")
-    for job in jobs if isinstance(jobs, list) else ():
-        if isinstance(job, dict):
-            _job(reading, job)
+    for job in jobs:
+        _job(reading, job)
 
 
-def _job(reading: Reading, job: dict[str, Any]) -> None:
+def _job(reading: Reading, job: Mapping[str, Any]) -> None:
     name = str(job.get("jobname", ""))
     if job.get("error"):
         reading.breach(FindingKind.PROGRAM_FAILED, f"job {name!r}: error {job.get('error')}")
@@ -194,11 +183,11 @@ def _job(reading: Reading, job: dict[str, Any]) -> None:
         worked = True
         labels: dict[str, Label] = {"job": name, "direction": direction}
         rate = _value(part, "bw_bytes") or 1024 * _value(part, "bw")
-        _add(reading, "bandwidth_bytes_per_s", rate, labels)
-        _add(reading, "rate_per_s", _value(part, "iops"), labels)
+        reading.json_result("bandwidth_bytes_per_s", rate, labels)
+        reading.json_result("rate_per_s", _value(part, "iops"), labels)
         for field, unit in (("lat_ns", 1e-9), ("lat", 1e-6)):
             if isinstance(part.get(field), dict):
-                _add(reading, "latency_s", _value(part[field], "mean") * unit, labels)
+                reading.json_result("latency_s", _value(part[field], "mean") * unit, labels)
         moved = _value(part, "io_bytes")
         if "io_kbytes" not in part:  # fio 2.x, whose io_bytes are in KiB
             expected = rate * _value(part, "runtime") / 1000
@@ -213,10 +202,6 @@ def _value(part: dict[str, Any], name: str) -> float:
     return float(value) if isinstance(value, int | float) and abs(value) < 1e300 else 0.0
 
 
-def _add(reading: Reading, metric: str, value: float, labels: dict[str, Label]) -> None:
-    reading.add(Result(metric=metric, value=value, line=0, printed=f"{value:g}", labels=labels))
-
-
 def _plausible(
     reading: Reading, name: str, runtime_ms: float, moved: float, rate: float, line: OutputLine = START
 ) -> None:
@@ -229,8 +214,7 @@ def _plausible(
 
 def _text(text: str) -> Output:
     reading = Reading("fio", text)
-    version = reading.search(VERSION.pattern)
-    reading.version = version[1][1] if version else ""
+    reading.find_version(VERSION.pattern)
     modes: dict[str, set[str]] = {}
     totals: dict[str, set[str]] = {}
     job, group = "", ""
@@ -242,40 +226,36 @@ def _text(text: str) -> Output:
             reading.evidence("jobs", whole_number(head["jobs"]), line)
             if int(head["error"]):
                 reading.breach(FindingKind.PROGRAM_FAILED, f"job {job!r}: error {head['error']}", line)
-        elif direction := _form(line.text, DIRECTION, OLD_DIRECTION):
-            _direction(reading, line, *direction, job)
+        elif direction := DIRECTION.match(line.text) or OLD_DIRECTION.match(line.text):
+            _direction(reading, line, direction, job)
         elif head := GROUP.match(line.text):
             group = head["group"]
             totals[group] = set()
-        elif group and (total := _form(line.text, TOTAL, OLD_TOTAL)):
-            totals[group].add(total[0]["direction"].lower())
-            _total(reading, line, *total, group)
+        elif group and (total := TOTAL.match(line.text) or OLD_TOTAL.match(line.text)):
+            totals[group].add(total["direction"].lower())
+            _total(reading, line, total, group)
     _complete(reading, modes, totals)
     return reading.output()
 
 
-def _form(
-    text: str, newer: "re.Pattern[str]", older: "re.Pattern[str]"
-) -> "tuple[re.Match[str], dict[str, int]] | None":
-    """The match of the form of 3.x, or of that of 2.x, with the units that it means."""
-    if match := newer.match(text):
-        return match, SIZES
-    old = older.match(text)
-    return (old, OLD_SIZES) if old else None
+def _unit(match: "re.Match[str]", name: str) -> float:
+    """Bytes of a unit: fio 2.x writes KB for 1024 bytes, and 3.x KiB."""
+    unit = match[name]
+    old = match.re in (OLD_DIRECTION, OLD_TOTAL) and len(unit) > 1
+    return unit_named(f"{unit[0]}iB" if old else unit).factor
 
 
-def _direction(reading: Reading, line: OutputLine, match: "re.Match[str]", sizes: dict[str, int], job: str) -> None:
+def _direction(reading: Reading, line: OutputLine, match: "re.Match[str]", job: str) -> None:
     labels: dict[str, Label] = {"job": job, "direction": match["direction"]}
-    reading.result("bandwidth_bytes_per_s", match["bw"], line, sizes.get(match["unit"], 1), labels=labels)
+    reading.result("bandwidth_bytes_per_s", match["bw"], line, _unit(match, "unit"), labels=labels)
     letter = match["iops"][-1] if match["iops"][-1].isalpha() else ""
     reading.result("rate_per_s", match["iops"].removesuffix(letter), line, PREFIXES[letter], labels=labels)
 
 
-def _total(reading: Reading, line: OutputLine, match: "re.Match[str]", sizes: dict[str, int], group: str) -> None:
-    direction = match["direction"].lower()
-    unit = sizes.get(match["unit"], 1)
+def _total(reading: Reading, line: OutputLine, match: "re.Match[str]", group: str) -> None:
+    direction, unit = match["direction"].lower(), _unit(match, "unit")
     reading.result("bandwidth_bytes_per_s", match["bw"], line, unit, {"group": group, "direction": direction})
-    moved, rate = number_of(match["io"]) * sizes.get(match["io_unit"], 1), number_of(match["bw"]) * unit
+    moved, rate = number_of(match["io"]) * _unit(match, "io_unit"), number_of(match["bw"]) * unit
     _plausible(reading, f"group {group} {direction}", number_of(match["most"]), moved, rate, line)
     if not math.isfinite(moved) or not moved:
         reading.breach(FindingKind.WORK_SKIPPED, f"group {group} moved no data", line)

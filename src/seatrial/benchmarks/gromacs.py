@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
-from seatrial.benchmarks.reading import OutputLine, Reading
+from seatrial.benchmarks.reading import OutputLine, Reading, moment_of
 from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
 from seatrial.model.unit_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -51,7 +50,6 @@ FEWEST_S = 0.02
 """mdrun prints milliseconds: fewer than 20 make its rate uncertain by more than 5 %."""
 FEWEST_CONSTANT = 3
 AGREEMENT = 0.02
-CLOCK_S = 2.0
 THERMAL = 2.5
 """kJ/mol, k·T at 300 K: a conserved energy that changes more for each atom is not conserved."""
 
@@ -153,8 +151,7 @@ GROMACS = Launch(
 def parse(text: str) -> Output:
     """The log of one or more runs of mdrun."""
     reading = Reading("gromacs", text)
-    version = reading.search(VERSION.pattern)
-    reading.version = version[1]["version"] if version else ""
+    reading.find_version(VERSION.pattern)
     parts = _parts(reading)
     for part in parts:
         _part(reading, part)
@@ -316,18 +313,8 @@ def _clock(reading: Reading, lines: Sequence[OutputLine], wall_s: float) -> None
         return
     if not any(line.number > finished[0].number and not line.text.strip() for line in lines):
         reading.lack("the empty line below its closing line is missing")
-    started = reading.search(STARTED.pattern, lines)
-    try:
-        moments = [datetime.strptime(end[1]["time"], "%a %b %d %H:%M:%S %Y") for end in (started, finished) if end]
-    except ValueError:
-        return
-    passed_s = (moments[-1] - moments[0]).total_seconds()
-    if passed_s < 0:
-        reading.breach(FindingKind.CLOCK_BACKWARDS, "the run ends before it begins", finished[0])
-    elif len(moments) > 1 and wall_s > passed_s + CLOCK_S:
-        reading.breach(
-            FindingKind.NUMBERS_DISAGREE, f"{wall_s:g} s were measured, the clock counts {passed_s:g} s", finished[0]
-        )
+    if started := reading.search(STARTED.pattern, lines):
+        reading.compare_clock(moment_of(started[1]["time"]), moment_of(finished[1]["time"]), wall_s, finished[0])
 
 
 BENCHMARK = Benchmark(

@@ -99,8 +99,7 @@ HPCG = Launch(
 def parse(text: str) -> Output:
     """Reports after each other, in either of the two forms that its versions write."""
     reading = Reading("hpcg", text)
-    version = reading.search(VERSION.pattern)
-    reading.version = version[1]["version"] if version else ""
+    reading.find_version(VERSION.pattern)
     end = "|".join(pattern.pattern for pattern in (UPLOAD, OFFICIAL, REFUSED))
     for lines in reading.runs(r"^HPCG-Benchmark", end, "the last line of the final summary"):
         _report(reading, lines)

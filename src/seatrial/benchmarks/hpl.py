@@ -3,10 +3,9 @@
 import math
 import re
 from collections.abc import Sequence
-from datetime import datetime
 
 from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, Scaling, share, whole
-from seatrial.benchmarks.reading import OutputLine, Reading, rule_of
+from seatrial.benchmarks.reading import OutputLine, Reading, moment_of, rounding, rule_of
 from seatrial.model.benchmark import LEAST_OF_PEAK, BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import NUMBER, finite, number_of, whole_number
@@ -29,8 +28,6 @@ GIGA = 1e9
 AGREEMENT = 0.01
 MOST_RESIDUAL = 16.0
 """The threshold of HPL's own HPL.dat, and of the Top500 list."""
-CLOCK_S = 3.0
-"""Start and end are printed in whole seconds, and the time of the test is measured within."""
 
 
 WORD_BYTES = 8
@@ -227,8 +224,7 @@ def _result(reading: Reading, line: OutputLine, row: "re.Match[str]") -> None:
         reading.breach(FindingKind.RUN_TOO_SHORT, f"the test took {row['time']} s: nothing shows its rate", line)
     if time <= 0 or rate <= 0:
         return
-    coarse = 0.5 * 10 ** -len(row["time"].partition(".")[2]) / time  # rounding of the printed time
-    if math.isfinite(time) and abs(operations / time / rate - 1) > AGREEMENT + coarse:
+    if math.isfinite(time) and abs(operations / time / rate - 1) > AGREEMENT + rounding(row["time"]):
         claimed = operations / time / GIGA
         reading.breach(
             FindingKind.NUMBERS_DISAGREE,
@@ -273,24 +269,13 @@ def _summary(reading: Reading, lines: Sequence[OutputLine], tests: int) -> None:
 
 def _clock(reading: Reading, lines: Sequence[OutputLine]) -> None:
     """The clock of the day does not run backwards, and covers the measured time."""
-    begun: datetime | None = None
+    began = None
     times = iter(reading.values_of("time_s"))
     for line, clock in reading.matches(CLOCK.pattern, lines):
-        try:
-            moment = datetime.strptime(clock["time"], "%a %b %d %H:%M:%S %Y")
-        except ValueError:
-            continue
         if clock["end"] == "start":
-            begun = moment
-            continue
-        passed_s = (moment - begun).total_seconds() if begun else 0.0
-        time_s = next(times, 0.0)
-        if begun and passed_s < 0:
-            reading.breach(FindingKind.CLOCK_BACKWARDS, "the test ends before it begins", line)
-        elif begun and time_s > passed_s + CLOCK_S:
-            reading.breach(
-                FindingKind.NUMBERS_DISAGREE, f"{time_s:g} s were measured, the clock counts {passed_s:g} s", line
-            )
+            began = moment_of(clock["time"])
+        else:
+            reading.compare_clock(began, moment_of(clock["time"]), next(times, 0.0), line)
 
 
 GATES = (

@@ -29,8 +29,7 @@ MOST_RESIDUAL = 16.0
 def parse(text: str) -> Output:
     """One output: the settings, progress, and a result with its residual for each loop of each test."""
     reading = Reading("hpl-mxp", text)
-    head = reading.search(HEAD.pattern)
-    reading.version = head[1]["version"] if head else ""
+    reading.find_version(HEAD.pattern)
     times: dict[str, float] = {}
     unchecked: list[OutputLine] = []
     checked, rates, order = 0, 0, 0

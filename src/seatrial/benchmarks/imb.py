@@ -96,8 +96,7 @@ class ImbTable(msgspec.Struct):
 def parse(text: str) -> Output:
     """All tables of one output."""
     reading = Reading("imb", text)
-    version = reading.search(VERSION.pattern)
-    reading.version = version[1]["version"].strip() if version else ""
+    reading.find_version(VERSION.pattern)
     tables = _tables(reading)
     unit = _megabyte(reading.version, tables)
     for table in tables:

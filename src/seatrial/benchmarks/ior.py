@@ -8,11 +8,20 @@ from typing import Any
 
 import msgspec
 
-from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, check_space, size_bytes, whole
-from seatrial.benchmarks.reading import OutputLine, Reading, json_objects
-from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Label, Metric, Output, Result
+from seatrial.benchmarks.declaration import (
+    Benchmark,
+    Launch,
+    Parameter,
+    Scaling,
+    check_space,
+    choice,
+    size_bytes,
+    whole,
+)
+from seatrial.benchmarks.reading import OutputLine, Reading, moment_of, objects_in, rounding
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Label, Metric, Output
 from seatrial.model.errors import UsageError
-from seatrial.model.unit_text import NUMBER, is_number, number_of, whole_number
+from seatrial.model.unit_text import NUMBER, is_number, number_of, unit_named, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -40,11 +49,9 @@ CORRUPT = re.compile(
     r"|(?<![0-9])(?!0)[0-9]{1,18}+ errors? (?:found|in data)"
 )
 EXPECTED = re.compile(r"Expected aggregate file size\s*= (?P<bytes>\d{1,18})")
-UNITS = {"bytes": 1, **{unit: 1 << 10 * power for power, unit in enumerate(("KiB", "MiB", "GiB", "TiB", "PiB"), 1)}}
 OPERATIONS = ("write", "read")
 AGREEMENT = 0.03
 """The printed amount has three digits."""
-CLOCK_S = 2.0
 
 
 APIS = ("POSIX", "MPIIO", "HDF5", "NCMPI")
@@ -58,11 +65,8 @@ Fields = Mapping[str, Any]
 def parse_json(text: str) -> Output:
     """All runs, an object each. One is complete with its end, `Finished`, and as many results as repetitions."""
     reading = Reading("ior", text, closing=r"\}")
-    try:
-        for content in json_objects(text):
-            _run(reading, content)
-    except ValueError:
-        reading.lack("its JSON has no end")
+    for content in reading.json_objects(text):
+        _run(reading, content)
     return reading.output()
 
 
@@ -70,12 +74,11 @@ def _run(reading: Reading, whole: Fields) -> None:
     reading.version = str(whole.get("Version", ""))[:40]
     if "Finished" not in whole:
         reading.lack("it has no closing line (Finished)")
-    tests = whole.get("tests")
-    if not isinstance(tests, list) or not tests:
+    tests = objects_in(whole.get("tests"))
+    if not tests:
         reading.lack("it has no tests")
-    for test in tests if isinstance(tests, list) else ():
-        if isinstance(test, dict):
-            _test(reading, test)
+    for test in tests:
+        _test(reading, test)
 
 
 def _test(reading: Reading, test: Fields) -> None:
@@ -91,8 +94,8 @@ def _test(reading: Reading, test: Fields) -> None:
             continue
         counted[operation] += 1
         labels: dict[str, Label] = {"operation": operation, "api": str(options.get("api", ""))}
-        _add(reading, "bandwidth_bytes_per_s", row.get("bwMiB"), MEBIBYTE, labels)
-        _add(reading, "time_s", row.get("totalTime"), 1.0, labels)
+        reading.json_result("bandwidth_bytes_per_s", row.get("bwMiB"), labels, MEBIBYTE)
+        reading.json_result("time_s", row.get("totalTime"), labels)
         if row.get("errors") or row.get("verifyErrors"):
             reading.breach(FindingKind.DATA_CORRUPT, "IOR's own check of the data failed")
     if not any(counted.values()):
@@ -116,27 +119,17 @@ def _rows(value: object) -> Iterator[Fields]:
             yield from (row for row in item if isinstance(row, dict))
 
 
-def _add(reading: Reading, metric: str, value: object, unit: float, labels: dict[str, Label]) -> None:
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300:
-        reading.add(Result(metric=metric, value=value * unit, line=0, printed=f"{value:g}", labels=labels))
-    elif value is not None:
-        reading.breach(FindingKind.NOT_A_NUMBER, f"{metric} of {labels['operation']} is {str(value)[:40]}")
-
-
 def ior_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """Write and read one block for each rank, read by another node than wrote it. Raises UsageError."""
     parameters = request.parameters
-    if parameters["api"] not in APIS:
-        raise UsageError(
-            f"--set api={parameters['api']} is not an interface of IOR.", f"Choose from {', '.join(APIS)}."
-        )
+    api = choice(parameters, "api", APIS)
     block, transfer = size_bytes(parameters, "block"), size_bytes(parameters, "transfer")
     if block % transfer:
         raise UsageError(f"--set block={block} is not a multiple of transfer={transfer}.", "Give 1GiB and 1MiB.")
     check_space(request, block * request.ranks, f"{request.ranks} blocks of {block / 1e9:.2f} GB")
     repetitions = whole(parameters, "repetitions", 1, 1000)
     own = ("-F",) if whole(parameters, "own_files", 0, 1) else ()
-    words = ("-a", parameters["api"], "-w", "-r", "-e", "-C", *own, "-b", str(block), "-t", str(transfer),
+    words = ("-a", api, "-w", "-r", "-e", "-C", *own, "-b", str(block), "-t", str(transfer),
              "-i", str(repetitions), "-o", "ior.data")  # fmt: skip
     cached = block * request.ranks_per_node < request.memory_bytes
     doubt = " It fits into the memory: what is read may come from caches of servers." if cached else ""
@@ -214,8 +207,11 @@ def _line(reading: Reading, run: IorRun, line: OutputLine) -> None:
         run.columns = COLUMN.findall(text)
     elif maximum := MAXIMUM.match(text):
         run.maxima.add(maximum["operation"].lower())
-    elif (clock := BEGAN.match(text)) or (clock := FINISHED.match(text)):
-        _clock(reading, run, line, clock["time"])
+    elif began := BEGAN.match(text):
+        run.began = moment_of(began["time"])
+    elif finished := FINISHED.match(text):
+        run.finished = True
+        reading.compare_clock(run.began, moment_of(finished["time"]), run.total_s, line)
     elif words[:1] and words[0] in OPERATIONS and run.summary:
         run.maxima |= {words[0]} if len(words) > 1 and re.fullmatch(NUMBER, words[1]) else set()
     elif words[:1] and words[0] in OPERATIONS and run.columns and not run.maxima:
@@ -235,7 +231,7 @@ def _option(reading: Reading, run: IorRun, line: OutputLine) -> None:
     elif command := COMMAND.match(line.text):
         run.words = tuple(command["words"].split())
     elif size := SIZE.match(line.text):
-        run.bytes = number_of(size["size"]) * UNITS[size["unit"]]
+        run.bytes = number_of(size["size"]) * unit_named(size["unit"]).factor
         reading.evidence("bytes", run.bytes, line)
     elif (layout := LAYOUT.match(line.text)) and not HEADING.match(line.text):
         run.layout = layout["layout"]
@@ -249,41 +245,23 @@ def _row(reading: Reading, run: IorRun, line: OutputLine) -> None:
         return
     run.rows[operation] = run.rows.get(operation, 0) + 1
     labels = {"operation": operation, "api": run.api, "layout": run.layout}
-    reading.result("bandwidth_bytes_per_s", rate, line, UNITS["MiB"], labels=labels)
+    reading.result("bandwidth_bytes_per_s", rate, line, MEBIBYTE, labels=labels)
     time = row.get("total(s)", "")
     if not is_number(time):
         return
     reading.result("time_s", time, line, labels=labels)
-    moved, time_s = number_of(rate) * UNITS["MiB"] * number_of(time), number_of(time)
+    moved, time_s = number_of(rate) * MEBIBYTE * number_of(time), number_of(time)
     if not math.isfinite(time_s):
         return
     run.total_s += time_s
-    coarse = 0.5 * 10 ** -len(time.partition(".")[2]) / time_s if time_s > 0 else 0.0
-    if run.stonewalled and moved <= run.bytes * (1 + AGREEMENT + coarse):
+    slack = AGREEMENT + rounding(time)
+    if run.stonewalled and moved <= run.bytes * (1 + slack):
         return
-    if run.bytes and time_s > 0 and abs(moved / run.bytes - 1) > AGREEMENT + coarse:
+    if run.bytes and time_s > 0 and abs(moved / run.bytes - 1) > slack:
         reading.breach(
             FindingKind.NUMBERS_DISAGREE,
             f"{rate} MiB/s for {time} s are {moved:.4g} bytes, not the {run.bytes:.4g} of the file",
             line,
-        )
-
-
-def _clock(reading: Reading, run: IorRun, line: OutputLine, printed: str) -> None:
-    try:
-        moment = datetime.strptime(printed, "%a %b %d %H:%M:%S %Y")
-    except ValueError:
-        return
-    if not FINISHED.match(line.text):
-        run.began = moment
-        return
-    run.finished = True
-    passed_s = (moment - run.began).total_seconds() if run.began else 0.0
-    if run.began and passed_s < 0:
-        reading.breach(FindingKind.CLOCK_BACKWARDS, "the run finished before it began", line)
-    elif run.began and run.total_s > passed_s + CLOCK_S:
-        reading.breach(
-            FindingKind.NUMBERS_DISAGREE, f"{run.total_s:g} s were measured, the clock counts {passed_s:g} s", line
         )
 
 

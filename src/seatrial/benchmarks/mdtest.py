@@ -1,10 +1,9 @@
 """mdtest: operations on files, directories and the tree per second; 1.8 to 4.0."""
 
 import re
-from datetime import datetime
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
-from seatrial.benchmarks.reading import OutputLine, Reading
+from seatrial.benchmarks.reading import OutputLine, Reading, moment_of
 from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
 from seatrial.model.unit_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -15,6 +14,7 @@ START = re.compile(
 )
 BEGAN = re.compile(r"^-- started at (?P<time>\d\d/\d\d/\d{4} \d\d:\d\d:\d\d) --")
 FINISHED = re.compile(r"^-- finished at (?P<time>\d\d/\d\d/\d{4} \d\d:\d\d:\d\d) --")
+DATE = "%m/%d/%Y %H:%M:%S"
 SUMMARY = re.compile(
     r"^SUMMARY(?: (?P<what>rate|time))?(?: \(in [\w/]+\))?:?\s*\(?(?:of (?P<iterations>\d{1,9}) iterations?\)?)?"
 )
@@ -61,7 +61,7 @@ def parse(text: str) -> Output:
     """All runs of one output."""
     reading = Reading("mdtest", text, closing=FINISHED.pattern)
     runs, begun, ends, rows, times = 0, 0, 0, 0, False
-    began: datetime | None = None
+    began = None
     phases: set[str] = set()
     for line in reading.whole_lines:
         if start := START.search(line.text):
@@ -80,10 +80,11 @@ def parse(text: str) -> Output:
             if _carried_out(row, phases):
                 _row(reading, line, row, times)
         elif clock := BEGAN.match(line.text):
-            began, begun = _moment(clock["time"]), begun + 1
+            began, begun = moment_of(clock["time"], DATE), begun + 1
         elif clock := FINISHED.match(line.text):
             ends += 1
-            _end(reading, line, began, _moment(clock["time"]), rows)
+            reading.compare_clock(began, moment_of(clock["time"], DATE), 0.0, line)
+            _refuse_empty(reading, line, rows)
         else:
             phases = _remark(reading, line, phases)
     if not runs:
@@ -91,6 +92,11 @@ def parse(text: str) -> Output:
     if ends < max(runs, begun):
         reading.lack("the closing line (-- finished at ... --) is missing")
     return reading.output()
+
+
+def _refuse_empty(reading: Reading, line: OutputLine, rows: int) -> None:
+    if not rows:
+        reading.breach(FindingKind.WORK_SKIPPED, "the run has no row of results", line)
 
 
 def _remark(reading: Reading, line: OutputLine, phases: set[str]) -> set[str]:
@@ -132,20 +138,6 @@ def _row(reading: Reading, line: OutputLine, row: "re.Match[str]", times: bool) 
     slack = 1e-3 * abs(values["mean"]) + 1e-3
     if not values["least"] - slack <= values["mean"] <= values["most"] + slack and values["mean"] == values["mean"]:
         reading.breach(FindingKind.NUMBERS_DISAGREE, "the mean is not between least and most", line)
-
-
-def _moment(printed: str) -> datetime | None:
-    try:
-        return datetime.strptime(printed, "%m/%d/%Y %H:%M:%S")
-    except ValueError:
-        return None
-
-
-def _end(reading: Reading, line: OutputLine, began: datetime | None, ended: datetime | None, rows: int) -> None:
-    if began and ended and ended < began:
-        reading.breach(FindingKind.CLOCK_BACKWARDS, "the run finished before it began", line)
-    if not rows:
-        reading.breach(FindingKind.WORK_SKIPPED, "the run has no row of results", line)
 
 
 BENCHMARK = Benchmark(

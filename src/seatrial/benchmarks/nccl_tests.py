@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.reading import OutputLine, Reading, lost_rows
+from seatrial.benchmarks.reading import OutputLine, Reading, lost_rows, rounding
 from seatrial.importers.nccl_tests import FAILED, GIGABYTE, MARK, NcclCells, NcclRow, NcclRun, nccl_runs
 from seatrial.limits.collectives import bus_bandwidth_limit, bus_factor
 from seatrial.model.benchmark import Label, Metric, Output
@@ -123,17 +123,10 @@ def _cells(reading: Reading, run: NcclRun, row: NcclRow, cells: NcclCells, of_ru
     if not (is_number(cells.algorithm) and is_number(cells.bus) and expected):
         return
     algorithm, bus = number_of(cells.algorithm), number_of(cells.bus)
-    if abs(algorithm - expected) > (AGREEMENT + _coarseness(cells.time)) * expected + ROUNDING:
+    if abs(algorithm - expected) > (AGREEMENT + rounding(cells.time)) * expected + ROUNDING:
         reading.breach(FindingKind.NUMBERS_DISAGREE, "algbw is not the size divided by the time", line)
     if factor is not None and abs(bus - algorithm * factor) > AGREEMENT * bus + ROUNDING * (1 + factor):
         reading.breach(FindingKind.NUMBERS_DISAGREE, f"busbw is not {factor:.4g} times algbw", line)
-
-
-def _coarseness(printed: str) -> float:
-    """Half of the last digit of a number as a share of it: 3 % of `1.6e+07`."""
-    mantissa = printed.lower().partition("e")[0]
-    value = abs(number_of(mantissa))
-    return 0.5 * 10.0 ** -len(mantissa.partition(".")[2]) / value if value > 0 else 0.0
 
 
 def most_of_links(labels: Mapping[str, Label], rate: float) -> float | None:

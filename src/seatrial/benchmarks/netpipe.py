@@ -7,23 +7,21 @@ from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, size_b
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import LEAST_OF_PATH, BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
 from seatrial.model.errors import UsageError
-from seatrial.model.unit_text import NUMBER, number_of, whole_number
+from seatrial.model.unit_text import NUMBER, number_of, unit_named, whole_number
 from seatrial.model.verdict import FindingKind
 
 ROW = re.compile(
     rf"^\s*(?P<row>\d{{1,5}}):\s+(?P<size>\d{{1,12}}(?:\.\d{{1,6}})?)\s*"
-    rf"(?P<unit>bytes|[KMG]?i?B)\s+(?P<times>\d{{1,12}})\s+times\s+-->"
-    rf"\s+(?P<rate>{NUMBER})\s+(?P<scale>[KMG])bps\s+in\s+(?P<time>{NUMBER})\s+(?P<time_unit>[numμµ]?)s"
+    rf"(?P<unit>bytes|(?:[KMG]i?)?B)\s+(?P<times>\d{{1,12}})\s+times\s+-->"
+    rf"\s+(?P<rate>{NUMBER})\s+(?P<scale>[KMG])bps\s+in\s+(?P<time>{NUMBER})\s+(?P<time_unit>[numμµ]?s)"
 )
 FILE_ROW = re.compile(r"^\s*(?P<size>\d{1,12})\s+(?P<rate>\d{1,18}\.\d{6})\s+(?P<time>\d{1,18}\.\d{8})\s*$")
 STARTED = re.compile(r"^Now starting the main loop|^Start testing with")
 COMPLETED = re.compile(r"^Completed with\s+max bandwidth")
 DEFAULT_LARGEST = 8388611
 """Bytes: 2²³ + 3, the last row of 3.x unless -u says otherwise."""
-UNITS = {"bytes": 1, "B": 1, "KB": 1000, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 SCALES = {"K": 1e3, "M": 1e6, "G": 1e9}
 MEBIBIT = 1 << 20
-TIMES = {"": 1.0, "m": 1e-3, "u": 1e-6, "μ": 1e-6, "µ": 1e-6, "n": 1e-9}
 TELLING_BYTES = 1 << 12
 AGREEMENT = 0.01
 WIDEST_STEP, LEAST_STEPPED, FEW_STEPS = 1.5, 4, 0.1
@@ -48,7 +46,7 @@ def parse_up_to(text: str, largest_bytes: int) -> Output:
     unit = _megabit(rows)
     tables: list[list[int]] = []
     for line, match in rows:
-        size = int(number_of(match["size"]) * UNITS.get(match.groupdict().get("unit", "B") or "B", 1))
+        size = int(_size(match))
         scale = match.groupdict().get("scale") or "M"
         if not tables or size < tables[-1][-1]:
             tables.append([])
@@ -56,21 +54,28 @@ def parse_up_to(text: str, largest_bytes: int) -> Output:
         labels = {"bytes": size}
         factor = (unit if scale == "M" else SCALES[scale]) / 8
         reading.result("bandwidth_bytes_per_s", match["rate"], line, factor, labels=labels)
-        reading.result("latency_s", match["time"], line, TIMES[match.groupdict().get("time_unit") or ""], labels=labels)
+        reading.result("latency_s", match["time"], line, _unit_s(match), labels=labels)
         _check(reading, line, match, size, factor)
     _complete(reading, tables, largest_bytes)
     return reading.output()
 
 
+def _unit_s(match: "re.Match[str]") -> float:
+    return unit_named(match.groupdict().get("time_unit") or "s").factor
+
+
 def _time_s(match: "re.Match[str]") -> float:
-    return number_of(match["time"]) * TIMES[match.groupdict().get("time_unit") or ""]
+    return number_of(match["time"]) * _unit_s(match)
+
+
+def _size(match: "re.Match[str]") -> float:
+    return number_of(match["size"]) * unit_named(match.groupdict().get("unit") or "B").factor
 
 
 def _megabit(rows: "list[tuple[OutputLine, re.Match[str]]]") -> float:
     """Bits of the printed Mbps: 2²⁰ in 3.x, 10⁶ in 5.x; the times show it."""
     for _, match in rows:
-        size = number_of(match["size"]) * UNITS.get(match.groupdict().get("unit", "B") or "B", 1)
-        rate = number_of(match["rate"])
+        size, rate = _size(match), number_of(match["rate"])
         if size >= TELLING_BYTES and rate > 0 and _time_s(match) > 0:
             ratio = size * 8 / _time_s(match) / rate
             return min((MEBIBIT, 1e6), key=lambda unit, ratio=ratio: abs(ratio / unit - 1))  # type: ignore[misc]

@@ -1,7 +1,7 @@
 """nvbandwidth of NVIDIA: bandwidth and latency between host and GPUs and between GPUs, as text or JSON (-j)."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -21,7 +21,7 @@ from seatrial.benchmarks.gpu_rates import (
     TIME_OF_ACCESS,
     add_rate,
 )
-from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, json_objects
+from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, objects_in
 from seatrial.model.benchmark import Label, Output
 from seatrial.model.unit_text import NUMBER, is_number, number_of
 from seatrial.model.verdict import FindingKind
@@ -166,27 +166,17 @@ def _say_waived(reading: Reading, waived: int) -> None:
 
 def _read_json(reading: Reading, text: str) -> None:
     waived = tests = 0
-    try:
-        for report in (content.get("nvbandwidth") for content in json_objects(text)):
-            if not isinstance(report, Mapping):
-                continue
-            reading.version = str(report.get("version", report.get("git_version", "")))[:40].removeprefix("v")
-            if report.get("error"):
-                reading.breach(FindingKind.PROGRAM_FAILED, f"it reports: {str(report['error'])[:200]}")
-            for case in _cases(report):
-                status = str(case.get("status", "")).lower()
-                tests += status == STATUS_PASSED
-                waived += status == STATUS_WAIVED
-                _case(reading, case, status)
-    except ValueError:
-        reading.lack("its JSON has no end")
+    for report in objects_in([content.get("nvbandwidth") for content in reading.json_objects(text)]):
+        reading.version = str(report.get("version", report.get("git_version", "")))[:40].removeprefix("v")
+        if report.get("error"):
+            reading.breach(FindingKind.PROGRAM_FAILED, f"it reports: {str(report['error'])[:200]}")
+        for case in objects_in(report.get("testcases")):
+            status = str(case.get("status", "")).lower()
+            tests += status == STATUS_PASSED
+            waived += status == STATUS_WAIVED
+            _case(reading, case, status)
     reading.evidence("tests", tests)
     _say_waived(reading, waived)
-
-
-def _cases(report: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    cases = report.get("testcases")
-    yield from (case for case in cases if isinstance(case, Mapping)) if isinstance(cases, list) else ()
 
 
 def _case(reading: Reading, case: Mapping[str, object], status: str) -> None:

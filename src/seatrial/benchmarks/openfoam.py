@@ -2,7 +2,7 @@
 
 import re
 
-from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, Scaling, whole
+from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, Scaling, choice, whole
 from seatrial.benchmarks.hpl import grid
 from seatrial.benchmarks.openfoam_gates import judge_solver, judge_warnings
 from seatrial.benchmarks.openfoam_log import (
@@ -90,9 +90,7 @@ def _control(request: BenchmarkRequest, control: str) -> dict[str, str]:
 
 def _decomposition(request: BenchmarkRequest) -> str:
     """decomposeParDict for the ranks."""
-    method = request.parameters["method"]
-    if method not in METHODS:
-        raise UsageError(f"--set method={method} is not a valid method.", f"Choose from {', '.join(METHODS)}.")
+    method = choice(request.parameters, "method", METHODS)
     p, q = grid(request.ranks)
     blocks = f"    n ({q} {p} 1);\n    delta 0.001;\n    order xyz;\n"
     coefficients = "" if method == "scotch" else f"{method}Coeffs\n{{\n{blocks}}}\n"

@@ -1,9 +1,11 @@
 """Collects what a parser reads from the lines of one output: results, evidence, breaches, and what is missing."""
 
 import json
+import math
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import pairwise
 from statistics import median_low
 from typing import Any, NamedTuple, overload
@@ -15,6 +17,8 @@ from seatrial.model.verdict import FindingKind
 
 MOST_TEXT = 200
 """Characters of a line that a breach shows."""
+MOST_OF_JSON = 1e300
+"""JSON permits whole numbers of any size, which no float holds."""
 MOST_BREACHES = 50
 """Breaches of one kind, missing parts and notes that are kept; a run that diverged has thousands."""
 MOST_RESULTS = 200_000
@@ -28,6 +32,10 @@ LEAST_FACTOR = 1.5
 """Sizes that rise by an amount, and not by a factor, soon rise by a smaller share."""
 ROUNDED = 0.1
 """How far a step is off its factor where sizes are rounded to a multiple of the ranks."""
+CTIME = "%a %b %d %H:%M:%S %Y"
+"""Form of the dates that most programs print: Tue Sep 15 09:55:41 2026."""
+CLOCK_S = 2.0
+"""Begin and end are printed in whole seconds, and the time of a run is measured within."""
 NO_NEWLINE = "its last line has no newline: the end was cut off"
 FAILURES = re.compile(
     r"(?i)\bsegmentation fault\b|\bcaught signal \d|\*{3} process received signal|\bMPI_ABORT was invoked\b"
@@ -134,6 +142,14 @@ class Reading:
             return
         self.add(Result(metric=metric, value=value, line=line.number, printed=printed, labels=dict(labels or {})))
 
+    def json_result(self, metric: str, value: object, labels: Mapping[str, Label], unit: float = 1.0) -> None:
+        """Add a number of a JSON output, which has no lines; None is left out, and any other value is a breach."""
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MOST_OF_JSON:
+            self.add(Result(metric=metric, value=value * unit, line=0, printed=f"{value:g}", labels=dict(labels)))
+        elif value is not None:
+            where = " ".join(map(str, labels.values()))
+            self.breach(FindingKind.NOT_A_NUMBER, f"{metric} of {where} is {str(value)[:MOST_TEXT]}")
+
     def add(self, result: Result) -> None:
         """Add a result; the output counts as incomplete where it has more than are kept."""
         if len(self._results) < MOST_RESULTS:
@@ -150,6 +166,15 @@ class Reading:
         if sum(breach.kind is kind for breach in self._breaches) < MOST_BREACHES:
             text = line.text.strip()[:MOST_TEXT]
             self._breaches.append(Breach(kind=kind, reason=reason, line=line.number, text=text))
+
+    def compare_clock(self, began: datetime | None, ended: datetime | None, taken_s: float, line: OutputLine) -> None:
+        """Compare the measured time of a run with its dates, None if it has none: they rise, and cover that time."""
+        passed_s = (ended - began).total_seconds() if began and ended else math.inf
+        if passed_s < 0:
+            self.breach(FindingKind.CLOCK_BACKWARDS, "the run ends before it begins", line)
+        elif taken_s > passed_s + CLOCK_S:
+            why = f"{taken_s:g} s were measured, the clock counts {passed_s:g} s"
+            self.breach(FindingKind.NUMBERS_DISAGREE, why, line)
 
     def lack(self, reason: str) -> None:
         """Add what a complete output has and this one has not."""
@@ -176,6 +201,23 @@ class Reading:
             match = compiled.search(line.text)
             if match:
                 yield line, match
+
+    def find_version(self, pattern: str) -> None:
+        """Take the version from the group of that name in the first line that matches."""
+        if head := self.search(pattern):
+            self.version = (head[1]["version"] or "").strip()
+
+    def json_objects(self, text: str) -> Iterator[Mapping[str, Any]]:
+        """The JSON objects that begin a line of the output, which is incomplete where one has no end."""
+        opening = OPENING.search(text)
+        while opening:
+            try:
+                content, end = json.JSONDecoder().raw_decode(text, opening.end() - 1)
+            except (ValueError, RecursionError):
+                self.lack("its JSON has no end")
+                return
+            yield content
+            opening = OPENING.search(text, end)
 
     def value(self, name: str) -> Label | None:
         """The last evidence of that name."""
@@ -263,16 +305,24 @@ def rule_of(text: str, character: str) -> str:
     return rf"[ \t]{{0,80}}{re.escape(character)}{{{len(rule[1])}}}" if rule else r"(?!)"
 
 
-def json_objects(text: str) -> Iterator[Mapping[str, Any]]:
-    """The JSON objects that begin a line of an output. Raises ValueError where one has no end."""
-    opening = OPENING.search(text)
-    while opening:
-        try:
-            content, end = json.JSONDecoder().raw_decode(text, opening.end() - 1)
-        except RecursionError as error:
-            raise ValueError("its JSON is too deep") from error
-        yield content
-        opening = OPENING.search(text, end)
+def objects_in(value: object) -> list[Mapping[str, Any]]:
+    """The objects of a list in a JSON output; none of anything else. Some programs write null between them."""
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def rounding(printed: str) -> float:
+    """Half of the last digit of a number as a share of it: 3 % of `1.6e+07`; 0 for 0."""
+    mantissa = printed.lower().partition("e")[0]
+    value = abs(number_of(mantissa))
+    return 0.5 * 10.0 ** -len(mantissa.partition(".")[2]) / value if value > 0 else 0.0
+
+
+def moment_of(printed: str, form: str = CTIME) -> datetime | None:
+    """A date that a program printed; None for one that no calendar has."""
+    try:
+        return datetime.strptime(printed, form)
+    except ValueError:
+        return None
 
 
 def failures(lines: Iterable[OutputLine]) -> Iterator[OutputLine]:

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Scaling
-from seatrial.benchmarks.reading import OutputLine, Reading, rule_of
+from seatrial.benchmarks.reading import OutputLine, Reading, rounding, rule_of
 from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Label, Metric, Output
-from seatrial.model.unit_text import NUMBER, number_of, whole_number
+from seatrial.model.unit_text import NUMBER, number_of, unit_named, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -27,7 +27,6 @@ RULE = re.compile(r"^ ?-{40,}\s*$", re.MULTILINE)
 """Fortran begins its lines with a blank."""
 ARRAYS = {"Copy": 2, "Scale": 2, "Add": 3, "Triad": 3}
 """Arrays that a kernel reads or writes; each counts once (STREAM counts no write-allocate)."""
-UNITS = {"MB/s": 1e6, "GB/s": 1e9}
 FEWEST_TICKS = 20
 """Below it the program's own text calls the result unreliable."""
 AGREEMENT = 0.02
@@ -87,7 +86,7 @@ def read_stream(reading: Reading, lines: Sequence[OutputLine], labels: "Mapping[
     kernels: list[str] = []
     for line in lines:
         if heading := HEADING.search(line.text):
-            unit, kernels = UNITS[heading["unit"]], []
+            unit, kernels = unit_named(heading["unit"]).factor, []
         elif size := ELEMENTS.search(line.text):
             elements = whole_number(size["elements"])
             reading.evidence("elements", elements, line)
@@ -143,8 +142,7 @@ def compare_rate(
     least_s = number_of(row["least"])
     if not (least_s > 0 and bytes_per_s > 0 and moved_bytes):
         return
-    coarse = 0.5 * 10 ** -len(row["least"].partition(".")[2]) / least_s
-    if abs(moved_bytes / least_s / bytes_per_s - 1) > AGREEMENT + coarse:
+    if abs(moved_bytes / least_s / bytes_per_s - 1) > AGREEMENT + rounding(row["least"]):
         reading.breach(
             FindingKind.NUMBERS_DISAGREE,
             f"{moved_text} bytes in {row['least']} s are {moved_bytes / least_s / 1e6:.1f} MB/s, not {row['rate']}",

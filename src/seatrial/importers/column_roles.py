@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.importers.columns import MISSING, UNIT_NAMES, TableColumn, refuse_almost_numbers
+from seatrial.importers.columns import UNIT_NAMES, TableColumn, refuse_almost_numbers
 from seatrial.importers.row_outcomes import is_numbered, is_outcome, is_remark
+from seatrial.importers.written_numbers import is_missing
 from seatrial.model.column_words import (
     CAPACITY_WORDS,
     CONDITION_WORDS,
@@ -179,7 +180,7 @@ class _CellKinds:
     def mostly_same(self) -> bool:
         """Whether one cell, or none, fills most rows: a remark on single rows."""
         numbers = Counter(self.column.cells)
-        written = sum(number for cell, number in numbers.items() if cell.strip().lower() not in MISSING)
+        written = sum(number for cell, number in numbers.items() if not is_missing(cell))
         return max(numbers.values()) >= PLANNED * numbers.total() or written < numbers.total() / 2
 
     @property
@@ -225,8 +226,7 @@ def measures_part(column: TableColumn) -> bool:
 
 def are_moments(column: TableColumn) -> bool:
     """Whether its cells are dates or times."""
-    written = [cell for cell in column.cells if cell.strip().lower() not in MISSING]
-    return bool(written) and all(MOMENT.fullmatch(cell.strip()) for cell in written)
+    return bool(column.written) and all(MOMENT.fullmatch(cell.strip()) for cell in column.written)
 
 
 def roles_of(

@@ -15,13 +15,11 @@ import msgspec
 from seatrial.importers.aligned_lines import divided
 from seatrial.importers.headed_text import is_headed, with_prefixes
 from seatrial.importers.printed_text import with_failures
-from seatrial.importers.written_numbers import in_seconds, with_point, without_deviation, without_unit
+from seatrial.importers.written_numbers import in_seconds, is_missing, with_point, without_deviation, without_unit
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import unit_of
 from seatrial.model.words import count, name_form
 
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "#n/a", "#div/0!", "#value!", "#num!", "#ref!"})
-"""The last ones are what spreadsheets write where a formula has no value."""
 UNIT_NAMES = frozenset({"unit", "units", "uom"})
 """Names of columns that have the unit of each row's number."""
 ALMOST = re.compile(
@@ -65,9 +63,14 @@ class TableColumn(msgspec.Struct, frozen=True, kw_only=True):
     """The unit behind each number in the file; empty where cells are numbers alone."""
 
     @property
+    def written(self) -> list[str]:
+        """The cells that are not missing."""
+        return [cell for cell in self.cells if not is_missing(cell)]
+
+    @property
     def numeric(self) -> bool:
         """Whether each cell that is not missing is a finite number, and at least one is not missing."""
-        written = [cell for cell in {*self.cells} if cell.strip().lower() not in MISSING]
+        written = [cell for cell in {*self.cells} if not is_missing(cell)]
         return bool(written) and all(_is_number(cell) for cell in written)
 
     def numbers(self) -> list[float]:
@@ -83,7 +86,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _number(cell: str, name: str, row: int) -> float:
-    if cell.strip().lower() in MISSING:
+    if is_missing(cell):
         return math.nan
     if _is_number(cell):
         return checked(float(cell), f"Column {name!r} has {cell[:40]!r} in row {row}")
@@ -96,7 +99,7 @@ def _number(cell: str, name: str, row: int) -> float:
 def refuse_almost_numbers(columns: Sequence[TableColumn]) -> None:
     """Raise UsageError that shows a cell of a column that has no numbers, and mostly cells that are nearly numbers."""
     for column in columns:
-        written = [cell for cell in column.cells if cell.strip().lower() not in MISSING]
+        written = column.written
         if not column.numeric and 2 * sum(ALMOST.fullmatch(cell) is not None for cell in written) > len(written):
             column.numbers()
 
@@ -216,9 +219,9 @@ def _joined_heads(rows: list[list[str]]) -> list[list[str]]:
     if len(first) != len(second) or any(map(_begins_number, first + second)) or not any(map(_begins_number, below[0])):
         return rows
     units = [cell.strip("[]() ") for cell in second]
-    if any(units) and all(unit.lower() in MISSING or unit_of(unit) for unit in units):
+    if any(units) and all(is_missing(unit) or unit_of(unit) for unit in units):
         named = zip(first, units, strict=True)
-        return [[f"{name} ({unit})" if unit.lower() not in MISSING else name for name, unit in named], *below]
+        return [[name if is_missing(unit) else f"{name} ({unit})" for name, unit in named], *below]
     if len({*first}) == len(first) and all(first):
         return rows
     group, joined = "", []
@@ -237,7 +240,7 @@ def titles(lines: Sequence[str]) -> int:
     for place, (heading, below) in enumerate(itertools.pairwise(lines[: MOST_TITLES + 2])):
         mark = _delimiter(heading)
         names, row = heading.split(mark), below.split(mark)
-        missing = any(name.strip().lower() in MISSING or _begins_number(name.strip()) for name in filter(None, names))
+        missing = any(is_missing(name) or _begins_number(name.strip()) for name in filter(None, names))
         if len(names) == len(row) > 1 and not missing and any(_begins_number(cell.strip()) for cell in row):
             above = [line.split(mark) for line in lines[:place]]
             filled = [len(cells) == len(names) and sum(map(bool, cells)) > 1 for cells in above]

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from seatrial.importers.columns import MISSING, TableColumn, read_columns
+from seatrial.importers.columns import TableColumn, read_columns
 from seatrial.importers.other_outputs import recognised, refuse_listing
+from seatrial.importers.written_numbers import is_missing
 from seatrial.model.benchmark import Better
 from seatrial.model.column_words import RUN_WORDS, words_of
 from seatrial.model.configuration import BYTES, ComparedFigure, ConfigurationValue
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
-from seatrial.model.unit_text import Unit, unit_of
+from seatrial.model.unit_text import NUMBER, Unit, is_number, unit_of
 from seatrial.model.words import some
 
 MESSAGE_SIZES = ("bytes", "size", "message_bytes", "message_size", "msg_size", "msgsize", "#bytes", "#size")
@@ -25,8 +26,7 @@ LABEL_NAMES = frozenset({
 })  # fmt: skip
 """Columns that name configurations even if their cells are numbers, such as the kernels 327 and 7.3."""
 BRACKETS = re.compile(r"[\[(](?P<unit>[^\])]{1,24})[\])]")
-VALUE_WITH_UNIT = re.compile(r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?\s*(?P<unit>[A-Za-zµ%][\w/%µ]*)")
-NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
+VALUE_WITH_UNIT = re.compile(rf"{NUMBER}\s*(?P<unit>[A-Za-zµ%][\w/%µ]*)")
 VALUE = "value"
 
 
@@ -122,25 +122,23 @@ def _table(columns: Sequence[TableColumn], words: TableWords) -> ConfigurationTa
 
 def _cell(column: TableColumn, row: int) -> str:
     cell = column.cells[row].strip()
-    return "" if cell.lower() in MISSING else cell
+    return "" if is_missing(cell) else cell
 
 
 def _mostly_numbers(column: TableColumn) -> bool:
     """Whether at least half of the cells are numbers, and some are words: a column of values with something else."""
     if column.numeric or column.name.strip().lower() in LABEL_NAMES:
         return False
-    written = [cell for cell in column.cells if cell.strip().lower() not in MISSING]
-    return bool(written) and 2 * sum(NUMBER.fullmatch(cell.strip()) is not None for cell in written) >= len(written)
+    written = column.written
+    return bool(written) and 2 * sum(is_number(cell.strip()) for cell in written) >= len(written)
 
 
 def _refuse_units_in_cells(labels: Sequence[TableColumn]) -> None:
     """Raise UsageError for a column that was taken for labels because its cells have units."""
     for column in labels:
-        written = [cell for cell in column.cells if cell.strip().lower() not in MISSING]
-        valued = [
-            cell for cell in written if (match := VALUE_WITH_UNIT.fullmatch(cell.strip())) and unit_of(match["unit"])
-        ]
-        if len(valued) > len(written) / 2:
+        matches = [VALUE_WITH_UNIT.fullmatch(cell.strip()) for cell in column.written]
+        valued = [match[0] for match in matches if match and unit_of(match["unit"])]
+        if len(valued) > len(matches) / 2:
             raise UsageError(
                 f"Column {column.name!r} has units in its cells, as {valued[0]!r}.",
                 "Write the unit into the name of the column, as in bandwidth_MB/s.",

@@ -8,12 +8,13 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 import msgspec
 
 from seatrial.importers.column_roles import ColumnRoles, are_moments
-from seatrial.importers.columns import MISSING, TableColumn, read_columns, remarks_of_nodes
+from seatrial.importers.columns import TableColumn, read_columns, remarks_of_nodes
 from seatrial.importers.lone_numbers import FEWEST_OTHERS, Rows, are_few, far_numbers
 from seatrial.importers.outcome_words import DOUBTFUL, OF_LAUNCHER
 from seatrial.importers.pair_evidence import names_an_end
 from seatrial.importers.pair_metrics import scale_of
 from seatrial.importers.row_outcomes import SHARE, is_numbered, is_remark
+from seatrial.importers.written_numbers import MISSING
 from seatrial.model.column_words import MODEL_WORDS, PLACE_WORDS, RUN_WORDS, SOFTWARE_WORDS, last_word, words_of
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count, name_form, verb

@@ -323,14 +323,22 @@ LISTINGS = (
     ),
 )  # fmt: skip
 PACKED = (
-    (b"\x1f\x8b", "gzip", "zcat"),
-    (b"BZh", "bzip2", "bzcat"),
-    (b"\xfd7zXZ\0", "xz", "xzcat"),
-    (b"\x28\xb5\x2f\xfd", "zstd", "zstdcat"),
+    ("\x1f\ufffd", "gzip", "zcat"),
+    ("BZh", "bzip2", "bzcat"),
+    ("\ufffd7zXZ", "xz", "xzcat"),
+    ("(\ufffd/\ufffd", "zstd", "zstdcat"),
+    ("PK\x03\x04", "zip", "unzip -p"),
 )
-UTF16 = (b"\xff\xfe", b"\xfe\xff")
+"""First characters of a compressed file, foreign bytes replaced; its format; and what unpacks it."""
+UTF16 = "\ufffd\ufffd"
 UTF8_MARK = b"\xef\xbb\xbf"
-SION = b"sion"
+CONTROLS = re.compile(r"[\0-\x08\x0b\x0e-\x1a\x1c-\x1f\ufffd]")
+"""All but tabs, line and page breaks and the escape of colours; and what replaces bytes that are not UTF-8."""
+MOST_CONTROLS = 0.05
+"""Share of control characters from which on a text is binary."""
+HALF = 0.4
+"""Share of bytes that are 0 in a text of UTF-16: every second one in words of tools, and hardly any in other files."""
+SION = "sion"
 """LinkTest's binary result: its importer says how to convert it."""
 
 
@@ -344,15 +352,20 @@ def refuse_unread(beginning: bytes) -> None:
     """Raises UsageError for an empty, packed or binary file, and for text in two-byte characters."""
     if not beginning.strip():
         raise UsageError("The file is empty.", "Give the table of pairs that another tool printed.")
+    refuse_binary(beginning[:LOOKED_AT].decode("utf-8", errors="replace"))
+
+
+def refuse_binary(text: str) -> None:
+    """Raises UsageError for a packed or binary file, read as UTF-8 with foreign bytes replaced, and for UTF-16."""
+    sample = text[:LOOKED_AT]
+    controls = len(CONTROLS.findall(sample))
     for mark, name, program in PACKED:
-        if beginning.startswith(mark):
-            raise UsageError(
-                f"The file is compressed with {name}.", f"Decompress it: {program} FILE | seatrial judge /dev/stdin."
-            )
-    if beginning.startswith(UTF16):
+        if text.startswith(mark) and controls:
+            raise UsageError(f"The file is compressed with {name}.", f"Unpack it: {program} FILE > NEW.")
+    if text.startswith(UTF16) and sample.count("\0") > HALF * len(sample):
         raise UsageError("The file is text in UTF-16.", "Convert it: iconv -f utf-16 -t utf-8 FILE > NEW.")
-    if b"\0" in beginning[:LOOKED_AT] and not beginning.startswith(SION):
-        raise UsageError("The file is binary, not text.", f"Give a table of pairs as text. {FORMATS}")
+    if ("\0" in sample or controls > MOST_CONTROLS * len(sample)) and not text.startswith(SION):
+        raise UsageError("The file is binary, not text.", "Check that it is the right file.")
 
 
 def refuse_listing(text: str) -> None:

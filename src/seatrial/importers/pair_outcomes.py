@@ -4,8 +4,9 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from seatrial.importers.columns import MISSING, TableColumn
+from seatrial.importers.columns import TableColumn
 from seatrial.importers.row_outcomes import COUNTED, failed_rows
+from seatrial.importers.written_numbers import is_missing
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import is_number
 
@@ -74,11 +75,11 @@ def _counts_losses(name: str) -> bool:
 def _refuse_losses(column: TableColumn, rows: Rows, failed: set[int]) -> None:
     """Raise UsageError where a column counts what went wrong, with 0 for most pairs and more for others that count."""
     cells = [cell.rstrip("% ") for cell in column.cells]
-    written = [cell for cell in cells if cell.lower() not in MISSING]
+    written = [cell for cell in cells if not is_missing(cell)]
     if not written or not all(map(is_number, written)) or 2 * sum(float(cell) == 0 for cell in written) < len(written):
         return
     for row, cell in enumerate(cells):
-        if row not in failed and cell.lower() not in MISSING and float(cell) > 0:
+        if row not in failed and not is_missing(cell) and float(cell) > 0:
             pair = ",".join(rows[row][:2])
             raise UsageError(
                 f"Column {column.name!r} has {column.cells[row][:40]!r} for {pair[:80]}, 0 for most pairs, and nothing "

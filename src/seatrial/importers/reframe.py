@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from seatrial.importers.written_numbers import is_missing
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, ImportedValue, Sense, sense_of
 from seatrial.model.words import count
@@ -23,7 +24,6 @@ NAMES = ("name", "unique_name", "display_name", "info")
 INFO = re.compile(r"(?P<test>.+?) on (?P<place>\S+) using (?P<environ>\S+)")
 VARIABLE = re.compile(r"(?P<name>[^=|]+)=(?P<value>[-+.\deE]+|null|None|nan)")
 BOUNDS = re.compile(r"\(l=(?P<lower>[^,)]{0,60}), {0,9}u=(?P<upper>[^)]{0,60})\)")
-MISSING = frozenset({"", "null", "none", "nan", "na"})
 REMEDY = "Give perflogs as ReFrame writes them: TIME|reframe VERSION|TEST on SYSTEM using ENVIRON|...|VAR=VALUE|..."
 
 
@@ -77,10 +77,10 @@ def _named(cells: Mapping[str, str], number: int) -> Iterator[ReframeRow]:
     place = ":".join(filter(None, (cells.get("system", ""), cells.get("partition", ""))))
     where = " ".join(filter(None, (place, cells.get("environ", ""))))
     listed = cells.get("job_nodelist", "").strip("[] ").replace('"', "").replace("'", "")
-    node = listed if listed.lower() not in MISSING and not set(listed) & set(",[ ") else ALL_NODES
+    node = listed if not is_missing(listed) and not set(listed) & set(",[ ") else ALL_NODES
     for column, text in cells.items():
         variable = column.removesuffix("_value")
-        if variable == column or text.lower() in MISSING:
+        if variable == column or is_missing(text):
             continue
         words = (cells.get(f"{variable}_{word}", "") for word in ("unit", "lower", "upper"))
         value = ImportedValue(
@@ -103,7 +103,7 @@ def _plain(cells: Sequence[str], number: int) -> Iterator[ReframeRow]:
     )
     for place, cell in enumerate(cells):
         match = VARIABLE.fullmatch(cell)
-        if match is None or match["name"] in ("jobid", "num_tasks") or match["value"].lower() in MISSING:
+        if match is None or match["name"] in ("jobid", "num_tasks") or is_missing(match["value"]):
             continue
         rest = cells[place + 1 : place + 3]
         bounds = next((found for one in rest if (found := BOUNDS.search(one))), None)
@@ -203,7 +203,7 @@ def _variables(case: _TestCase) -> Iterator[_PerfVariable]:
 
 def _sense(name: str, unit: str, lower: str, upper: str) -> Sense:
     """A reference that is only bounded below is better higher; else unit and name decide: times are better lower."""
-    bounded = [text.strip().lower() not in MISSING for text in (lower, upper)]
+    bounded = [not is_missing(text) for text in (lower, upper)]
     if bounded == [True, False]:
         return Sense.HIGHER
     if bounded == [False, True]:

@@ -9,8 +9,9 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from seatrial.importers.columns import MISSING, TableColumn
+from seatrial.importers.columns import TableColumn
 from seatrial.importers.outcome_words import FAILING, FAILURES, SUCCESSES, fails, plain_words
+from seatrial.importers.written_numbers import MISSING, is_missing
 from seatrial.model.errors import UsageError
 
 OUTCOME_WORDS = frozenset({
@@ -210,7 +211,7 @@ def _outcome(cell: str, *, answers: bool) -> bool | None:
 
 def _refuse_unknown(column: TableColumn, says: Sequence[bool | None]) -> None:
     """Raise UsageError that shows the first word of unknown meaning."""
-    blank = [cell.strip().lower() in MISSING for cell in column.cells]
+    blank = map(is_missing, column.cells)
     stated = any(passed is not None and not empty for passed, empty in zip(says, blank, strict=True))
     if None not in says or (column.name.strip().lower() in OTHER_CONTENTS and not stated):
         return

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from seatrial.importers.columns import MISSING, TableColumn
+from seatrial.importers.columns import TableColumn
+from seatrial.importers.written_numbers import is_missing
 from seatrial.model.errors import UsageError
 
 VERSION_WORDS = frozenset({"version", "release", "revision", "build", "tag"})
@@ -34,7 +35,7 @@ def moments(clock: TableColumn) -> Sequence[Moment | None]:
     Raises UsageError for dates that cannot be read, or that can be read in two ways of unlike order.
     """
     cells = [cell.strip() for cell in clock.cells]
-    written = [cell for cell in cells if cell.lower() not in MISSING]
+    written = [cell for cell in cells if not is_missing(cell)]
     if written and all(map(VERSION.fullmatch, written)) and _are_versions(clock, written):
         return _read(cells, lambda cell: tuple(float(part) for part in cell.lstrip("vV").split(".")))
     if clock.numeric:
@@ -61,7 +62,7 @@ def moments(clock: TableColumn) -> Sequence[Moment | None]:
 
 
 def _read(cells: Sequence[str], key: Callable[[str], Moment]) -> list[Moment | None]:
-    return [None if cell.lower() in MISSING else key(cell) for cell in cells]
+    return [None if is_missing(cell) else key(cell) for cell in cells]
 
 
 def _are_versions(clock: TableColumn, written: Sequence[str]) -> bool:
@@ -78,8 +79,8 @@ def _iso(cell: str) -> float:
 def _dates(cells: Sequence[str]) -> Iterator[list[Moment | None]]:
     """The times of all cells, for each order of day, month and year in which every cell is a date."""
     for order in ORDERS:
-        read = [None if cell.lower() in MISSING else _moment(cell, order) for cell in cells]
-        if all((moment is None) == (cell.lower() in MISSING) for cell, moment in zip(cells, read, strict=True)):
+        read = [None if is_missing(cell) else _moment(cell, order) for cell in cells]
+        if all((moment is None) == is_missing(cell) for cell, moment in zip(cells, read, strict=True)):
             yield read
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.unit_text import NUMBER, Unit, unit_of
 
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "#n/a", "#div/0!", "#value!", "#num!", "#ref!"})
+"""The last ones are what spreadsheets write where a formula has no value."""
 POINT = re.compile(
     r"[-+]?(?:[0-9]{1,3}(?:[,'’ \u00a0\u2009\u202f][0-9]{3})+|[0-9]+)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
 )
@@ -45,6 +47,11 @@ Cells = tuple[str, ...]
 
 FEW = 3
 """Different numbers with decimals that may still be labels: clock rates of processors."""
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell is empty, or says that there is nothing."""
+    return cell.strip().lower() in MISSING
 
 
 def with_point(columns: Sequence[Cells], delimiter: str) -> list[Cells]:

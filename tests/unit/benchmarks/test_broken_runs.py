@@ -1,14 +1,13 @@
 """Outputs of runs that went wrong, and good ones that look unusual: none of the former passes, all of the latter do."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import parse_as, parse_auto
 from seatrial.benchmarks.generic import generic_benchmark
-from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
+from seatrial.judgement.benchmark_findings import word_of_output
 from seatrial.model.benchmark import Output
 from tests.support import benchmark_outputs as outputs
 from tests.support.paths import DATA
@@ -84,47 +83,6 @@ def test_a_broken_run_does_not_pass(text: str, gate: str) -> None:
     output = judged(text)
     assert output.complete
     assert gate in {breach.kind.value for breach in output.breaches}
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "srun: error: n1: task 1: Aborted",
-        "srun: error: n2: tasks 0-3: Floating point exception (core dumped)",
-        "srun: error: Node failure on n3",
-        "application called MPI_Abort(MPI_COMM_WORLD, 1) - process 0",
-        "[n2:1234] *** An error occurred in MPI_Recv",
-        "[n1:01234] *** Process received signal ***",
-        "Primary job  terminated normally, but 1 process returned",
-        "/var/spool/slurmd/job1/slurm_script: line 5:  1234 Killed                  ./stream",
-        "*** Error in `./xhpl': double free or corruption (!prev): 0x01 ***",
-        "terminate called after throwing an instance of 'std::bad_alloc'",
-        "forrtl: error (78): process killed (SIGTERM)",
-        "[1700000000.1] [n1:12:0] ib_mlx5_log.c:177  UCX  ERROR Transport retry count exceeded on mlx5_0:1/IB",
-    ],
-)
-def test_a_failure_that_the_launcher_reports_is_seen(line: str) -> None:
-    text = outputs.stream()
-    assert [breach.text for breach in judged(f"{text}{line}\n").breaches] == [line]
-
-
-def two_thirds(text: str) -> str:
-    return text[: text.rindex("\n", 0, len(text) * 2 // 3) + 1]
-
-
-SEVERAL = [
-    outputs.hpl, outputs.stream, outputs.hpcg, outputs.fio_json, outputs.fio_text, outputs.netpipe,
-    lambda: LAMMPS, lambda: SILICON, lambda: WATER, outputs.openfoam, outputs.ior, outputs.mdtest, outputs.osu,
-    outputs.imb, outputs.hpcc,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("made", SEVERAL)
-def test_runs_after_each_other_pass_and_a_cut_last_one_is_seen(made: Callable[[], str]) -> None:
-    text = made()
-    assert word_of_output(judged(text * 2)) == "MEASURED"
-    assert word_of_output(judged(text + two_thirds(text))) == INCOMPLETE
-    assert word_of_output(judged(text + two_thirds(two_thirds(text)))) == INCOMPLETE
 
 
 @pytest.mark.parametrize("text", [outputs.hpl(), LAMMPS, SILICON, outputs.stream()])

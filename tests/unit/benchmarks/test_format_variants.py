@@ -256,20 +256,6 @@ def test_json_of_several_runs_and_what_a_script_prints_around_it_are_read() -> N
     assert [item.value for item in two.results] == 2 * [item.value for item in one.results]
 
 
-STAMPS = ["2026-11-27T12:00:00.123 ", "[2026-11-27T12:00:00.123] ", "Nov 27 12:00:00 ", "3: ", "    ", "\t", "\x1b[31m"]
-
-
-@pytest.mark.parametrize("stamp", STAMPS)
-@pytest.mark.parametrize("make", [outputs.osu, outputs.stream, outputs.hpl], ids=["osu", "stream", "hpl"])
-def test_an_output_is_recognised_whatever_is_before_each_line(make: Callable[[], str], stamp: str) -> None:
-    text = make()
-    stamped = "".join(f"{stamp}{line}\n" for line in text.splitlines())
-    benchmark = detected(text)
-    assert benchmark is not None
-    assert detected(stamped) is benchmark
-    assert [result.value for result in parsed(stamped).results] == [result.value for result in parsed(text).results]
-
-
 def fio_2(io_kib: int) -> str:
     part = {"io_bytes": io_kib, "bw": 153412, "iops": 299.6, "runtime": 16637, "total_ios": 4985}
     return (

@@ -17,20 +17,6 @@ from tests.support.paths import DATA
 
 FOLDER = DATA / "gpu"
 HOST = "host_bandwidth_bytes_per_s"
-NUMBERS: dict[str, tuple[str, dict[str, str | int], tuple[str, float], int]] = {
-    "superbench-nccl_allreduce.log": (
-        "nccl-tests", {"test": "all_reduce", "ranks": 8, "nodes": 1}, ("bus_bandwidth_bytes_per_s", 235.26e9), 174
-    ),
-    "superbench-nccl_alltoall.log": (
-        "nccl-tests", {"test": "not named", "ranks": 8}, ("bus_bandwidth_bytes_per_s", 226.16e9), 168
-    ),
-    "superbench-nvbandwidth_results.log": ("nvbandwidth", {"tests": 15, "waived": 17}, ("latency_s", 772.58e-9), 21),
-    "superbench-gpu_copy_bw_performance.log": ("gpu-copy", {}, ("local_bandwidth_bytes_per_s", 682.667e9), 57),
-    "superbench-rocm_memory_h2d_bw.log": ("hip-bus-bandwidth", {"memory": "pinned"}, (HOST, 25.3280e9), 46),
-    "superbench-cuda_memory_d2h_bw.log": ("cuda-bandwidth-test", {}, (HOST, 13.1e9), 81),
-    "gb10-level2-partial-skip.json": ("dcgm-diagnostic", {"tests": 3, "skipped": 2}, ("passed_tests", 0.0), 1),
-}  # fmt: skip
-"""File -> benchmark, evidence of work, a number that it prints, and how many numbers it has."""
 
 
 def judged(text: str, **limits: float) -> Output:
@@ -41,43 +27,6 @@ def judged(text: str, **limits: float) -> Output:
 
 def kinds(output: Output) -> set[str]:
     return {breach.kind.value for breach in output.breaches}
-
-
-@pytest.mark.parametrize("name", NUMBERS)
-def test_a_recorded_output_has_its_numbers(name: str) -> None:
-    benchmark, evidence, (metric, value), number = NUMBERS[name]
-    text = (FOLDER / name).read_text(encoding="utf-8")
-    found, _ = parse_auto(text)
-    assert found is not None
-    assert found.name == benchmark
-    output = judged(text)
-    assert output.missing == ()
-    assert {key: output.work(key) for key in evidence} == evidence
-    assert value in output.values(metric)
-    assert len(output.results) == number
-    assert not {kind for kind in kinds(output) if not kind.startswith("diagnostic")}
-    for result in output.results:
-        assert not result.line or result.printed in text.splitlines()[result.line - 1]
-
-
-@pytest.mark.parametrize("prefix", ["0: ", "[1,0]<stdout>: ", "2026-11-23T17:00:01.123Z "])
-@pytest.mark.parametrize(
-    "made", [outputs.nccl, outputs.nccl_old, outputs.nvbandwidth, outputs.gpu_burn, outputs.rocm_bandwidth,
-             outputs.transferbench, outputs.cuda_bandwidth],
-)  # fmt: skip
-def test_launchers_and_terminals_change_nothing(made: Callable[[], str], prefix: str) -> None:
-    text = made()
-    plain = judged(text)
-    for changed in (
-        "".join(f"{prefix}{line}\n" for line in text.split("\n")[:-1]),
-        text.replace("\n", "\r\n"),
-        "".join(f"\x1b[1;32m{line}\x1b[0m\n" for line in text.split("\n")[:-1]),
-    ):
-        output = judged(changed)
-        assert [(each.value, each.labels) for each in output.results] == [
-            (each.value, each.labels) for each in plain.results
-        ]
-        assert word_of_output(output) == word_of_output(plain) in ("PASS", "MEASURED")
 
 
 class TestNccl:

@@ -20,6 +20,17 @@ FAILURES = (
     "srun: error: n1: task 3: Killed",
     "srun: error: n1: task 3: Exited with exit code 139",
     "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+    "srun: error: n1: task 1: Aborted",
+    "srun: error: n2: tasks 0-3: Floating point exception (core dumped)",
+    "srun: error: Node failure on n3",
+    "application called MPI_Abort(MPI_COMM_WORLD, 1) - process 0",
+    "[n2:1234] *** An error occurred in MPI_Recv",
+    "Primary job  terminated normally, but 1 process returned",
+    "/var/spool/slurmd/job1/slurm_script: line 5:  1234 Killed                  ./stream",
+    "*** Error in `./xhpl': double free or corruption (!prev): 0x01 ***",
+    "terminate called after throwing an instance of 'std::bad_alloc'",
+    "forrtl: error (78): process killed (SIGTERM)",
+    "[1700000000.1] [n1:12:0] ib_mlx5_log.c:177  UCX  ERROR Transport retry count exceeded on mlx5_0:1/IB",
 )
 """As programs, launchers and Slurm write them."""
 HARMLESS = ("srun: error: n1: Invalid option", "no segmentation faults", "exited on signal", "Caught signals: none")

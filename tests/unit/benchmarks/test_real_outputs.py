@@ -1,4 +1,4 @@
-"""Outputs of Debian's packages on a virtual cluster of two nodes: their numbers, and the same spoiled on purpose."""
+"""Outputs of Debian's packages on a virtual cluster and of programs for GPUs: their numbers, and the same spoiled."""
 
 from collections.abc import Callable
 
@@ -10,11 +10,11 @@ from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
 from seatrial.model.benchmark import Output
 from tests.support.paths import DATA
 
-FOLDER = DATA / "benchmarks"
-UNEVEN = {"netpipe-3.7.2.out": {"uneven-sizes"}}
-"""Two ranks of one processor: from 27 bytes on, a message takes a time slice of it."""
+BREACHES = {"netpipe-3.7.2.out": {"uneven-sizes"},
+            "gb10-level2-partial-skip.json": {"diagnostic-setting", "diagnostic-skipped"}}  # fmt: skip
+"""Of two ranks of one processor, from 27 bytes on, a message takes a time slice of it."""
 LARGEST = {"netpipe-3.7.2.out": 262144}
-NUMBERS = {
+NUMBERS: dict[str, tuple[str, dict[str, str | int], tuple[str, float]]] = {
     "hpcc-1.5.0.out": ("hpcc", {"ranks": 2, "order": 500}, ("rate_flops_per_s", 6.0646e8)),
     "fio-3.33.json": ("fio", {}, ("bandwidth_bytes_per_s", 330585871.0)),
     "lammps.out": ("lammps", {"ranks": 2, "steps": 100, "atoms": 2048}, ("time_s", 4.76966)),
@@ -28,13 +28,31 @@ NUMBERS = {
     "openfoam-1912-pitzdaily.out": (
         "openfoam", {"cells": 12225, "ranks": 4, "subdomains": 4, "iterations": 10, "nodes": 2}, ("clock_time_s", 45.0)
     ),
+    "superbench-nccl_allreduce.log": (
+        "nccl-tests", {"test": "all_reduce", "ranks": 8, "nodes": 1}, ("bus_bandwidth_bytes_per_s", 235.26e9)
+    ),
+    "superbench-nccl_alltoall.log": (
+        "nccl-tests", {"test": "not named", "ranks": 8}, ("bus_bandwidth_bytes_per_s", 226.16e9)
+    ),
+    "superbench-nvbandwidth_results.log": ("nvbandwidth", {"tests": 15, "waived": 17}, ("latency_s", 772.58e-9)),
+    "superbench-gpu_copy_bw_performance.log": ("gpu-copy", {}, ("local_bandwidth_bytes_per_s", 682.667e9)),
+    "superbench-rocm_memory_h2d_bw.log": (
+        "hip-bus-bandwidth", {"memory": "pinned"}, ("host_bandwidth_bytes_per_s", 25.3280e9)
+    ),
+    "superbench-cuda_memory_d2h_bw.log": ("cuda-bandwidth-test", {}, ("host_bandwidth_bytes_per_s", 13.1e9)),
+    "gb10-level2-partial-skip.json": ("dcgm-diagnostic", {"tests": 3, "skipped": 2}, ("passed_tests", 0.0)),
 }  # fmt: skip
 """File -> benchmark, evidence of work, and a number as it is printed there."""
+OF_GPUS = {"superbench-nccl_allreduce.log": 174, "superbench-nccl_alltoall.log": 168,
+           "superbench-nvbandwidth_results.log": 21, "superbench-gpu_copy_bw_performance.log": 57,
+           "superbench-rocm_memory_h2d_bw.log": 46, "superbench-cuda_memory_d2h_bw.log": 81,
+           "gb10-level2-partial-skip.json": 1}  # fmt: skip
+"""Outputs in another folder, and how many numbers each has."""
 CUTS = 12
 
 
 def text_of(name: str) -> str:
-    return (FOLDER / name).read_text(encoding="utf-8")
+    return (DATA / ("gpu" if name in OF_GPUS else "benchmarks") / name).read_text(encoding="utf-8")
 
 
 def read(name: str, text: str) -> Output:
@@ -53,9 +71,12 @@ def test_a_real_output_is_recognised_complete_and_has_its_numbers(name: str) -> 
     assert recognised.name == benchmark
     output = read(name, text)
     assert not output.missing
-    assert {breach.kind.value for breach in output.breaches} == UNEVEN.get(name, set())
+    assert {breach.kind.value for breach in output.breaches} == BREACHES.get(name, set())
     assert {key: output.work(key) for key in evidence} == evidence
     assert any(result == pytest.approx(value, rel=1e-4) for result in output.values(metric)), output.values(metric)
+    assert len(output.results) == OF_GPUS.get(name, len(output.results))
+    for number in output.results if name in OF_GPUS else ():
+        assert not number.line or number.printed in text.splitlines()[number.line - 1]
 
 
 @pytest.mark.parametrize("name", NUMBERS)

@@ -14,12 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatrial.benchmarks.catalogue import BENCHMARKS
-from seatrial.importers.formats import FORMATS, read_matrix, read_matrix_files
+from seatrial.benchmarks.catalogue import BENCHMARKS, parse_auto
+from seatrial.importers.formats import FORMATS, read_matrix
 from seatrial.importers.other_outputs import OUTPUTS
 from seatrial.locate.table import locate_in_table
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import Verdict
+from tests.support.benchmark_outputs import babelstream, hpl_mxp
 from tests.support.command_line import Seatrial
 from tests.support.matrices import csv, matrix, nxnlatbw
 from tests.support.properties import examples
@@ -68,6 +69,9 @@ OTHERS = {
     "CPU speed:\n    events per second:  2345.67\n\nGeneral statistics:\n    total time:   10.0005s\n",
     "Prometheus": "# HELP node_load1 1m load average.\n# TYPE node_load1 gauge\nnode_load1 0.21\n",
     "hyperfine": '{"results": [{"command": "sleep 1", "mean": 1.0021, "times": [1.0017, 1.0020, 1.0029]}]}',
+    "BabelStream": babelstream(),
+    "HPL-MxP": hpl_mxp(),
+    "iblinkinfo": "CA: n1 mlx5_0:\n   0x0c42a103006c2f5a  4  1[  ] ==( 4X  53.125 Gbps Active/  LinkUp)==> 1 17[  ] \n",
     "iperf": "[ ID] Interval           Transfer     Bitrate\n[  5]   0.00-1.00   sec  1.1 GBytes  9.4 Gbits/sec\n",
 }
 
@@ -100,6 +104,8 @@ def test_rows_without_their_heading_are_refused(place: int) -> None:
         (gzip.compress(csv(SMALL).encode()), "compressed with gzip.*zcat"),
         (bz2.compress(csv(SMALL).encode()), "compressed with bzip2"),
         (lzma.compress(csv(SMALL).encode()), "compressed with xz"),
+        (b"\x28\xb5\x2f\xfd\0" * 9, "compressed with zstd"),
+        (b"PK\x03\x04\0" * 9, "compressed with zip"),
         (csv(SMALL).encode("utf-16"), "UTF-16.*iconv"),
         (csv(SMALL).encode("utf-16-le"), "binary"),
         (random.Random(1).randbytes(4096), "binary"),
@@ -108,6 +114,9 @@ def test_rows_without_their_heading_are_refused(place: int) -> None:
 def test_files_that_are_not_text(content: bytes, said: str, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "file").write_bytes(content)
     assert re.search(said, seatrial("judge", str(tmp_path / "file"), code=64).err)
+    if content.strip():
+        with pytest.raises(UsageError, match=said):
+            parse_auto(content.decode("utf-8", errors="replace"))
 
 
 @pytest.mark.parametrize(
@@ -231,15 +240,6 @@ def test_every_benchmark_that_parse_knows_is_named_with_its_command() -> None:
     remedies = " ".join(output.remedy for output in OUTPUTS)
     named = set(re.findall(r"--benchmark ([\w-]+) reads", remedies))
     assert named == BENCHMARKS.keys() - {"osu"}, "locate reads those tests of OSU that measure a pair"
-
-
-def test_a_folder_of_outputs_has_the_name_of_what_it_holds() -> None:
-    log = "# nccl-tests version 2.17.6\n# nThread 1 nGpus 1 minBytes 33554432\n# Avg bus bandwidth    : 13.4689\n"
-    with pytest.raises(UsageError, match="look like the output of nccl-tests") as refused:
-        read_matrix_files({"n01-n02.log": log, "n01-n03.log": log})
-    assert "a folder of complete ones" in str(refused.value)
-    with pytest.raises(UsageError, match="1 file read, and none has an OSU table"):
-        read_matrix_files({"notes.txt": "nothing\n"})
 
 
 def test_one_number_for_all_pairs_is_no_measurement() -> None:

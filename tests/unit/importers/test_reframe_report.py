@@ -85,7 +85,7 @@ def test_a_folder_gets_the_name_of_what_most_of_its_files_are(others: int) -> No
     for refused in (read_outputs, read_matrix_files):
         with pytest.raises(UsageError, match="look like the output of nccl-tests") as caught:
             refused(texts)
-        assert "nccl-tests" in caught.value.remedy
+        assert "a folder of complete ones" in caught.value.remedy
         assert ("(3 of 4)" if others else "(all)") in caught.value.what
 
 

@@ -10,11 +10,9 @@ from seatrial.commands.judge.recognition import kind_of
 from seatrial.commands.judge.sources import Sources
 from seatrial.importers.columns import TableColumn
 from seatrial.importers.fleets import read_fleet_table
-from seatrial.importers.formats import read_matrix
 from seatrial.importers.row_outcomes import failed_rows
 from seatrial.importers.series import read_series
 from seatrial.model.errors import UsageError
-from seatrial.model.pair_table import DEAD_BANDWIDTH
 
 
 def _failed(name: str, *cells: str) -> set[int]:
@@ -49,55 +47,57 @@ def test_a_word_that_is_in_no_list_is_asked_about(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "cells"),
-    [("state", ("alloc", "mixed")), ("state", ("idle", "drained")), ("check", ("stream", "hpl")),
-     ("comment", ("slow start", "none")),
-     ("error_text", ("", "see log"))],
+    ("name", "cells", "failed"),
+    [
+        ("exit_code", "0 0 137", {2}), ("rc", "1 1", {0, 1}), ("status", "0 0 1", {2}), ("status", "1 1", set()),
+        ("passed", "1 0 1", {1}), ("residual", "0 3", set()), ("errors", "0 5 0", {1}), ("mismatches", "0 0 3", {2}),
+        ("errors", "1.5e-9 2.5e-9 0", set()), ("exit code", "0 0 137 0", {2}), ("Exit-Code", "0 0 1 0", {2}),
+        ("signal", "0 0 11 0", {2}), ("failed", "0 0 1 0", {2}), ("#wrong", "0 0 5 0", {2}),
+        ("mismatch", "0 0 2 0", {2}), ("xid", "0 0 79 0", {2}), ("ecc_uncorrectable", "0 0 3 0", {2}),
+        ("crc_errors", "0 0 8 0", {2}), ("rx_errors", "7 0 9", set()), ("retries", "0 0 2", set()),
+        ("error_rate", "0 0.5 0", set()), ("passes", "10/10 10/10 7/10 10/10", {2}), ("slot", "1/2 2/2 1/2 2/2", set()),
+    ],
 )  # fmt: skip
-def test_other_contents_are_left_alone(name: str, cells: tuple[str, ...]) -> None:
+def test_numbers_say_that_a_run_failed_by_the_name_of_their_column(name: str, cells: str, failed: set[int]) -> None:
+    assert _failed(name, *cells.split()) == failed
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("errors", "0 errors", "5 errors"), ("status", "ok", "2 mismatches"), ("validation", "Pass", "Failed"),
+        ("HPL", "PASSED", "FAILED"), ("health", "OK", "CRITICAL"), ("verified", "yes", "no"),
+        ("completed", "true", "False"), ("failed", "no", "yes"), ("crashed", "", "true"), ("ExitCode", "0:0", "0:9"),
+        ("reason", "-", "TIMEOUT"), ("Ergebnis", "bestanden", "nicht bestanden"),
+        ("numerics", "verified", "not verified"), ("steps", "4 / 4", "3 / 4"), ("error", "", "CUDA error 700"),
+        ("last_error", "-", "NCCL WARN unhandled system problem"), ("message", "-", "Segmentation fault"),
+        ("comment", "", "residual check FAILED"), ("Notes", "", "run 2 crashed, ECC error"),
+        ("Bemerkung", "", "fehlerhaft, neu starten"), ("info", "no errors", "died with 3 errors"),
+    ],
+)  # fmt: skip
+def test_contents_say_that_a_run_failed_whatever_the_name(name: str, good: str, bad: str) -> None:
+    assert _failed(name, good, good, bad, good) == {2}
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("state", ("alloc", "mixed")), ("state", ("idle", "drained")), ("check", ("stream", "hpl")),
+        ("comment", ("slow start", "none")), ("error_text", ("", "see log")), ("turbo", ("yes", "no", "yes", "yes")),
+        ("hyperthreading", ("true", "true", "false", "true")), ("mode", ("normal", "boost", "normal", "normal")),
+        ("model", ("H100", "H100", "A100", "H100")), ("note", ("", "no ECC errors", "error-free", "max error 1.2e-9")),
+        ("remark", ("", "", "0 failures", "ohne Fehler")), ("link", ("up", "up", "down", "up")),
+        ("governor", ("performance", "performance", "powersave", "performance")),
+        ("result.triad.unit", ("GB/s", "GB/s")), ("result_unit", ("GB/s", "GB/s")),
+    ],
+)  # fmt: skip
+def test_columns_of_other_things_are_left_alone(name: str, cells: tuple[str, ...]) -> None:
     assert _failed(name, *cells) == set()
-
-
-@pytest.mark.parametrize(
-    ("name", "cells", "failed"),
-    [
-        ("exit_code", ("0", "0", "137"), {2}),
-        ("rc", ("1", "1"), {0, 1}),
-        ("status", ("0", "0", "1"), {2}),
-        ("status", ("1", "1"), set()),
-        ("passed", ("1", "0", "1"), {1}),
-        ("residual", ("0", "3"), set()),
-    ],
-)
-def test_numbers(name: str, cells: tuple[str, ...], failed: set[int]) -> None:
-    assert _failed(name, *cells) == failed
-
-
-@pytest.mark.parametrize(
-    ("name", "cells", "failed"),
-    [
-        ("errors", ("0", "5", "0"), {1}),
-        ("errors", ("0 errors", "5 errors", "1 error"), {1, 2}),
-        ("mismatches", ("0", "0", "3"), {2}),
-        ("status", ("ok", "2 mismatches", "0 failures"), {1}),
-        ("errors", ("1.5e-9", "2.5e-9", "0"), set()),
-    ],
-)
-def test_a_run_with_counted_errors_failed(name: str, cells: tuple[str, ...], failed: set[int]) -> None:
-    assert _failed(name, *cells) == failed
 
 
 def test_a_status_of_numbers_that_may_mean_either_is_asked_about() -> None:
     with pytest.raises(UsageError, match="which of them is a success"):
         _failed("status", "0", "1", "1")
-
-
-def test_a_failed_row_of_a_table_has_no_value() -> None:
-    rows = [f"n{node},{run},100,ok" for node in (1, 2, 3) for run in (1, 2)]
-    table = read_fleet_table("node,run,triad_MB_s,status\n" + "\n".join([*rows[:-1], "n3,2,100,timeout"]) + "\n")
-    assert (table.failed, table.without_value) == (("n3",), ("n3",))
-    with pytest.raises(UsageError, match="degraded"):
-        read_fleet_table("node,run,triad_MB_s,status\n" + "\n".join([*rows[:-1], "n3,2,100,degraded"]) + "\n")
 
 
 @pytest.mark.parametrize("column", ["exit_code", "rc", "status", "passed"])
@@ -106,21 +106,6 @@ def test_numbers_that_say_how_runs_ended_are_no_condition(column: str) -> None:
     rows = [f"n{node},{run},100,{bad if (node, run) == (2, 1) else good}" for node in (1, 2, 3) for run in (1, 2, 3)]
     table = read_fleet_table(f"node,run,triad_MB_s,{column}\n" + "\n".join(rows) + "\n")
     assert (len(table.strata), table.failed) == (1, ("n2",))
-
-
-def test_a_unit_below_a_result_in_json_is_no_outcome() -> None:
-    assert _failed("result.triad.unit", "GB/s", "GB/s") == set()
-    assert _failed("result_unit", "GB/s", "GB/s") == set()
-
-
-def test_a_pair_whose_test_failed_is_dead() -> None:
-    names = [f"a{number}" for number in range(1, 7)]
-    lines = [f"{a},{b},12000.5,{'FAILED' if (a, b) == ('a1', 'a2') else 'OK'}" for a in names for b in names if a != b]
-    table = read_matrix("source,target,bandwidth_MB_s,status\n" + "\n".join(lines) + "\n")
-    assert table.pairs == 30
-    assert sum(table.bandwidth_bytes_per_s == DEAD_BANDWIDTH) == 1
-    with pytest.raises(UsageError, match="unclear"):
-        read_matrix("source,target,bandwidth_MB_s,status\n" + "\n".join(lines).replace("FAILED", "unclear") + "\n")
 
 
 def test_a_status_does_not_make_a_series_ambiguous(tmp_path: Path) -> None:
@@ -148,73 +133,10 @@ def test_a_failed_run_of_a_series_has_no_value() -> None:
     assert [math.isnan(value) for value in series.values] == [False, True, False]
 
 
-@pytest.mark.parametrize(
-    ("name", "good", "bad"),
-    [
-        ("validation", "Pass", "Failed"),
-        ("HPL", "PASSED", "FAILED"),
-        ("health", "OK", "CRITICAL"),
-        ("verified", "yes", "no"),
-        ("completed", "true", "False"),
-        ("failed", "no", "yes"),
-        ("crashed", "", "true"),
-        ("ExitCode", "0:0", "0:9"),
-        ("reason", "-", "TIMEOUT"),
-        ("Ergebnis", "bestanden", "nicht bestanden"),
-        ("numerics", "verified", "not verified"),
-        ("passes", "10/10", "7/10"),
-        ("steps", "4 / 4", "3 / 4"),
-        ("error", "", "CUDA error 700"),
-        ("last_error", "-", "NCCL WARN unhandled system problem"),
-        ("message", "-", "Segmentation fault"),
-        ("comment", "", "residual check FAILED"),
-        ("Notes", "", "run 2 crashed, ECC error"),
-        ("Bemerkung", "", "fehlerhaft, neu starten"),
-        ("info", "no errors", "died with 3 errors"),
-    ],
-)
-def test_contents_say_that_a_run_failed_whatever_the_name(name: str, good: str, bad: str) -> None:
-    assert _failed(name, good, good, bad, good) == {2}
-
-
-@pytest.mark.parametrize(
-    ("name", "cells"),
-    [
-        ("turbo", ("yes", "no", "yes", "yes")),
-        ("hyperthreading", ("true", "true", "false", "true")),
-        ("slot", ("1/2", "2/2", "1/2", "2/2")),
-        ("mode", ("normal", "boost", "normal", "normal")),
-        ("model", ("H100", "H100", "A100", "H100")),
-        ("note", ("", "no ECC errors", "error-free", "max error 1.2e-9")),
-        ("remark", ("", "", "0 failures", "ohne Fehler")),
-        ("link", ("up", "up", "down", "up")),
-        ("governor", ("performance", "performance", "powersave", "performance")),
-    ],
-)
-def test_columns_of_other_things_are_left_alone(name: str, cells: tuple[str, ...]) -> None:
-    assert _failed(name, *cells) == set()
-
-
 @pytest.mark.parametrize("name", ["health", "burn-in", "validation"])
 def test_an_unknown_word_among_successes_is_asked_about(name: str) -> None:
     with pytest.raises(UsageError, match="nothing shows whether such a run counts"):
         _failed(name, "OK", "OK", "DEGRADED", "OK")
-
-
-@pytest.mark.parametrize(
-    ("name", "bad"),
-    [("exit code", "137"), ("Exit-Code", "1"), ("signal", "11"), ("failed", "1"), ("#wrong", "5"), ("mismatch", "2"),
-     ("xid", "79"), ("ecc_uncorrectable", "3"), ("crc_errors", "8")],
-)  # fmt: skip
-def test_counts_of_what_was_wrong(name: str, bad: str) -> None:
-    assert _failed(name, "0", "0", bad, "0") == {2}
-
-
-@pytest.mark.parametrize(
-    ("name", "cells"), [("rx_errors", ("7", "0", "9")), ("retries", ("0", "0", "2")), ("error_rate", ("0", "0.5", "0"))]
-)
-def test_other_counts_are_left_alone(name: str, cells: tuple[str, ...]) -> None:
-    assert _failed(name, *cells) == set()
 
 
 @pytest.mark.parametrize(("name", "usual", "less"), [("ranks", 64, 60), ("N", 176640, 1000), ("threads", 128, 127)])

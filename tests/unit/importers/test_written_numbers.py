@@ -190,12 +190,6 @@ def test_pairs_of_a_node_with_and_without_its_domain_are_of_one_node(with_domain
         {(a, b): pair(a, b) * 1e6 for a, b in PAIRS})  # fmt: skip
 
 
-def test_hosts_of_one_name_in_two_domains_are_two_nodes() -> None:
-    names = ("n1.a", "n1.b", "n2")
-    rows = "".join(f"{a},{b},{100.5 + names.index(a)}\n" for a in names for b in names if a != b)
-    assert read_matrix(f"source,target,bandwidth_mb_s\n{rows}n1,n2,100.1\n").nodes == ("n1.a", "n1.b", "n2", "n1")
-
-
 def test_a_square_of_ranks_is_read_and_one_without_the_name_of_its_numbers_refused() -> None:
     cells = "".join(f"{a},{','.join('0' if a == b else str(1000 + a) for b in range(8))}\n" for a in range(8))
     assert read_matrix(f"bw,0,1,2,3,4,5,6,7\n{cells}").pairs == 56

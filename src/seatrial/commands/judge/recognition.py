@@ -13,7 +13,7 @@ from seatrial.commands.judge.kinds import WORDS, Kind
 from seatrial.commands.judge.sources import MOST_FILES, Sources
 from seatrial.files.inputs import entries_in
 from seatrial.importers.column_roles import are_moments
-from seatrial.importers.columns import MISSING, TableColumn, is_json, json_value, read_columns, refuse_almost_numbers
+from seatrial.importers.columns import TableColumn, is_json, json_value, read_columns, refuse_almost_numbers
 from seatrial.importers.fields import pieces
 from seatrial.importers.formats import FORMATS
 from seatrial.importers.linktest import LIST
@@ -35,6 +35,7 @@ from seatrial.importers.printed_text import NothingRanError, plain
 from seatrial.importers.reframe import is_perflog
 from seatrial.importers.row_outcomes import is_outcome, split_outcomes
 from seatrial.importers.wide_columns import transposed
+from seatrial.importers.written_numbers import is_missing
 from seatrial.model.benchmark import Label
 from seatrial.model.column_words import NODE_NAMES, RUN_NAMES
 from seatrial.model.errors import UsageError
@@ -262,8 +263,7 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
 
 def _is_remark(column: TableColumn) -> bool:
     """Whether it has few cells, or none, and not one in the first row, where names of groups of rows begin."""
-    written = sum(cell.strip().lower() not in MISSING for cell in column.cells)
-    return 2 * written < len(column.cells) and column.cells[0].strip().lower() in MISSING
+    return 2 * len(column.written) < len(column.cells) and is_missing(column.cells[0])
 
 
 def _is_clock(column: TableColumn) -> bool:

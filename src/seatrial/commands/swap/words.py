@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.commands.swap.exchanges import Exchange, carried_out
-from seatrial.importers.columns import MISSING, TableColumn, read_columns
+from seatrial.importers.columns import TableColumn, read_columns
+from seatrial.importers.written_numbers import is_missing
 from seatrial.model import formats
 from seatrial.model.errors import UsageError
 from seatrial.model.part_swap import JOINT, SwapHistory, SwapStep
@@ -126,7 +127,7 @@ def _spares(history: SwapHistory) -> SwapHistory:
 
 def _cell(column: TableColumn, row: int) -> str:
     cell = column.cells[row].strip()
-    return "" if cell.lower() in MISSING else cell
+    return "" if is_missing(cell) else cell
 
 
 def recorded(

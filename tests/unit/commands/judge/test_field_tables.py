@@ -69,11 +69,6 @@ def test_nodes_of_one_model_are_compared_with_each_other() -> None:
     assert read_fleet_table(text.replace("model", "rack")).roles.properties == ("rack",)
 
 
-def test_a_cell_that_says_that_the_run_failed_is_a_failed_run() -> None:
-    table = read_fleet_table("node,run,triad\n" + rows("{n},{r},{v}").replace("c2,3,301.5", "c2,3,TIMEOUT"))
-    assert (table.failed, table.values["c2"]) == (("c2",), [301.5, 301.5])
-
-
 def test_a_column_of_words_that_are_no_failures_is_not_taken_apart() -> None:
     with pytest.raises(UsageError, match="'perhaps' in row 6"):
         read_fleet_table("node,run,triad\n" + rows("{n},{r},{v}").replace("c2,3,301.5", "c2,3,perhaps"))
@@ -139,19 +134,3 @@ def test_a_node_without_an_output_is_not_measured(tmp_path: Path, seatrial: Seat
     assert "not measured: n9" in printed.out
     file.write_text(f"{outputs}n9: all is well\n")  # nothing says that it failed
     assert kind_of(Sources([file], print), tuple(Kind)) is Kind.OUTPUT
-
-
-@pytest.mark.parametrize("prefix", [True, False])
-def test_the_outputs_of_many_nodes_in_one_file_are_compared(prefix: bool, tmp_path: Path) -> None:
-    """One output would have been judged, and the slow node of the others never been seen."""
-    text = stream()
-    file = tmp_path / "all.txt"
-    file.write_text(
-        "".join(
-            "".join(f"{node}: {line}\n" for line in text.splitlines())
-            if prefix
-            else f"---------------\n{node}\n---------------\n{text}"
-            for node in NODES
-        )
-    )
-    assert kind_of(Sources([file], print), tuple(Kind)) is Kind.FLEET

@@ -110,12 +110,6 @@ def test_a_rate_that_is_no_number_is_no_rate() -> None:
         read_outputs({"n1-stream-1n-1-iter-1.out": "Triad:  1.2.3  4\n"})
 
 
-def test_logs_of_another_tool_are_called_by_their_name() -> None:
-    text = "# nThread 1 nGpus 1 minBytes 8 maxBytes 8\n#       size         count    out-of-place  in-place\n"
-    with pytest.raises(UsageError, match="look like the output of nccl-tests or rccl-tests"):
-        read_outputs({"n01-n02.log": text})
-
-
 def test_outputs_of_stream() -> None:
     text = "Function    Best Rate MB/s\nCopy:  {}  0.1\nTriad:  {}  0.1\n"
     texts = {
