@@ -11,7 +11,7 @@ from seatrial.model.benchmark import Output
 from tests.support.paths import DATA
 
 FOLDER = DATA / "benchmarks"
-UNEVEN = {"netpipe-3.7.2.out": {"uneven-sizes"}}
+UNEVEN = {"netpipe-3.7.2.out": {"uneven-numbers"}}
 """Two ranks of one processor: from 27 bytes on, a message takes a time slice of it."""
 LARGEST = {"netpipe-3.7.2.out": 262144}
 NUMBERS = {
