@@ -15,7 +15,7 @@ NEAR_S = 3600.0
 """How long after a failure the next job shows whether it would have failed elsewhere: a wrong input is soon mended."""
 
 DAY_S = 86400.0
-"""How long after a user's failures the jobs of others show whether the node was at fault: its jobs last up to a day."""
+"""How long after a user's failures the jobs of others show whether the node was at fault: later it may be repaired."""
 
 
 class JobUses(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,8 +31,8 @@ class JobUses(msgspec.Struct, frozen=True, kw_only=True):
 def repeated_failures(failed: NDArray[np.bool_], members: Members, uses: JobUses, place: int) -> NDArray[np.bool_]:
     """All but the first of a user's failures of one day on a member, if the program may be the cause.
 
-    It may be if the jobs of other users there, from the first failure to a day after the last, or else the next one,
-    failed less than half as often, or if the same programs failed at least half as often elsewhere on that day.
+    It may be if other users' jobs there, from the first failure to a day after the last, failed less than half as often
+    (the mean of these users), or if the same programs failed at least half as often elsewhere on that day.
     Failures of one program depend on each other; those of several users or days do not.
     """
     repeated = np.zeros(len(failed), bool)
@@ -44,10 +44,12 @@ def repeated_failures(failed: NDArray[np.bool_], members: Members, uses: JobUses
         same = failing[(uses.user[failing] == user) & (uses.day[failing] == day)]
         of_programs = (uses.day == day) & np.isin(uses.family, uses.family[same])
         share = float(failed[of_programs & on_member].mean())
-        others = own[(uses.user[own] != user) & (began[own] >= began[same].min())]
-        others = others[began[others] <= max(began[same].max() + DAY_S, began[others].min(initial=np.inf))]
+        near = (began[own] >= began[same].min()) & (began[own] <= began[same].max() + DAY_S)
+        others = own[near & (uses.user[own] != user)]
         elsewhere = of_programs & ~on_member
-        healthy = len(others) > 0 and 2 * float((~uses.completed[others]).mean()) < share
+        users = np.unique(uses.user[others], return_inverse=True)[1]
+        of_users = np.bincount(users, ~uses.completed[others]) / np.bincount(users)
+        healthy = len(others) > 0 and 2 * float(of_users.mean()) < share
         if healthy or (elsewhere.any() and 2 * float(failed[elsewhere].mean()) >= share):
             repeated[same[np.argsort(began[same], kind="stable")][1:]] = True
     return repeated

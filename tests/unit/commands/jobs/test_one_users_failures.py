@@ -70,6 +70,14 @@ def test_a_program_that_is_debugged_on_one_node_blames_it_not(debugging: "partia
     assert named([*usual(seed), *debugging(seed)]) == []
 
 
+def test_a_node_that_swallows_the_jobs_of_one_user_until_it_is_repaired_is_named() -> None:
+    begin = 5 * DAY_S + 8 * HOUR_S
+    others = [job for job in usual(1) if job[3] != 7 or not begin < job[1] < begin + 2 * DAY_S]
+    swallowed: list[Job] = [("u0", begin + 60 * place, FAILED, 7) for place in range(20)]
+    elsewhere: list[Job] = [("u0", begin + 60 * place, COMPLETED, 8 + place % 20) for place in range(30)]
+    assert named([*others, *swallowed, *elsewhere]) == ["n7"]
+
+
 def test_without_other_users_the_same_failures_name_the_node() -> None:
     assert named(debugged(1, CRASHED, production=200)) == ["n7"]
 
@@ -97,12 +105,18 @@ def test_failures_of_several_users_or_days_name_the_node(failing: float, users: 
 
 
 def repeated(
-    others: Sequence[tuple[float, bool]] = (), elsewhere: Sequence[bool] = (), *, days: Sequence[int] = (1, 1, 1, 1)
+    others: Sequence[tuple[float, bool]] = (),
+    elsewhere: Sequence[bool] = (),
+    *,
+    days: Sequence[int] = (1, 1, 1, 1),
+    users: Sequence[int] = (1,) * 9,
 ) -> list[int]:
-    """Numbers of the repeated ones of four failures of user 0 on member 0, an hour apart. `others`: jobs of user 1
+    """Numbers of the repeated ones of four failures of user 0 on member 0, an hour apart. `others`: jobs of `users`
     there, by time after the last of them, and whether they completed; `elsewhere`: whether jobs of user 0 failed."""
     rows = [(0, day, True, 0, HOUR_S * place) for place, day in enumerate(days)]
-    rows += [(1, 1, not completed, 0, 3 * HOUR_S + time) for time, completed in others]
+    rows += [
+        (user, 1, not completed, 0, 3 * HOUR_S + time) for (time, completed), user in zip(others, users, strict=False)
+    ]
     rows += [(0, 1, failed, 1, 0.0) for failed in elsewhere]
     user, day, failed, member, began = (np.array(column) for column in zip(*rows, strict=True))
     count = len(rows)
@@ -124,8 +138,8 @@ REPEATED = [1, 2, 3]
         ([(0.0, True), (1.0, False), (2.0, True)], REPEATED),
         ([(0.0, False), (DAY_S - 1, True), (DAY_S, True)], REPEATED),
         ([(0.0, False), (DAY_S - 1, True), (DAY_S + 1, True)], []),
-        ([(9 * DAY_S, True)], REPEATED),
-        ([(9 * DAY_S, False), (9 * DAY_S + 1, True), (9 * DAY_S + 2, True)], []),
+        ([(DAY_S, True)], REPEATED),
+        ([(DAY_S + 1, True)], []),
     ],
 )
 def test_jobs_of_others_show_whether_the_node_works(others: Sequence[tuple[float, bool]], expected: list[int]) -> None:
@@ -141,3 +155,10 @@ def test_a_program_that_fails_elsewhere_half_as_often_may_be_the_cause(
 
 def test_failures_of_several_days_count_once_a_day() -> None:
     assert repeated([(0.0, True)], days=(1, 1, 2, 2)) == [1, 3]
+
+
+@pytest.mark.parametrize(("users", "expected"), [((1, 1, 1, 2), []), ((1, 1, 1, 2, 3), REPEATED)])
+def test_other_users_count_alike_however_many_jobs_they_have(users: Sequence[int], expected: list[int]) -> None:
+    """The first of them has three failures."""
+    others = [(float(place), place >= 3) for place in range(len(users))]
+    assert [number for number in repeated(others, users=users) if number < 4] == expected
