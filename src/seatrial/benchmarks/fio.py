@@ -264,7 +264,8 @@ def _text(text: str) -> Output:
             declarations[declared["job"]] = f"{declared['mode']},{declared['others']}"
         elif head := JOB.match(line.text):
             job = head["name"]
-            reading.setting = f"{head['jobs']} of {declarations[job]}" if job in declarations else ""
+            named = re.sub(r"\d+", "#", job)  # what a job writes to is not in its line: only rep1 and rep2 are alike
+            reading.setting = f"{head['jobs']} {named} {declarations[job]}" if job in declarations else ""
             reading.evidence("jobs", whole_number(head["jobs"]), line)
             if int(head["error"]):
                 reading.breach(FindingKind.PROGRAM_FAILED, f"job {job!r}: error {head['error']}", line)

@@ -100,7 +100,7 @@ class OsuTable(msgspec.Struct):
     def setting(self) -> str:
         """How it was measured; empty for tests that print neither their ranks nor their pairs."""
         unknown = self.collective or "multi latency" in self.test or "multi-threaded" in self.test
-        return "" if unknown else f"{self.title.text} {self.remarks}"
+        return "" if unknown else f"{self.title.text.partition('#')[2]} {self.remarks}"
 
     @property
     def one_row(self) -> bool:

@@ -100,25 +100,25 @@ def _uneven_groups(benchmark: Benchmark, metric: Metric, output: Output) -> Iter
         groups: defaultdict[tuple[object, ...], list[Result]] = defaultdict(list)
         times: Counter[tuple[object, ...]] = Counter()
         for result in results:
-            labels = sorted(result.labels.items())
-            times[(result.setting, *labels)] += 1
-            run = times[(result.setting, *labels)] if alike.labels else 0
-            groups[(result.setting, run, *(label for label in labels if label[0] not in alike.labels))].append(result)
+            labels = result.setting, *sorted(result.labels.items())
+            times[labels] += 1 if alike.labels else 0
+            groups[(times[labels], *(label for label in labels if label[0] not in alike.labels))].append(result)
         apart = [part for group in groups.values() for part in _apart(metric, alike, group)]
         for part in sorted(apart, key=lambda part: -part.factor):
-            labels = [label for label in sorted(part.result.labels.items()) if label[0] not in of_table]
-            yield (alike.labels, part.result.setting, *labels), part
+            of_part = (label for label in sorted(part.result.labels.items()) if label[0] not in of_table)
+            yield (alike.labels, part.result.setting, *of_part), part
 
 
 def _apart(metric: Metric, alike: AlikeNumbers, group: Sequence[Result]) -> Iterator[Uneven]:
     """The least and the greatest of several numbers that are farther apart than they may be, the odd one first."""
-    points = sorted(_points(metric, group), key=lambda point: point.most)
-    worst, best = points[0], max(points, key=lambda point: point.least)
+    extremes = [extreme(group, key=lambda result: result.value) for extreme in (min, max)]
+    worst, best = sorted(_points(metric, extremes), key=lambda point: point.most)
     most = alike.most if alike.labels else worst.off
     if not 0 < worst.most * most <= best.least:
         return
-    middle = points[len(points) // 2].most if len(points) > 2 else best.most
-    odd, other = (worst, best) if middle**2 >= worst.most * best.least else (best, worst)
+    middle = sorted(result.value for result in group)[len(group) // 2] if len(group) > 2 else best.result.value
+    nearer = best if abs(math.log(middle / best.result.value)) <= abs(math.log(middle / worst.result.value)) else worst
+    odd, other = (worst, best) if nearer is best else (best, worst)
     values = [units.in_unit(point.result.value, metric.unit) for point in (odd, other)]
     if alike.labels:
         names = [" ".join(str(point.result.labels[name]) for name in alike.labels) for point in (odd, other)]
@@ -127,7 +127,7 @@ def _apart(metric: Metric, alike: AlikeNumbers, group: Sequence[Result]) -> Iter
         labels = {name: label for name, label in odd.result.labels.items() if label != "" and name != "statistic"}
         where = ", ".join(_size(odd.result) if name == "bytes" else f"{name} {label}" for name, label in labels.items())
         of = f" ({where})" if where else ""
-        ends = f"{values[0]} in one of {count(len(points), 'repetition')}{of}, beside {values[1]}"
+        ends = f"{values[0]} in one of {count(len(group), 'repetition')}{of}, beside {values[1]}"
     yield Uneven(best.least / worst.most, odd.result, f"{_name(metric)} is {ends}: the most expected is {most:g} times")
 
 

@@ -65,16 +65,17 @@ def fio_json(rates: Sequence[float], options: Callable[[int], dict[str, str]] = 
     return json.dumps({"fio version": "fio-3.33", "jobs": jobs}, indent=2) + "\n"
 
 
-def fio_text(rates: Sequence[int]) -> str:
+def fio_text(rates: Sequence[int], name: str = "w") -> str:
     """As many clones of one job, without --group_reporting."""
     total, moved = sum(rates), 10 * sum(rates)
     clones = "".join(
-        f"w: (groupid=0, jobs=1): err= 0: pid={place}: Mon Nov 23 04:19:50 2026\n"
+        f"{name}: (groupid=0, jobs=1): err= 0: pid={place}: Mon Nov 23 04:19:50 2026\n"
         f"  write: IOPS={rate}, BW={rate}MiB/s (9MB/s)({10 * rate}MiB/10000msec); 0 zone resets\n"
         for place, rate in enumerate(rates)
     )
     return (
-        "w: (g=0): rw=write, bs=(R) 1024KiB-1024KiB, (W) 1024KiB-1024KiB, ioengine=psync, iodepth=1\n...\nfio-3.33\n"
+        f"{name}: (g=0): rw=write, bs=(R) 1024KiB-1024KiB, (W) 1024KiB-1024KiB, ioengine=psync, iodepth=1\n...\n"
+        "fio-3.33\n"
         f"Starting {len(rates)} processes\n\n{clones}\nRun status group 0 (all jobs):\n"
         f"  WRITE: bw={total}MiB/s (9MB/s), 1MiB/s-9MiB/s (1MB/s-9MB/s), io={moved}MiB (9MB), run=10000-10000msec\n"
         "\nDisk stats (read/write):\n  vda: ios=0/8, merge=0/0, ticks=0/4, in_queue=4, util=0.00%\n"
@@ -152,6 +153,7 @@ def osu_beginning(factor: float) -> str:
         (ior([228.3]) + ior([229.0]) + ior([22.8]), "bandwidth is 23.9 MB/s in one of 3 repetitions (operation write"),
         (ior_json([228.3, 22.83, 229.1]), "bandwidth is 23.9 MB/s in one of 3 repetitions (operation write, api POS"),
         (fio_json([500, 510, 50]), "bandwidth is 50.0 MB/s (w2), beside 510.0 MB/s (w1): the most expected is 3 times"),
+        (fio_text([500], "rep1") + fio_text([50], "rep2"), "bandwidth is 52.4 MB/s (rep2), beside 524.3 MB/s (rep1)"),
         (fio_text([500, 510, 50]), "bandwidth is 52.4 MB/s in one of 3 repetitions (job w, direction write), beside"),
         (stream([120e3, 118e3, 119e3, 12e3]), "bandwidth is 12.0 GB/s (Triad), beside 120.0 GB/s (Copy): the most exp"),
         (stream([12e3, 118e3, 119e3, 120e3]), "bandwidth is 12.0 GB/s (Copy), beside 120.0 GB/s (Triad): the most exp"),
@@ -177,6 +179,7 @@ def test_numbers_that_should_be_alike_are_noted(text: str, reason: str) -> None:
         ior([228.3]) + ior([22.83], options=" -c"),
         ior([228.3]) + ior([2283.0], operation="read"),
         fio_json([500, 50], lambda place: {"rw": "write", "bs": "1M" if place else "4k"}),
+        fio_text([500], "ssd") + fio_text([50], "hdd"),
         stream([120e3, 80e3, 90e3, 90e3]),
         stream([120e3] * 4) + stream([12e3] * 4, threads=1),
         babelstream(0.00068),
