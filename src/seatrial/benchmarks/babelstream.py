@@ -2,9 +2,10 @@
 
 import re
 
-from seatrial.benchmarks.declaration import Benchmark, Scaling
+from seatrial.benchmarks.declaration import AlikeNumbers, Benchmark, Scaling
 from seatrial.benchmarks.reading import Reading
 from seatrial.benchmarks.stream import compare_rate
+from seatrial.benchmarks.uneven_numbers import OFF
 from seatrial.model.benchmark import Metric, Output
 from seatrial.model.unit_text import NUMBER, number_of, unit_named, whole_number
 from seatrial.model.verdict import FindingKind
@@ -23,6 +24,7 @@ ROW = re.compile(
 )
 REPETITIONS = re.compile(r"^Running kernels (?P<count>\d{1,9}) times")
 SIZE = re.compile(rf"^Array size: (?P<size>{NUMBER}) (?P<unit>Mi?B)\b")
+MODEL = re.compile(r"^(?:BabelStream\s*$|(?P<more>Implementation: |Precision: |Using \w+ device ))")
 UNSOUND = re.compile(r"Validation failed on ")
 ARRAYS = {"Copy": 2, "Mul": 2, "Add": 3, "Triad": 3, "Dot": 2, "Nstream": 4}
 """Arrays that a kernel reads or writes, each counted once."""
@@ -35,9 +37,12 @@ def parse(text: str) -> Output:
     reading = Reading("babelstream", text)
     reading.find_version(VERSION.pattern)
     unit, array_bytes = 1e6, 0.0
+    model: list[str] = []
     tables: list[set[str]] = []
     for line in reading.whole_lines:
-        if heading := HEADING.match(line.text):
+        if part := MODEL.match(line.text):
+            model = [*model, line.text] if part["more"] else []
+        elif heading := HEADING.match(line.text):
             unit = unit_named(heading["unit"]).factor
             tables.append(set())
         elif heading := CSV_HEADING.match(line.text):
@@ -55,6 +60,7 @@ def parse(text: str) -> Output:
                 reading.evidence("repetitions", whole_number(row["count"]), line)
             tables[-1].add(row["kernel"])
             labels = {"kernel": row["kernel"]}
+            reading.setting = f"{array_bytes:.0f} bytes {model}"
             reading.result("bandwidth_bytes_per_s", row["rate"], line, unit, labels)
             reading.result("time_s", row["least"], line, labels=labels)
             moved = ARRAYS[row["kernel"]] * array_bytes
@@ -80,6 +86,7 @@ BENCHMARK = Benchmark(
     metrics=(Metric("bandwidth_bytes_per_s", "best rate; MB is 10⁶ bytes"), Metric("time_s", "least time of one pass")),
     main_metric="bandwidth_bytes_per_s",
     main_labels={"kernel": "Triad"},
+    alike=(AlikeNumbers(("kernel",), OFF),),  # Dot is a reduction, which some programming models do at half the rate
     evidence=("array_bytes", "repetitions"),
     gates=(FindingKind.RESIDUAL_FAILED, FindingKind.NUMBERS_DISAGREE),
     complete="five kernels, or that of --nstream-only",

@@ -61,6 +61,14 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it needs a folder of the user's, given with --case."""
 
 
+class AlikeNumbers(msgspec.Struct, frozen=True):
+    """Numbers of one metric and one setting that lie close together although these labels differ."""
+
+    labels: tuple[str, ...]
+    most: float
+    """The ratio of the largest to the smallest from which on they are uneven."""
+
+
 class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """One benchmark.
 
@@ -82,6 +90,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """The metric of scaling curves and of comparisons between nodes."""
     main_labels: dict[str, str] = {}
     """Labels of the main metric's value for scaling curves, if an output has several parts."""
+    alike: tuple[AlikeNumbers, ...] = ()
+    """Numbers that lie close together besides repetitions, which have equal labels and one setting."""
     evidence: tuple[str, ...]
     """Names of the evidence of work that is read."""
     gates: tuple[FindingKind, ...]

@@ -1,12 +1,24 @@
 """fio: bandwidth, operations per second and latency of each job, from JSON or from text; 2.x and 3.x."""
 
+import json
 import math
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, check_space, choice, size_bytes, whole
+from seatrial.benchmarks.declaration import (
+    AUTO,
+    AlikeNumbers,
+    Benchmark,
+    Launch,
+    Parameter,
+    check_space,
+    choice,
+    size_bytes,
+    whole,
+)
 from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, objects_in
+from seatrial.benchmarks.uneven_numbers import OFF
 from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Label, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import number_of, unit_named, whole_number
@@ -16,7 +28,7 @@ from seatrial.model.words import count
 JOB = re.compile(
     r"^(?P<name>\S.*?): \(groupid=(?P<group>\d{1,6}), jobs=(?P<jobs>\d{1,6})\): err=\s*(?P<error>-?\d{1,6})"
 )
-DECLARED = re.compile(r"^\S.*?: \(g=(?P<group>\d{1,6})\): rw=(?P<mode>\w+),")
+DECLARED = re.compile(r"^(?P<job>\S.*?): \(g=(?P<group>\d{1,6})\): rw=(?P<mode>\w+),(?P<others>.*)")
 VERSION = re.compile(r"^fio-(?P<version>\d\S*)\s*$")
 OLD_DIRECTION = re.compile(
     r"^\s+(?P<direction>read|write|trim|mixed)\s*: io=\S+, bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?B)/s, "
@@ -54,6 +66,8 @@ FEWEST_TICKS = 20
 """Milliseconds, in which fio counts: fewer make its rates uncertain by more than 5 %."""
 AGREEMENT = 0.05
 DIRECTIONS = ("read", "write", "trim", MIXED)
+ORDERING = ("name", "stonewall", "wait_for", "startdelay", "new_group")
+"""Options that say what a job is called and when it begins, and not what it does."""
 
 
 MODES = ("write", "read", "randwrite", "randread", "rw", "randrw")
@@ -167,8 +181,18 @@ def _object(reading: Reading, content: Mapping[str, Any]) -> None:
     jobs = objects_in(content.get("jobs") or content.get("client_stats"))
     if not jobs:
         reading.lack("its JSON has no jobs")
+    of_all = content.get("global options")
     for job in jobs:
+        reading.setting = _options(of_all, job.get("job options"))
         _job(reading, job)
+
+
+def _options(of_all: object, of_job: object) -> str:
+    """What a job does; empty where the output does not have its options (fio 2.x)."""
+    if not isinstance(of_job, dict) or not of_job:
+        return ""
+    options = {**of_all, **of_job} if isinstance(of_all, dict) else of_job
+    return json.dumps({name: value for name, value in options.items() if name not in ORDERING}, sort_keys=True)
 
 
 def _job(reading: Reading, job: Mapping[str, Any]) -> None:
@@ -217,19 +241,23 @@ def _text(text: str) -> Output:
     reading.find_version(VERSION.pattern)
     modes: dict[str, set[str]] = {}
     totals: dict[str, set[str]] = {}
+    declarations: dict[str, str] = {}
     job, group = "", ""
     for line in reading.whole_lines:
         if declared := DECLARED.match(line.text):
             modes.setdefault(declared["group"], set()).add(declared["mode"])
+            declarations[declared["job"]] = f"{declared['mode']},{declared['others']}"
         elif head := JOB.match(line.text):
             job = head["name"]
+            named = re.sub(r"\d+", "#", job)  # what a job writes to is not in its line: only rep1 and rep2 are alike
+            reading.setting = f"{head['jobs']} {named} {declarations[job]}" if job in declarations else ""
             reading.evidence("jobs", whole_number(head["jobs"]), line)
             if int(head["error"]):
                 reading.breach(FindingKind.PROGRAM_FAILED, f"job {job!r}: error {head['error']}", line)
         elif direction := DIRECTION.match(line.text) or OLD_DIRECTION.match(line.text):
             _direction(reading, line, direction, job)
         elif head := GROUP.match(line.text):
-            group = head["group"]
+            group, reading.setting = head["group"], ""
             totals[group] = set()
         elif group and (total := TOTAL.match(line.text) or OLD_TOTAL.match(line.text)):
             totals[group].add(total["direction"].lower())
@@ -302,6 +330,7 @@ BENCHMARK = Benchmark(
         Metric("latency_s", "mean of a job, from JSON and terse output"),
     ),
     main_metric="bandwidth_bytes_per_s",
+    alike=(AlikeNumbers(("job",), OFF),),
     evidence=("jobs",),
     gates=(
         FindingKind.PROGRAM_FAILED,

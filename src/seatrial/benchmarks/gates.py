@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from seatrial.benchmarks import gpu_peers, size_curves
+from seatrial.benchmarks import gpu_peers
 from seatrial.benchmarks.declaration import PAIR, Benchmark
+from seatrial.benchmarks.uneven_numbers import uneven_numbers
 from seatrial.locate.thresholds import GATE_TOLERANCE
 from seatrial.model import units
 from seatrial.model.benchmark import Better, Breach, Metric, Output, Result
@@ -23,7 +24,7 @@ EVERY = (
     FindingKind.MESH_DIFFERS,
     FindingKind.WORK_DIFFERS,
     FindingKind.GPU_BELOW_PEERS,
-    FindingKind.UNEVEN_SIZES,
+    FindingKind.UNEVEN_NUMBERS,
 )
 """Kinds that each output is examined for. Kinds that differ need expectations of the command line."""
 LEAST_BYTES = 1024
@@ -75,7 +76,7 @@ def judge(
     given = {LIMIT: bounds, REQUESTED: expected, gpu_peers.PEERS: enough, OWN_LIMITS: benchmark.own_limits}
     return msgspec.structs.replace(
         output,
-        breaches=(*output.breaches, *kept, *below, *size_curves.uneven_sizes(benchmark, output)),
+        breaches=(*output.breaches, *kept, *below, *uneven_numbers(benchmark, output)),
         missing=("it has no number of any metric",) if empty else output.missing,
         references=tuple(name for name, value in given.items() if value),
         notes=(*output.notes, *filter(None, [detectable])),

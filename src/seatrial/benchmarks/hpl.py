@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, Scaling, share, whole
+from seatrial.benchmarks.declaration import AUTO, AlikeNumbers, Benchmark, Launch, Parameter, Scaling, share, whole
 from seatrial.benchmarks.reading import OutputLine, Reading, moment_of, rounding, rule_of
 from seatrial.model.benchmark import LEAST_OF_PEAK, BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
 from seatrial.model.errors import UsageError
@@ -28,6 +28,10 @@ GIGA = 1e9
 AGREEMENT = 0.01
 MOST_RESIDUAL = 16.0
 """The threshold of HPL's own HPL.dat, and of the Top500 list."""
+TESTS_APART, COMPARED_S = 8.0, 1.0
+"""Tests of one order on as many ranks differ by block size and grid: on two ranks, order 2500 with blocks of 8 to 256
+takes up to 3.3 times as long, and 15 times as long without blocks (1). Shorter tests than this are not compared.
+"""
 
 
 WORD_BYTES = 8
@@ -214,8 +218,10 @@ def read_hpl(reading: Reading, lines: Sequence[OutputLine]) -> None:
 def _result(reading: Reading, line: OutputLine, row: "re.Match[str]") -> None:
     n, p, q = (whole_number(row[name]) for name in ("n", "p", "q"))
     labels: dict[str, str | int] = {"variant": row["variant"], "n": n, "nb": int(row["nb"]), "p": p, "q": q}
+    reading.setting = f"{p * q} ranks" if number_of(row["time"]) >= COMPARED_S else ""
     reading.result("rate_flops_per_s", row["gflops"], line, GIGA, labels=labels)
     reading.result("time_s", row["time"], line, labels=labels)
+    reading.setting = ""
     reading.evidence("ranks", p * q, line)
     reading.evidence("order", n, line)
     time, rate = number_of(row["time"]), number_of(row["gflops"]) * GIGA
@@ -302,6 +308,7 @@ BENCHMARK = Benchmark(
         Metric("residual", "scaled; it must be below the threshold, 16", of_result=True),
     ),
     main_metric="rate_flops_per_s",
+    alike=(AlikeNumbers(("variant", "nb", "p", "q"), TESTS_APART),),
     evidence=("ranks", "order", "tests"),
     gates=GATES,
     complete="the summary, `End of Tests.` and the rule below it",

@@ -175,6 +175,7 @@ def _size(row: dict[str, str]) -> int:
 
 
 def _read(reading: Reading, table: ImbTable, unit: int) -> None:
+    reading.setting = f"{table.processes} ranks" if table.processes and table.sized else ""  # Barrier is short
     for line, row in table.rows:
         labels: dict[str, str | int] = {"test": table.name, "ranks": table.processes}
         labels |= {"mode": table.mode.lower()} if table.mode else {}

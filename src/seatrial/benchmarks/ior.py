@@ -1,5 +1,6 @@
 """IOR: bandwidth of each write and read, checked against the amount of data; 2.10 to 4.0, one or many runs."""
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -40,6 +41,7 @@ OPTIONS = (
 )
 SIZE = re.compile(rf"^\s*aggregate file\s?size\s*[:=]\s*(?P<size>{NUMBER}) (?P<unit>bytes|[KMGTP]iB)")
 API = re.compile(r"^\s*api\s*[:=]\s*(?P<api>\S+)")
+TEST = re.compile(r"^TestID\s*:\s*(?P<test>\d{1,9})")
 LAYOUT = re.compile(r"^\s*access\s*[:=]\s*(?P<layout>\S.*\S)")
 COMMAND = re.compile(r"^Command line(?: used)?\s*:\s*(?P<words>.*)$")
 STONEWALL = re.compile(r"^\s*stonewallingTime\s*[:=]\s*[1-9]|^Using stonewalling = [1-9]")
@@ -87,6 +89,7 @@ def _test(reading: Reading, test: Fields) -> None:
         value = options.get(field)
         if str(value).isdecimal() and len(str(value)) < 10:
             reading.evidence(name, int(str(value)))
+    reading.setting = json.dumps(options, sort_keys=True)
     counted = dict.fromkeys(OPERATIONS, 0)
     for row in _rows(test.get("Results")):
         operation = str(row.get("access", ""))
@@ -163,6 +166,8 @@ class IorRun(msgspec.Struct):
     api: str = ""
     layout: str = ""
     words: tuple[str, ...] = ()
+    test: str = ""
+    """Number of the test, of which one run may have several."""
     columns: list[str] = msgspec.field(default_factory=list)
     repetitions: int = 1
     bytes: float = 0.0
@@ -230,6 +235,8 @@ def _option(reading: Reading, run: IorRun, line: OutputLine) -> None:
         run.api = api["api"]
     elif command := COMMAND.match(line.text):
         run.words = tuple(command["words"].split())
+    elif test := TEST.match(line.text):
+        run.test = test["test"]
     elif size := SIZE.match(line.text):
         run.bytes = number_of(size["size"]) * unit_named(size["unit"]).factor
         reading.evidence("bytes", run.bytes, line)
@@ -245,6 +252,9 @@ def _row(reading: Reading, run: IorRun, line: OutputLine) -> None:
         return
     run.rows[operation] = run.rows.get(operation, 0) + 1
     labels = {"operation": operation, "api": run.api, "layout": run.layout}
+    command = " ".join(run.words) or f"line {run.start.number}"
+    work = reading.value("ranks"), reading.value("nodes"), run.bytes, row.get("xfer(KiB)")
+    reading.setting = f"{command}; test {run.test}; {work}"
     reading.result("bandwidth_bytes_per_s", rate, line, MEBIBYTE, labels=labels)
     time = row.get("total(s)", "")
     if not is_number(time):

@@ -91,8 +91,16 @@ class OsuTable(msgspec.Struct):
     """Window sizes of the columns of osu_mbw_mr -V; empty: the columns are named."""
     sized: bool = True
     rows: "list[tuple[int, OutputLine, list[str]]]" = msgspec.field(default_factory=list)
+    remarks: str = ""
+    """Pairs, buffers and data types, in lines between title and rows."""
     largest: int = 0
     """The size after which it is complete, as far as the output shows it; 0: by default."""
+
+    @property
+    def setting(self) -> str:
+        """How it was measured; empty for tests that print neither their ranks nor their pairs."""
+        unknown = self.collective or "multi latency" in self.test or "multi-threaded" in self.test
+        return "" if unknown else f"{self.title.text.partition('#')[2]} {self.remarks}"
 
     @property
     def one_row(self) -> bool:
@@ -163,6 +171,7 @@ def _line_of(reading: Reading, table: OsuTable, line: OutputLine) -> None:
     """A line below a title: heading, row, or remark."""
     text = line.text.strip()
     heading = text.lstrip("# ")
+    table.remarks += text if text.startswith("#") else ""
     if WINDOWS.match(text) and not table.rows and not table.windows:
         table.windows = [whole_number(word) for word in heading.split()]
         table.columns, table.sized = ["MB/s"] * len(table.windows), True
@@ -191,6 +200,7 @@ def _line_of(reading: Reading, table: OsuTable, line: OutputLine) -> None:
 
 def _read(reading: Reading, table: OsuTable) -> None:
     reading.evidence("test", table.test, table.title)
+    reading.setting = table.setting
     for size, line, fields in table.rows:
         for place, (column, printed) in enumerate(zip(table.columns, fields, strict=False)):
             name = column.lower()

@@ -10,6 +10,8 @@ from itertools import pairwise
 from statistics import median_low
 from typing import Any, NamedTuple, overload
 
+import msgspec
+
 from seatrial.importers.printed_text import plain
 from seatrial.model.benchmark import Breach, Evidence, Label, Output, Result
 from seatrial.model.unit_text import number_of
@@ -124,6 +126,8 @@ class Reading:
         self._breaches: list[Breach] = []
         self._missing: list[str] = []
         self._notes: list[str] = []
+        self.setting = ""
+        """Setting of the results that are added from now on."""
         self.unchecked = False
         """Whether the program did not check its data although it can."""
 
@@ -153,7 +157,7 @@ class Reading:
     def add(self, result: Result) -> None:
         """Add a result; the output counts as incomplete where it has more than are kept."""
         if len(self._results) < MOST_RESULTS:
-            self._results.append(result)
+            self._results.append(msgspec.structs.replace(result, setting=self.setting) if self.setting else result)
         else:
             self.lack(f"it has more than {MOST_RESULTS} numbers: those behind are not read")
 

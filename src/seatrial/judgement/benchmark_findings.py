@@ -15,8 +15,10 @@ REMEDIES = {
     "ranks, the library, clocks and transport: seatrial placement, nodes and link --transports.",
     FindingKind.GPU_BELOW_PEERS: "Run it three times on this node, and judge the outputs together (seatrial judge "
     "FILE...): only a low number that returns is a finding. Then look at its clocks, power and link (nvidia-smi -q).",
-    FindingKind.UNEVEN_SIZES: "Run it again: noise does not return at the same size. One that does is a setting: where "
-    "protocols or algorithms change (eager limit, registration, tuning tables), or a path of that size alone.",
+    FindingKind.UNEVEN_NUMBERS: "Run it again: noise does not return in the same place. What returns is a setting: for "
+    "a message size an eager limit, registration or tuning tables; for STREAM arrays within caches or threads that are "
+    "not pinned; for HPL block size and grid. A repetition was disturbed (other jobs, a throttled node) or served by a "
+    "cache. Give runs on other nodes or with other settings as a file each.",
     FindingKind.DIAGNOSTIC_FAILED: "Drain the node, and follow the text of the diagnostic; keep its output for the "
     "vendor (nvidia-bug-report.sh).",
     FindingKind.DIAGNOSTIC_SETTING: "Correct the setting that the text names, and run the diagnostic again: the "

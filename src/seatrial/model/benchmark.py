@@ -173,6 +173,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     printed: str
     labels: dict[str, Label]
     """What the number belongs to: test, message bytes, ranks, operation."""
+    setting: str = ""
+    """How it was measured, as far as the output shows it: numbers with equal labels and one setting are repetitions.
+    Empty: too little is known to compare them."""
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):

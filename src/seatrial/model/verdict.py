@@ -249,7 +249,7 @@ class FindingKind(enum.StrEnum):
     GPU_BELOW_PEERS = (
         "gpu-below-peers", Verdict.INCONCLUSIVE, "has a GPU that is slower than its others, in one run", "benchmarks"
     )  # fmt: skip
-    UNEVEN_SIZES = "uneven-sizes", Verdict.NOTE, "has a message size that is far off the others", "benchmarks"
+    UNEVEN_NUMBERS = "uneven-numbers", Verdict.NOTE, "has a number that is far off those beside it", "benchmarks"
     DIAGNOSTIC_FAILED = "diagnostic-failed", DOWN, "has a GPU that fails its diagnostic", "benchmarks"
     DIAGNOSTIC_SETTING = "diagnostic-setting", FACT, "has a setting that the diagnostic rejects", "benchmarks"
     DIAGNOSTIC_SKIPPED = "diagnostic-skipped", Verdict.INCONCLUSIVE, "left out tests of the diagnostic", "benchmarks"

@@ -10,7 +10,7 @@ from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
 from seatrial.model.benchmark import Output
 from tests.support.paths import DATA
 
-BREACHES = {"netpipe-3.7.2.out": {"uneven-sizes"},
+BREACHES = {"netpipe-3.7.2.out": {"uneven-numbers"},
             "gb10-level2-partial-skip.json": {"diagnostic-setting", "diagnostic-skipped"}}  # fmt: skip
 """Of two ranks of one processor, from 27 bytes on, a message takes a time slice of it."""
 LARGEST = {"netpipe-3.7.2.out": 262144}

@@ -1,4 +1,4 @@
-"""Whether a node's failures fall together with failures elsewhere, as those of a campaign with a wrong input do."""
+"""Whether a node's failures are its own: not those of one user's program, nor of a campaign that fails elsewhere."""
 
 from collections.abc import Callable
 
@@ -14,25 +14,63 @@ LONELY = 2
 NEAR_S = 3600.0
 """How long after a failure the next job shows whether it would have failed elsewhere: a wrong input is soon mended."""
 
+DAY_S = 86400.0
+"""How long after a user's failures the jobs of others show whether the node was at fault: later it may be repaired."""
 
-def p_beside(
-    failed: NDArray[np.bool_], members: Members, group: Places, began: Callable[[], Reals], place: int, suspects: Places
-) -> float:
+
+class JobUses(msgspec.Struct, frozen=True, kw_only=True):
+    """Who ran each job, of which family and when, and which jobs completed."""
+
+    user: Places
+    family: Places
+    day: Places
+    completed: NDArray[np.bool_]
+    began: Callable[[], Reals]
+
+
+def repeated_failures(failed: NDArray[np.bool_], members: Members, uses: JobUses, place: int) -> NDArray[np.bool_]:
+    """All but the first of a user's failures of one day on a member, if the program may be the cause.
+
+    It may be if other users' jobs there, from the first failure to a day after the last, failed less than half as often
+    (the mean of these users), or if the same programs failed at least half as often elsewhere on that day.
+    Failures of one program depend on each other; those of several users or days do not.
+    """
+    repeated = np.zeros(len(failed), bool)
+    own, began = members.jobs_of(place), uses.began()
+    on_member = np.zeros(len(failed), bool)
+    on_member[own] = True
+    failing = own[failed[own]]
+    for user, day in {(int(uses.user[job]), int(uses.day[job])) for job in failing}:
+        same = failing[(uses.user[failing] == user) & (uses.day[failing] == day)]
+        of_programs = (uses.day == day) & np.isin(uses.family, uses.family[same])
+        share = float(failed[of_programs & on_member].mean())
+        near = (began[own] >= began[same].min()) & (began[own] <= began[same].max() + DAY_S)
+        others = own[near & (uses.user[own] != user)]
+        elsewhere = of_programs & ~on_member
+        users = np.unique(uses.user[others], return_inverse=True)[1]
+        of_users = np.bincount(users, ~uses.completed[others]) / np.bincount(users)
+        healthy = len(others) > 0 and 2 * float(of_users.mean()) < share
+        if healthy or (elsewhere.any() and 2 * float(failed[elsewhere].mean()) >= share):
+            repeated[same[np.argsort(began[same], kind="stable")][1:]] = True
+    return repeated
+
+
+def p_beside(failed: NDArray[np.bool_], members: Members, uses: JobUses, place: int, suspects: Places) -> float:
     """The p-value of a member's failures among jobs beside which the same happened elsewhere at that time.
 
-    Where at least half of its failures in a group fell together with failures elsewhere, they show a bad time of the
-    group: that group does not count. `began`: the time of each job. `group`: that of each stratum. Jobs of other
-    suspects count only where nobody else began one at that time: several nodes may become bad at once.
+    Where at least half of its failures in a family fell together with failures elsewhere, they show a bad time of the
+    family: that family does not count. Jobs of other suspects count only where nobody else began one at that time:
+    several nodes may become bad at once.
     """
-    times = began()
+    times = uses.began()
     nearest, _ = _nearest_failed(failed, members, times, members.jobs_of(place))
     beside, apart = _nearest_failed(failed, members, times, members.job[np.isin(members.member, suspects)])
     nearest = np.where(apart <= NEAR_S, beside, nearest)
-    of = group[np.minimum(members.stratum, len(group) - 1)]
     own = members.jobs_of(place)
-    failing = own[failed[own]]
-    together = np.bincount(of[failing], nearest[failing] == 1, len(of) + 1) * 2
-    bad = np.greater_equal(together, np.bincount(of[failing], minlength=len(of) + 1))
+    of, failing = uses.family, own[failed[own]]
+    families = int(of.max(initial=0)) + 1
+    together = np.bincount(of[failing], nearest[failing] == 1, families) * 2
+    bad = np.greater_equal(together, np.bincount(of[failing], minlength=families))
     left = np.zeros(len(failed), bool)
     left[own] = bad[of[own]]
     finer = np.unique(members.stratum * (LONELY + 1) + nearest, return_inverse=True)[1]

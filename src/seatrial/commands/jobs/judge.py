@@ -1,7 +1,7 @@
 """The judgement on the jobs of a period: nodes that make them slow or fail, and families that changed at a date."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from datetime import date
 from functools import cache, partial
 from statistics import NormalDist
@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.commands.jobs.concurrent_failures import p_beside
+from seatrial.commands.jobs.concurrent_failures import JobUses, p_beside, repeated_failures
 from seatrial.commands.jobs.families import JobFamily
-from seatrial.commands.jobs.job_table import FAILURES, LEAST_S, ORDER, JobTable
+from seatrial.commands.jobs.job_table import FAILURES, LEAST_S, ORDER, JobEnding, JobTable
 from seatrial.commands.jobs.joint_nodes import JointNodes, joint_nodes
 from seatrial.commands.jobs.outcomes import (
     FailingNode,
@@ -238,18 +238,26 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
     As with slow nodes, the jobs of a node that is named are left out before the others are compared again: a job fails
     where one of its nodes does.
     """
-    members, group, jobs = table.members(np.ones(len(table.jobs), bool), since)
+    members, _, jobs = table.members(np.ones(len(table.jobs), bool), since)
     if not len(jobs):
         return ()
     tests = len(present(members.member)) * len(FAILURES)
     shares = shares_of(members)
-    began = cache(partial(table.began, jobs))
+    users = np.unique([family.user for family in table.families], return_inverse=True)[1]
+    uses = JobUses(
+        user=users[table.family[jobs]],
+        day=table.day[jobs],
+        family=table.family[jobs],
+        completed=table.ending[jobs] == ORDER[JobEnding.COMPLETED],
+        began=cache(partial(table.began, jobs)),
+    )
     named: list[FailingNode] = []
     for ending in FAILURES:
         failed = table.ending[jobs] == ORDER[ending]
         left, rest, meetings = np.zeros(len(jobs), bool), members, shares
+        of_program = ending is not JobEnding.NODE_FAILED
         while len(named) < MOST_NAMED and (
-            suspect := _most_failing(failed, rest, meetings, tests, partial(p_beside, failed, rest, group, began))
+            suspect := _most_failing(failed, rest, meetings, tests, uses, of_program=of_program)
         ):
             counted, place, p_value = suspect
             for node in (place, *_twins(rest, place)):
@@ -270,13 +278,15 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
 
 
 def _most_failing(
-    failed: NDArray[np.bool_], members: Members, shares: Shares, tests: int, beside_p: Callable[[int, Places], float]
+    failed: NDArray[np.bool_], members: Members, shares: Shares, tests: int, uses: JobUses, *, of_program: bool
 ) -> tuple[Failures, int, float] | None:
     """The counts, the node with the largest excess of those that are named, and its p-value; None: none is.
 
     How far apart other nodes lie is taken from jobs on no suspect where most failures are on suspects: these move all
     others alike below what is expected, and that does not scatter them. A node whose jobs fail when those elsewhere do
     is not named: failed jobs free their node at once, and the next job of a bad campaign follows there.
+
+    `of_program`: whether a program may be the cause of such failures, so that those of one user count once.
     """
     counted = failures_of(failed, members, shares, max(_critical(tests) - SKEWNESS, LEAST_SUSPICIOUS))
     suspects = np.flatnonzero(counted.p_value * tests <= ERROR_RATE)
@@ -286,9 +296,13 @@ def _most_failing(
     left[members.job[np.isin(members.member, suspects)]] = True
     beside = failures_of(failed, members.without(left), suspicious=math.inf) if _are_most(left, failed) else counted
     inflation = _inflation(beside.deviations, 0.0)
-    excess = {int(place): -NormalDist().inv_cdf(counted.p_value[place]) / inflation for place in suspects}
-    p_value = {place: p for place, deviations in excess.items() if (p := _tail(deviations) * tests) <= ERROR_RATE}
-    p_value = {place: p for place, p in p_value.items() if beside_p(place, suspects) <= ERROR_RATE}
+    p_value = {int(place): float(counted.p_value[place]) for place in suspects}
+    for node in p_value if of_program else ():
+        if (repeated := repeated_failures(failed, members, uses, node)).any():
+            p_value[node] = float(failures_of(failed, members.without(repeated)).p_value[node])
+    excess = {node: -NormalDist().inv_cdf(p) / inflation for node, p in p_value.items() if p < 1}
+    p_value = {node: p for node, deviations in excess.items() if (p := _tail(deviations) * tests) <= ERROR_RATE}
+    p_value = {node: p for node, p in p_value.items() if p_beside(failed, members, uses, node, suspects) <= ERROR_RATE}
     place = max(p_value, key=lambda node: float(counted.deviations[node]), default=None)
     return None if place is None else (counted, place, p_value[place])
 

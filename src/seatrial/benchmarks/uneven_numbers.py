@@ -1,14 +1,14 @@
-"""Numbers over message sizes: those far off what smaller and larger messages reach, and sizes that have two rows."""
+"""Numbers far off those beside them: message sizes of a table, repetitions, kernels, tests of one problem size."""
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.declaration import AlikeNumbers, Benchmark
 from seatrial.model import units
 from seatrial.model.benchmark import Better, Breach, Label, Metric, Output, Result
 from seatrial.model.unit_text import number_of
@@ -17,7 +17,8 @@ from seatrial.model.words import count
 
 OFF = 3.0
 """How far off a size is named. Where protocols change, a bandwidth loses a third and seldom half of itself, and a
-latency rises two or three times and stays there; beyond caches a rate falls by half from one size to the next."""
+latency rises two or three times and stays there; beyond caches a rate falls by half from one size to the next.
+Repetitions of transfers on shared file systems, which scatter most, seldom differ by as much."""
 OFF_SMALL, SMALL_BYTES = 8.0, 1 << 12
 """How far below this size, where a few repetitions take so little time that one interruption shows."""
 NEAR = 4
@@ -30,10 +31,14 @@ TYPICAL = ("average", "p50", "median")
 """Statistics that are judged: extremes scatter."""
 MESSAGES = "1/s"
 UNITS = ("B/s", MESSAGES, "s")
+RATES = ("flop/s", *UNITS)
 
 
 class SizePoint(NamedTuple):
-    """One row: the least and the most that its number may mean before it was rounded, more being better."""
+    """One row: the least and the most that its number may mean before it was rounded, more being better.
+
+    `size`: in bytes, or such that `OFF` holds.
+    """
 
     size: int
     least: float
@@ -64,17 +69,66 @@ class Uneven(NamedTuple):
     reason: str
 
 
-def uneven_sizes(benchmark: Benchmark, output: Output) -> list[Breach]:
-    """The worst size of each table, of the metric that is declared first; a size with two rows comes before."""
-    uneven: dict[tuple[object, ...], Breach] = {}
+def uneven_numbers(benchmark: Benchmark, output: Output) -> list[Breach]:
+    """The worst number of each table, of the metric that is declared first; a size with two rows comes before."""
+    uneven: dict[object, Uneven] = {}
     for metric in benchmark.metrics:
         for key, table in _tables(metric, output):
-            parts = [*_repeated(table), *sorted(_off(metric, table), key=lambda part: -part.factor)]
-            for part in parts[:1]:
-                line, printed = part.result.line, part.result.printed
-                breach = Breach(kind=FindingKind.UNEVEN_SIZES, reason=part.reason, line=line, text=printed)
-                uneven.setdefault(key, breach)
-    return sorted(uneven.values(), key=lambda breach: breach.line)
+            for part in (*_repeated(table), *sorted(_off(metric, table), key=lambda part: -part.factor)):
+                uneven.setdefault(key, part)
+        for group, part in _uneven_groups(benchmark, metric, output):
+            uneven.setdefault(group, part)
+    breaches = {
+        (part.result.line, part.reason): Breach(
+            kind=FindingKind.UNEVEN_NUMBERS, reason=part.reason, line=part.result.line, text=part.result.printed
+        )
+        for part in uneven.values()
+    }
+    return sorted(breaches.values(), key=lambda breach: breach.line)
+
+
+def _uneven_groups(benchmark: Benchmark, metric: Metric, output: Output) -> Iterator[tuple[object, Uneven]]:
+    """Repetitions far apart, and those of the main metric that are alike by declaration, the worst of a table first."""
+    results = [
+        result
+        for result in (output.results if metric.unit in RATES else ())
+        if result.metric == metric.name and result.setting and 0 < result.value < math.inf
+        if result.labels.get("statistic", TYPICAL[0]) in TYPICAL
+    ]
+    of_table = {"bytes", *(name for alike in benchmark.alike for name in alike.labels)}
+    for alike in (AlikeNumbers((), OFF), *(benchmark.alike if metric == benchmark.main else ())):
+        groups: defaultdict[tuple[object, ...], list[Result]] = defaultdict(list)
+        times: Counter[tuple[object, ...]] = Counter()
+        for result in results:
+            labels = result.setting, *sorted(result.labels.items())
+            times[labels] += 1 if alike.labels else 0
+            groups[(times[labels], *(label for label in labels if label[0] not in alike.labels))].append(result)
+        apart = [part for group in groups.values() for part in _apart(metric, alike, group)]
+        for part in sorted(apart, key=lambda part: -part.factor):
+            of_part = (label for label in sorted(part.result.labels.items()) if label[0] not in of_table)
+            yield (alike.labels, part.result.setting, *of_part), part
+
+
+def _apart(metric: Metric, alike: AlikeNumbers, group: Sequence[Result]) -> Iterator[Uneven]:
+    """The least and the greatest of several numbers that are farther apart than they may be, the odd one first."""
+    extremes = [extreme(group, key=lambda result: result.value) for extreme in (min, max)]
+    worst, best = sorted(_points(metric, extremes), key=lambda point: point.most)
+    most = alike.most if alike.labels else worst.off
+    if not 0 < worst.most * most <= best.least:
+        return
+    middle = sorted(result.value for result in group)[len(group) // 2] if len(group) > 2 else best.result.value
+    nearer = best if abs(math.log(middle / best.result.value)) <= abs(math.log(middle / worst.result.value)) else worst
+    odd, other = (worst, best) if nearer is best else (best, worst)
+    values = [units.in_unit(point.result.value, metric.unit) for point in (odd, other)]
+    if alike.labels:
+        names = [" ".join(str(point.result.labels[name]) for name in alike.labels) for point in (odd, other)]
+        ends = f"{values[0]} ({names[0]}), beside {values[1]} ({names[1]})"
+    else:
+        labels = {name: label for name, label in odd.result.labels.items() if label != "" and name != "statistic"}
+        where = ", ".join(_size(odd.result) if name == "bytes" else f"{name} {label}" for name, label in labels.items())
+        of = f" ({where})" if where else ""
+        ends = f"{values[0]} in one of {count(len(group), 'repetition')}{of}, beside {values[1]}"
+    yield Uneven(best.least / worst.most, odd.result, f"{_name(metric)} is {ends}: the most expected is {most:g} times")
 
 
 def _tables(metric: Metric, output: Output) -> Iterator[tuple[tuple[object, ...], list[Result]]]:
@@ -162,14 +216,16 @@ def _best_before(points: Sequence[SizePoint]) -> list[float]:
 
 def _points(metric: Metric, table: Sequence[Result]) -> list[SizePoint]:
     """The rows with what their numbers may mean; of times the inverse, so that more is better."""
-    scale = next((one.value / number for one in table if (number := number_of(one.printed))), 0.0)
+    scale = 0.0  # of a row of 0 that of the row before
     points = []
     for result in table:
-        half = _half_digit(result.printed) * abs(scale)
+        number = number_of(result.printed)
+        scale = result.value / number if number else scale
+        half = _half_digit(result.printed) * abs(scale) if result.line else 0.0  # JSON has all digits
         least, most = max(result.value - half, 0.0), max(result.value + half, 0.0)
         if metric.better is Better.LESS:
             least, most = 1 / most if most else math.inf, 1 / least if least else math.inf
-        points.append(SizePoint(int(result.labels["bytes"]), least, most, result))
+        points.append(SizePoint(int(result.labels.get("bytes", SMALL_BYTES)), least, most, result))
     return points
 
 
@@ -199,4 +255,4 @@ def _size(result: Result) -> str:
 
 def _name(metric: Metric) -> str:
     """`bus bandwidth` for `bus_bandwidth_bytes_per_s`."""
-    return re.sub(r"(?:_bytes)?(?:_per)?_s$", "", metric.name).replace("_", " ")
+    return re.sub(r"(?:_bytes|_flops)?(?:_per)?_s$", "", metric.name).replace("_", " ")

@@ -1,0 +1,164 @@
+"""Failures of one user's program are no evidence against a node that runs other users' jobs well; those of many are."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import pytest
+
+from seatrial.commands.jobs.concurrent_failures import DAY_S, JobUses, repeated_failures
+from seatrial.commands.jobs.families import Names
+from seatrial.commands.jobs.job_table import job_table
+from seatrial.commands.jobs.judge import judge_jobs
+from seatrial.importers.accounting import read_accounting
+from seatrial.statistics.strata import Members
+from tests.support.job_histories import HEADER
+
+NODES, DAYS, USERS = 30, 14, 5
+COMPLETED, FAILED, CRASHED = "COMPLETED|0:0", "FAILED|1:0", "FAILED|0:11"
+OUT_OF_MEMORY, TIMED_OUT, NODE_FAILED = "OUT_OF_MEMORY|0:125", "TIMEOUT|0:0", "NODE_FAIL|0:0"
+HOUR_S = 3600.0
+Job = tuple[str, float, str, int]
+"""User, seconds from the first day on, ending, and number of the node; the name of the program is that of its user."""
+
+
+def usual(seed: int, failing: float = 0.0, users: Sequence[int] = range(USERS)) -> list[Job]:
+    """Jobs of all users on all nodes, of which few fail. `failing`: share of those of some users on n7 besides."""
+    random = np.random.default_rng(seed)
+    jobs: list[Job] = []
+    for day in range(DAYS):
+        for user in range(USERS):
+            for _ in range(30):
+                node = int(random.integers(1, NODES + 1))
+                bad = random.random() < (failing if node == 7 and user in users else 0.02)
+                jobs.append((f"u{user}", day * DAY_S + random.uniform(0, 86000), FAILED if bad else COMPLETED, node))
+    return jobs
+
+
+def named(jobs: Sequence[Job]) -> list[str]:
+    text = [HEADER]
+    for number, (user, time, ending, node) in enumerate(sorted(jobs, key=lambda job: job[1])):
+        day, rest = divmod(int(time), int(DAY_S))
+        times = f"2026-03-{day + 2:02}T{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}|" * 3
+        text.append(f"{number}|{user}|main|1|2|{times}600|00:00:00|1:00:00|{ending}|n{node}|{user}|sbatch {user}")
+    table = job_table(read_accounting([f"{line}\n".encode() for line in text]), Names())
+    return [node.node for node in judge_jobs(table, changed=None).failing]
+
+
+def debugged(seed: int, ending: str, *, failures: int = 12, production: int = 20, user: str = "dev") -> list[Job]:
+    """One afternoon on n7, while the same program does its work elsewhere."""
+    random = np.random.default_rng(seed)
+    jobs: list[Job] = [(user, 5 * DAY_S + 13 * HOUR_S + 900.0 * place, ending, 7) for place in range(failures)]
+    jobs += [(user, 5 * DAY_S + random.uniform(0, 86000), COMPLETED, int(random.integers(8, NODES + 1)))
+             for _ in range(production)]  # fmt: skip
+    return jobs
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    "debugging",
+    [
+        partial(debugged, ending=FAILED),
+        partial(debugged, ending=CRASHED),
+        partial(debugged, ending=OUT_OF_MEMORY),
+        partial(debugged, ending=TIMED_OUT),
+        partial(debugged, ending=CRASHED, failures=30, production=150),
+        partial(debugged, ending=CRASHED, user="u1"),
+    ],
+)
+def test_a_program_that_is_debugged_on_one_node_blames_it_not(debugging: "partial[list[Job]]", seed: int) -> None:
+    assert named([*usual(seed), *debugging(seed)]) == []
+
+
+def test_a_node_that_swallows_the_jobs_of_one_user_until_it_is_repaired_is_named() -> None:
+    begin = 5 * DAY_S + 8 * HOUR_S
+    others = [job for job in usual(1) if job[3] != 7 or not begin < job[1] < begin + 2 * DAY_S]
+    swallowed: list[Job] = [("u0", begin + 60 * place, FAILED, 7) for place in range(20)]
+    elsewhere: list[Job] = [("u0", begin + 60 * place, COMPLETED, 8 + place % 20) for place in range(30)]
+    assert named([*others, *swallowed, *elsewhere]) == ["n7"]
+
+
+def test_without_other_users_the_same_failures_name_the_node() -> None:
+    assert named(debugged(1, CRASHED, production=200)) == ["n7"]
+
+
+def test_failures_that_are_never_a_programs_count_each() -> None:
+    assert named([*usual(1), *debugged(1, NODE_FAILED)]) == ["n7"]
+
+
+@pytest.mark.parametrize("counts", [(12, 0, 0), (8, 2, 2), (5, 5, 5)])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_wrong_input_on_three_free_nodes_blames_none(counts: Sequence[int], seed: int) -> None:
+    random = np.random.default_rng(seed)
+    morning: list[Job] = [
+        ("dev", 5 * DAY_S + 8 * HOUR_S + random.uniform(0, HOUR_S), FAILED, 7 + place)
+        for place, number in enumerate(counts)
+        for _ in range(number)
+    ]
+    later: list[Job] = [("dev", 5 * DAY_S + 15 * HOUR_S + 60.0 * place, COMPLETED, place + 1) for place in range(NODES)]
+    assert named([*usual(seed), *morning, *later]) == []
+
+
+@pytest.mark.parametrize(("failing", "users"), [(0.5, range(USERS)), (0.9, [1, 2])])
+def test_failures_of_several_users_or_days_name_the_node(failing: float, users: Sequence[int]) -> None:
+    assert named(usual(3, failing, users)) == ["n7"]
+
+
+def repeated(
+    others: Sequence[tuple[float, bool]] = (),
+    elsewhere: Sequence[bool] = (),
+    *,
+    days: Sequence[int] = (1, 1, 1, 1),
+    users: Sequence[int] = (1,) * 9,
+) -> list[int]:
+    """Numbers of the repeated ones of four failures of user 0 on member 0, an hour apart. `others`: jobs of `users`
+    there, by time after the last of them, and whether they completed; `elsewhere`: whether jobs of user 0 failed."""
+    rows = [(0, day, True, 0, HOUR_S * place) for place, day in enumerate(days)]
+    rows += [
+        (user, 1, not completed, 0, 3 * HOUR_S + time) for (time, completed), user in zip(others, users, strict=False)
+    ]
+    rows += [(0, 1, failed, 1, 0.0) for failed in elsewhere]
+    user, day, failed, member, began = (np.array(column) for column in zip(*rows, strict=True))
+    count = len(rows)
+    members = Members(stratum=np.zeros(count, np.intp), job=np.arange(count), member=member, count=2)
+    uses = JobUses(user=user, family=user, day=day, completed=~failed, began=lambda: began)
+    return [int(job) for job in np.flatnonzero(repeated_failures(failed, members, uses, 0))]
+
+
+REPEATED = [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ([], []),
+        ([(-HOUR_S, True)], REPEATED),
+        ([(-4 * HOUR_S, True)], []),
+        ([(0.0, True), (1.0, False)], []),
+        ([(0.0, True), (1.0, False), (2.0, True)], REPEATED),
+        ([(0.0, False), (DAY_S - 1, True), (DAY_S, True)], REPEATED),
+        ([(0.0, False), (DAY_S - 1, True), (DAY_S + 1, True)], []),
+        ([(DAY_S, True)], REPEATED),
+        ([(DAY_S + 1, True)], []),
+    ],
+)
+def test_jobs_of_others_show_whether_the_node_works(others: Sequence[tuple[float, bool]], expected: list[int]) -> None:
+    assert repeated(others) == expected
+
+
+@pytest.mark.parametrize(("elsewhere", "expected"), [([True, False], REPEATED), ([True, False, False], [])])
+def test_a_program_that_fails_elsewhere_half_as_often_may_be_the_cause(
+    elsewhere: Sequence[bool], expected: list[int]
+) -> None:
+    assert repeated(elsewhere=elsewhere) == expected
+
+
+def test_failures_of_several_days_count_once_a_day() -> None:
+    assert repeated([(0.0, True)], days=(1, 1, 2, 2)) == [1, 3]
+
+
+@pytest.mark.parametrize(("users", "expected"), [((1, 1, 1, 2), []), ((1, 1, 1, 2, 3), REPEATED)])
+def test_other_users_count_alike_however_many_jobs_they_have(users: Sequence[int], expected: list[int]) -> None:
+    """The first of them has three failures."""
+    others = [(float(place), place >= 3) for place in range(len(users))]
+    assert [number for number in repeated(others, users=users) if number < 4] == expected
