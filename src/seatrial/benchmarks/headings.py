@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from seatrial.importers.headed_text import are_sizes, may_be_node
 from seatrial.importers.output_names import ADDRESS
-from seatrial.model.column_words import CONDITION_WORDS, PART_WORDS, RUN_WORDS
 
 AROUND = "=<>#*-~+()[]:;,.'\""
 """What is written around the name of a node."""
@@ -17,13 +17,6 @@ MOST_LINES = 20
 MOST_FRAMES = 8
 """Words above the first output that are tried as its name; each takes a pass over all lines."""
 NAME = re.compile(r"[A-Za-z][\w.-]{0,99}\d[\w.-]{0,99}")
-LETTERS = re.compile(r"[A-Za-z]+")
-NO_NODES = RUN_WORDS | PART_WORDS | (CONDITION_WORDS - {"n", "p", "q"}) | frozenset({
-    "pass", "round", "step", "thread", "v", "version", "omp", "openmp", "o", "opt", "gcc", "icc", "icx", "ifx", "ifort",
-    "intel", "oneapi", "clang", "llvm", "aocc", "nvhpc", "pgi", "cce", "cuda", "rocm", "openmpi", "ompi", "mpich",
-    "impi", "mvapich", "ucx", "ofi", "pmix", "kernel", "el", "rhel", "sles",
-})  # fmt: skip
-"""Letters of names that repetitions, parts of a node, sizes, compilers and libraries have."""
 
 
 def by_heading(text: str, begins: "re.Pattern[str]") -> dict[str, str]:
@@ -44,7 +37,7 @@ def by_heading(text: str, begins: "re.Pattern[str]") -> dict[str, str]:
         if len({*names}) < 2 or places[0] > first[0] or len(counts - {0}) != 1:
             continue
         blocks = ["\n".join((*lines[place + 1 : end], "")) for place, end in zip(places, ends, strict=True)]
-        if not _are_sizes(names, blocks):
+        if not are_sizes(names, blocks):
             parts: defaultdict[str, str] = defaultdict(str)
             for name, block in zip(names, blocks, strict=True):
                 parts[name] += block
@@ -57,10 +50,7 @@ def _frames(lines: Sequence[str]) -> "Iterator[re.Pattern[str]]":
     for line in reversed(lines):
         words = [word.strip(AROUND) for word in line.split(maxsplit=MOST_WORDS)]
         for word in words if len(words) <= MOST_WORDS else ():
-            letters = LETTERS.match(word)
-            if not ADDRESS.fullmatch(word) and (
-                NAME.fullmatch(word) is None or letters is None or letters[0].lower() in NO_NODES
-            ):
+            if not ADDRESS.fullmatch(word) and not (NAME.fullmatch(word) and may_be_node(word)):
                 continue
             before, _, behind = line.partition(word)
             # A name alone: others have the same letters.
@@ -71,11 +61,3 @@ def _frames(lines: Sequence[str]) -> "Iterator[re.Pattern[str]]":
 def _with_any_numbers(text: str) -> str:
     """The expression for this text with other numbers in it, such as those of a date and a time."""
     return r"\d{1,18}+".join(map(re.escape, re.split(r"\d+", text)))
-
-
-def _are_sizes(names: Sequence[str], blocks: Sequence[str]) -> bool:
-    """Whether the text below each name contains its number, and another text does not: N20000 above HPL."""
-    words = [{*block.split()} for block in blocks]
-    numbers = [re.sub(r"^[A-Za-z_-]+", "", name) for name in names]
-    in_all = set.intersection(*words).issuperset(numbers)
-    return not in_all and all(own in one for own, one in zip(numbers, words, strict=True))

@@ -28,6 +28,7 @@ from seatrial.model.column_words import (
     RUN_NAMES,
     RUN_WORDS,
     last_word,
+    names_result,
     words_of,
 )
 from seatrial.model.errors import UsageError
@@ -292,7 +293,8 @@ def _role(contents: _CellKinds, *, single: bool) -> str:
     numeric, words = contents.column.numeric, contents.words
     units = not numeric and all(unit_in(cell) for cell in contents.nodes_of)
     named = words & (PROPERTY_WORDS | MODEL_WORDS) and sense_of(contents.column.name) is None
-    measured = numeric and single and not named and not contents.run
+    result = names_result(contents.column.name)
+    measured = numeric and single and result and not named and not contents.run
     remark = contents.mostly_same or is_remark(contents.column.name) or is_outcome(contents.column)
     tests = (
         (units or (contents.column.name.strip().lower() in UNIT_NAMES and not numeric), "units"),
@@ -305,6 +307,7 @@ def _role(contents: _CellKinds, *, single: bool) -> str:
         (contents.of_the_node, "unused" if contents.nested else "properties"),
         (contents.run, "runs"),
         (contents.part, "parts"),
+        (numeric and not result, "unused"),
         (contents.nested, "numbers" if numeric else "unused"),
         (not numeric, "unused" if remark else "conditions"),
     )
@@ -343,7 +346,8 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
     candidates = called or numbers
     if not candidates:  # the same number in all rows of each node, or a time
         keys = RUN_WORDS | PART_WORDS | CONDITION_WORDS | PROPERTY_WORDS | MODEL_WORDS
-        free = [name for name, of in contents.items() if not (of.words & keys or of.index or is_numbered(name))]
+        named = [name for name in contents if names_result(name) and not is_numbered(name)]
+        free = [name for name in named if not (contents[name].words & keys or contents[name].index)]
         numeric = [name for name in free if contents[name].column.numeric]
         candidates = [name for name in numeric if roles[name] != "runs" or sense_of(name) is not None]
     if not candidates:

@@ -14,7 +14,7 @@ import msgspec
 
 from seatrial.importers.aligned_lines import divided
 from seatrial.importers.headed_text import is_headed, with_prefixes
-from seatrial.importers.printed_text import with_failures
+from seatrial.importers.printed_text import NODE_PREFIX, with_failures
 from seatrial.importers.written_numbers import in_seconds, is_missing, with_point, without_deviation, without_unit
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import unit_of
@@ -111,14 +111,14 @@ def checked(value: float, where: str) -> float:
     return value
 
 
-def read_columns(text: str) -> tuple[TableColumn, ...]:
-    """The columns of a CSV text with or without a line of names, or of JSON. Raises UsageError for anything else."""
-    return _columns(text.strip("\r\n"))
+def read_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
+    """The columns of a CSV text or of JSON; `line`: words of the result among lines of a node. Raises UsageError."""
+    return _columns(text.strip("\r\n"), line)
 
 
 @lru_cache(maxsize=1)  # whoever recognises a table reads it, and whoever judges it reads the same text
-def _columns(text: str) -> tuple[TableColumn, ...]:
-    columns = json_columns(text) if is_json(text) else csv_columns(text)
+def _columns(text: str, line: str) -> tuple[TableColumn, ...]:
+    columns = json_columns(text) if is_json(text) else csv_columns(text, line)
     if not columns or not columns[0].cells:
         raise UsageError("The file has no values.", REMEDY)
     return tuple(with_durations(_without_unit(column)) for column in columns)
@@ -140,12 +140,12 @@ def _without_unit(column: TableColumn) -> TableColumn:
     return TableColumn(name=column.name, cells=cells, unit=unit) if unit else column
 
 
-def csv_columns(text: str) -> tuple[TableColumn, ...]:
+def csv_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
     """The columns of lines that are divided by commas, semicolons, tabs, bars or blanks.
 
     `#` begins a comment; one directly above rows of numbers, with a word for each column, has their names.
     """
-    text, _ = _printed(text)
+    text, _ = _printed(text, line)
     printed = [line for line in SEPARATOR.sub("", text).splitlines() if line.strip()]
     written = [line.strip(" ") for line in printed]
     printed = [line for line, bare in zip(printed, written, strict=True) if not _is_beside(bare)]
@@ -180,14 +180,14 @@ def csv_columns(text: str) -> tuple[TableColumn, ...]:
 
 
 @lru_cache(maxsize=1)
-def _printed(text: str) -> tuple[str, list[tuple[str, str]]]:
+def _printed(text: str, line: str) -> tuple[str, list[tuple[str, str]]]:
     text = LABEL.sub(r"\1: ", text) if LABELLED.match(text.lstrip()) else text
-    return with_failures(with_prefixes(text.lstrip("\ufeff").translate(BOXES)))
+    return with_failures(with_prefixes(text.lstrip("\ufeff").translate(BOXES)), line)
 
 
-def remarks_of_nodes(text: str) -> list[tuple[str, str]]:
-    """Node and line of what nodes printed beside values, and that is in no column."""
-    return [] if is_json(text) else _printed(text.strip("\r\n"))[1]
+def remarks_of_nodes(text: str, line: str = "") -> list[tuple[str, str]]:
+    """Node and line of what nodes printed beside values, and that is in no column. `line`: as in `read_columns`."""
+    return [] if is_json(text) else _printed(text.strip("\r\n"), line)[1]
 
 
 def _is_beside(line: str) -> bool:
@@ -203,7 +203,10 @@ def _aligned(lines: Sequence[str], printed: Sequence[str]) -> list[list[str]]:
     fields = [ASSIGNED.findall(line) for line in lines]
     names = [name for name, _ in fields[0]]
     if names and all([name for name, _ in row] == names for row in fields):
-        return [names, *([cell for _, cell in row] for row in fields)]
+        nodes = [match["node"] for line in lines if (match := NODE_PREFIX.match(line))]
+        cells = [[cell for _, cell in row] for row in fields]
+        labels = [["node"], *([node] for node in nodes)] if len(nodes) == len(lines) else [[]] * (len(lines) + 1)
+        return [[*label, *row] for label, row in zip(labels, [names, *cells], strict=True)]
     wide = [re.split(r" {2,}", line) for line in lines]
     rows = _rows(lines, " ")
     uneven = len({*map(len, rows)})

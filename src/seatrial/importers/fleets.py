@@ -10,7 +10,14 @@ import msgspec
 import numpy as np
 
 from seatrial.importers.column_roles import ColumnRoles, are_moments, roles_of, unit_in
-from seatrial.importers.columns import TableColumn, checked, json_object, read_columns, with_durations
+from seatrial.importers.columns import (
+    TableColumn,
+    checked,
+    json_object,
+    read_columns,
+    remarks_of_nodes,
+    with_durations,
+)
 from seatrial.importers.labelled_columns import with_labels
 from seatrial.importers.lone_cells import LoneCell, MeasuredRow, lone_cells, lone_lines
 from seatrial.importers.node_names import refuse_phrases, refuse_sets, short_names
@@ -106,7 +113,9 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
         if not names & set(NODE_NAMES):
             return one_stratum({name: [_json_number(run, str(name)) for run in runs] for name, runs in value.items()})
     refuse_listing(text)
-    columns = with_labels(split_outcomes(read_columns(text)), {column, *by, *part})
+    columns = with_labels(split_outcomes(read_columns(text, line := column)), {column, *by, *part})
+    if column and all(one.name != column for one in columns) and remarks_of_nodes(text, line):
+        column = ""  # the name of the line that was read
     columns = tuple(with_durations(one, chosen=True) if one.name == column else one for one in columns)
     columns = transposed(columns) or columns
     named = _node_column(columns, {column, *by, *part})
@@ -124,7 +133,7 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
         columns, nodes = long
     roles = roles_of(columns, nodes, value=column, by=by, part=part)
     table = _by_roles(columns, roles, failed_rows(columns, {*by, *part, roles.value, roles.node}))
-    lone = (*table.lone, *lone_lines(text, {*nodes.cells}.difference(table.failed)))
+    lone = (*table.lone, *lone_lines(text, {*nodes.cells}.difference(table.failed), line))
     return msgspec.structs.replace(table, left_out=summaries, lone=lone)
 
 

@@ -2,8 +2,10 @@
 
 import json
 import re
+from collections.abc import Sequence
 from textwrap import dedent
 
+from seatrial.model.column_words import CONDITION_WORDS, PART_WORDS, RUN_WORDS
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand
 from seatrial.model.words import count
@@ -17,12 +19,21 @@ HEADINGS = tuple(
         rf"{NODE} \| (?P<word>[A-Z]{{4,20}}!?) (?:\| rc=(?P<rc>-?\d{{1,9}}) >>|=> (?P<object>\{{))",  # ansible
         rf"\[\d{{1,9}}\] \d\d:\d\d:\d\d \[(?P<word>SUCCESS|FAILURE)\] (?:[\w.-]{{1,99}}@)?{NODE}(?::\d{{1,5}})?"
         r"(?: [^\n]{0,99}?(?P<rc>\d{1,9})?)?",  # pssh
+        # what loops over nodes print before each of them: ==> n01 <==, --- n01 ---
+        r"(?P<rule>[=*#-])(?P=rule){1,20}>? ?(?P<node>(?=\D{0,99}\d)[A-Za-z][\w.-]{0,99}) ?:?<?(?P=rule){2,21}",
     )
 )
 """The heading of the lines of a node, of the programs that write one; a file has those of one of them."""
 NUMBERED = re.compile(r"(?=\D*\d)[A-Za-z][\w.-]{0,99}")
 SALT = re.compile(r"^([A-Za-z][\w.-]{0,99}):\n((?:(?: {4}[^\n]*)?\n)+)|^(?:ERROR|WARNING): [^\n]*\n+", re.MULTILINE)
 """What a node printed, which salt indents; and its own word below."""
+LETTERS = re.compile(r"[A-Za-z]+")
+NO_NODES = RUN_WORDS | PART_WORDS | (CONDITION_WORDS - {"n", "p", "q"}) | frozenset({
+    "pass", "round", "step", "thread", "v", "version", "omp", "openmp", "o", "opt", "gcc", "icc", "icx", "ifx", "ifort",
+    "intel", "oneapi", "clang", "llvm", "aocc", "nvhpc", "pgi", "cce", "cuda", "rocm", "openmpi", "ompi", "mpich",
+    "impi", "mvapich", "ucx", "ofi", "pmix", "kernel", "el", "rhel", "sles",
+})  # fmt: skip
+"""Letters of names that repetitions, parts of a node, sizes, compilers and libraries have."""
 NO_ANSWER = "Minion did not return"
 RELAYED = re.compile(
     r"^(?:pdsh@[\w.-]{1,100}|clush): "
@@ -49,8 +60,7 @@ def with_prefixes(text: str) -> str:
     relayed = [written.relayed(match) for match in RELAYED.finditer(text)]
     text = RELAYED.sub("", text)
     headings = _headings(text)
-    ends = [*(match.start() for match in headings[1:]), len(text)]
-    blocks = [written.block(match, text[match.end() : end]) for match, end in zip(headings, ends, strict=True)]
+    blocks = [written.block(match, block) for match, block in zip(headings, _blocks(text, headings), strict=True)]
     return text[: headings[0].start()] + "".join((*blocks, *relayed))
 
 
@@ -62,7 +72,17 @@ def is_headed(text: str) -> bool:
 def _headings(text: str) -> "list[re.Match[str]]":
     """The headings of the first form that the text has, if all of them name nodes."""
     headings = next((found for form in HEADINGS if (found := [*form.finditer(text)])), [])
+    if headings and "rule" in headings[0].groupdict():
+        names = [match["node"] for match in headings]
+        if not all(map(may_be_node, names)) or are_sizes(names, _blocks(text, headings)):
+            return []
     return headings if all(map(_is_set, headings)) else []
+
+
+def _blocks(text: str, headings: "Sequence[re.Match[str]]") -> list[str]:
+    """The text below each heading."""
+    ends = [*(match.start() for match in headings[1:]), len(text)]
+    return [text[match.end() : end] for match, end in zip(headings, ends, strict=True)]
 
 
 def _of_salt(text: str) -> str:
@@ -144,6 +164,20 @@ def _members(text: str) -> tuple[str, str]:
     stdout, code = value.get("stdout"), value.get("rc")
     printed = "\n".join((stdout, text[end:].strip("\n"))) if isinstance(stdout, str) else text.removeprefix("{")
     return printed, str(code) if isinstance(code, int) else ""
+
+
+def may_be_node(name: str) -> bool:
+    """Whether a name with a number can be that of a node: no `run1`, no `gcc12`."""
+    letters = LETTERS.match(name)
+    return letters is not None and letters[0].lower() not in NO_NODES
+
+
+def are_sizes(names: Sequence[str], blocks: Sequence[str]) -> bool:
+    """Whether the text below each name contains its number, and another text does not: N20000 above HPL."""
+    words = [{*block.split()} for block in blocks]
+    numbers = [re.sub(r"^[A-Za-z_-]+", "", name) for name in names]
+    in_all = set.intersection(*words).issuperset(numbers)
+    return not in_all and all(own in one for own, one in zip(numbers, words, strict=True))
 
 
 def _is_set(match: "re.Match[str]") -> bool:

@@ -10,12 +10,21 @@ import msgspec
 from seatrial.importers.column_roles import ColumnRoles, are_moments
 from seatrial.importers.columns import TableColumn, read_columns, remarks_of_nodes
 from seatrial.importers.lone_numbers import FEWEST_OTHERS, Rows, are_few, far_numbers
-from seatrial.importers.outcome_words import DOUBTFUL, OF_LAUNCHER
+from seatrial.importers.outcome_words import DOUBTFUL, OF_LAUNCHER, fails
 from seatrial.importers.pair_evidence import names_an_end
 from seatrial.importers.pair_metrics import scale_of
 from seatrial.importers.row_outcomes import SHARE, is_numbered, is_remark
 from seatrial.importers.written_numbers import MISSING
-from seatrial.model.column_words import MODEL_WORDS, PLACE_WORDS, RUN_WORDS, SOFTWARE_WORDS, last_word, words_of
+from seatrial.model.column_words import (
+    CHECKSUM_WORDS,
+    IDENTIFIER_WORDS,
+    MODEL_WORDS,
+    PLACE_WORDS,
+    RUN_WORDS,
+    SOFTWARE_WORDS,
+    last_word,
+    words_of,
+)
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count, name_form, verb
 from seatrial.statistics.estimates import GROUP_SHARE
@@ -36,11 +45,10 @@ TWICE = 2
 """Times another count in a line: what took a second longer is not worth a word."""
 LEAST = 0.02
 """Share of the usual number: less apart is not worth a word."""
-PLACES = PLACE_WORDS | MODEL_WORDS | {
-    "id", "index", "idx", "nr", "no", "number", "sn", "slot", "port", "pid", "seed", "hops", "distance", "place",
-    "location", "path", "route", "user", "owner", "operator", "contact", "role", "rank", "wait", "queue", "warmup",
-    "cable", "u", "unit", "room", "site", "zone", "pod", "island", "enclosure", "building", "datacenter", "pdu", "feed",
-    "bay", "outlet",
+PLACES = PLACE_WORDS | MODEL_WORDS | IDENTIFIER_WORDS | {
+    "hops", "distance", "place", "location", "path", "route", "user", "owner", "operator", "contact", "role", "rank",
+    "wait", "queue", "warmup", "cable", "u", "unit", "room", "site", "zone", "pod", "island", "enclosure", "building",
+    "datacenter", "pdu", "feed", "bay", "outlet",
 }  # fmt: skip
 """Last words of columns whose cells say where and what a node is, and not how it is."""
 NUMBERS = ("nummer", "nr")
@@ -95,8 +103,8 @@ class ComparedColumn(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[str, ...]
     """Empty where nothing was measured."""
     numeric: bool
-    software: bool
-    """Whether its numbers are versions, which differ by any digit."""
+    exact: bool
+    """Whether its numbers are versions or checksums, which differ by any digit."""
 
 
 def lone_cells(columns: Sequence[TableColumn], roles: ColumnRoles, rows: Sequence[MeasuredRow]) -> tuple[LoneCell, ...]:
@@ -132,21 +140,21 @@ def lone_cells(columns: Sequence[TableColumn], roles: ColumnRoles, rows: Sequenc
     return tuple(cells)
 
 
-def lone_lines(text: str, nodes: Collection[str]) -> tuple[LoneCell, ...]:
+def lone_lines(text: str, nodes: Collection[str], line: str = "") -> tuple[LoneCell, ...]:
     """Lines beside the values that not all nodes printed, or that few nodes lack; a warning of all nodes, too.
 
     Lines that differ in numbers are one. What all nodes say, each in words of its own, such as when it began, is left
-    out. `nodes`: those without a run that failed.
+    out. `nodes`: those without a run that failed. `line`: as in `read_columns`.
     """
     printed: defaultdict[str, dict[str, str]] = defaultdict(dict)
     beginnings: defaultdict[tuple[str, ...], dict[str, set[str]]] = defaultdict(dict)
-    for node, line in remarks_of_nodes(text):
-        if OF_LAUNCHER.search(line):
+    for node, remark in remarks_of_nodes(text, line):
+        if OF_LAUNCHER.search(remark):
             continue
-        form = name_form(line.replace(node, ""))
-        printed[form].setdefault(node, line)
-        beginnings[tuple(line.split()[:2])].setdefault(form, set()).add(node)
-    own = {
+        form = name_form(remark.replace(node, ""))
+        printed[form].setdefault(node, remark)
+        beginnings[tuple(remark.split()[:2])].setdefault(form, set()).add(node)
+    in_own_words = {
         form
         for forms in beginnings.values()
         if len(forms) >= OWN_WORDS and {*nodes} <= set().union(*forms.values())
@@ -156,30 +164,31 @@ def lone_lines(text: str, nodes: Collection[str]) -> tuple[LoneCell, ...]:
     cells: list[LoneCell] = []
     for form, lines in sorted(printed.items(), key=lambda item: DOUBTFUL.search(next(iter(item[1].values()))) is None):
         line, lacking = next(iter(lines.values())), sorted({*nodes}.difference(lines))
-        doubtful = DOUBTFUL.search(line) is not None
-        if form in own:
+        doubtful = {node: own for node, own in lines.items() if DOUBTFUL.search(own) or fails(own)}
+        if form in in_own_words:
             continue
-        if not (lacking or doubtful):
-            cells += _other_counts(lines)
-            continue
-        if lacking and not doubtful and are_few(len(lacking), len(nodes)):
+        if not lacking:
+            usual = _most_common(lines.values())
+            named = (LoneCell(subject=node, column="a line", cell=own, usual=usual) for node, own in doubtful.items())
+            cells += named if doubtful else _other_counts(lines)
+        elif not doubtful and are_few(len(lacking), len(nodes)):
             column = f"line {line[:LONGEST]!r}"
             cells += (LoneCell(subject=node, column=column, cell="", usual="one") for node in lacking)
         else:
-            usual = "" if lacking else line
-            cells += (LoneCell(subject=node, column="a line", cell=line, usual=usual) for node in lines)
+            cells += (LoneCell(subject=node, column="a line", cell=line, usual="") for node in lines)
     return tuple(cells)
 
 
 def _other_counts(lines: Mapping[str, str]) -> Iterator[LoneCell]:
     """The few nodes whose line has another number than most, which have one and the same: half, twice, or 7/8."""
-    usual, number = Counter(lines.values()).most_common(1)[0]
+    usual = _most_common(lines.values())
     others = {node: line for node, line in lines.items() if line != usual}
-    if number >= MOSTLY * len(lines) and are_few(len(others), len(lines)):
+    if are_few(len(others), len(lines)):
         for node, line in others.items():
             both = zip(*(map(float, COUNTS.findall(text)) for text in (usual, line)), strict=False)
             less = any(int(share["part"]) < int(share["whole"]) for share in SHARE.finditer(line))
-            if less or any(max(pair) >= TWICE * min(pair) and min(pair) != max(pair) for pair in both):
+            exact = not CHECKSUM_WORDS.isdisjoint(words_of(line))
+            if exact or less or any(max(pair) >= TWICE * min(pair) and min(pair) != max(pair) for pair in both):
                 yield LoneCell(subject=node, column="a line", cell=line, usual=usual)
 
 
@@ -208,7 +217,7 @@ def _compared(column: TableColumn) -> ComparedColumn:
         name=column.name,
         cells=tuple("" if cell.strip().lower() in MISSING else cell for cell in column.cells),
         numeric=column.numeric,
-        software=not SOFTWARE_WORDS.isdisjoint(words_of(column.name)),
+        exact=not (SOFTWARE_WORDS | CHECKSUM_WORDS).isdisjoint(words_of(column.name)),
     )
 
 
@@ -276,7 +285,7 @@ def _without_number(column: ComparedColumn, rows: Sequence[MeasuredRow]) -> list
     having = {row.subject for row, cell in zip(rows, column.cells, strict=True) if cell}
     cells = tuple("one" if row.subject in having else "" for row in rows)
     usual = column.numeric and _most_common(cells)
-    having_one = ComparedColumn(name=column.name, cells=cells, numeric=False, software=False)
+    having_one = ComparedColumn(name=column.name, cells=cells, numeric=False, exact=False)
     return [*_lone_in(having_one, rows, range(len(rows)))] if usual else []
 
 
@@ -307,14 +316,14 @@ def _most_common(cells: Iterable[str]) -> str:
 
 def _others(column: ComparedColumn, usual: str, cells: Iterable[str]) -> set[str]:
     """Cells among these that differ from the usual one; nothing of remarks, which most rows lack."""
-    exact = not column.numeric or not usual or column.software
+    exact = not column.numeric or not usual or column.exact
     distinct = {*cells} if usual or not is_remark(column.name) else set()
     return {cell for cell in distinct if cell != usual and (exact or not cell or _apart(cell, usual) > LEAST)}
 
 
 def _numbers(column: ComparedColumn, rows: Sequence[tuple[tuple[str, ...], str]]) -> Rows:
-    """The numbers of the rows, without missing ones; none of words and of versions."""
-    counted = column.numeric and not column.software
+    """The numbers of the rows, without missing ones; none of words, versions and checksums."""
+    counted = column.numeric and not column.exact
     return [(subjects, float(cell)) for subjects, cell in rows if cell] if counted else []
 
 

@@ -22,7 +22,7 @@ FAILING = re.compile(
     r"|timeouts?|exception|panic|fatal|invalid|incorrect|wrong|mismatch(?:es)?|corrupt(?:ed|ion)?|cancell?ed"
     r"|unsuccessful|fehler(?:haft)?|fehlgeschlagen|abgebrochen|abgestürzt|defekt|broken|échoué|cannot|can't|unable"
     r"|refused|unreachable|exited with|no route to host|no such|(?:permission )?denied|not found|xid)"
-    r"(?![\w-]|[ :=<~]{0,4}(?:0\b|none\b|\d*\.\d|\d+e-))"
+    r"(?![\w-]|[ :=<~]{0,4}(?:0\b|none\b|\d*\.\d|\d+e-)| (?:less than|below|within) )"
 )
 """What a line says of a run that failed, wherever it says so; `none`: that it did not."""
 RIGHT = re.compile(

@@ -3,13 +3,22 @@
 They are small, and are rewritten as lines of pairs: `pair_lines` alone says what the numbers mean.
 """
 
+import io
 import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from seatrial.importers.column_roles import planned_columns
-from seatrial.importers.columns import SEPARATOR, UNIT_NAMES, TableColumn, json_object, read_columns, titles
+from seatrial.importers.columns import (
+    MOST_TITLES,
+    SEPARATOR,
+    UNIT_NAMES,
+    TableColumn,
+    json_object,
+    read_columns,
+    titles,
+)
 from seatrial.importers.node_names import is_summary, short_names
 from seatrial.importers.pair_evidence import LineCount, NotPairs, UnclearPairs, is_name, names_an_end
 from seatrial.importers.pair_lines import ENDS, column_names, has_units, names_columns, parse_csv
@@ -22,8 +31,6 @@ FEWEST_NAMES = 3
 NAMELESS = "column 1"
 SAME = 0.8
 """Share of the names in the first line that a square of names has in its first column as well."""
-LONGEST_TITLES = 4096
-"""Characters at the beginning of a text in which titles are."""
 SAMPLE = 8
 """Lines at the beginning of a text among which one is of a pair if most are."""
 BASES = {"B/s": "bandwidth (B/s)", "s": "latency (s)"}
@@ -99,7 +106,7 @@ def refuse_conditions(text: str) -> None:
 
 def _without_titles(text: str) -> str:
     """The text from the line on that names its columns."""
-    lines = [line for line in text[:LONGEST_TITLES].splitlines(keepends=True) if line.strip()]
+    lines = [*itertools.islice(filter(str.strip, io.StringIO(text)), MOST_TITLES + 2)]
     number = titles([line.strip() for line in lines])
     return text[text.index(lines[number]) :] if number else text
 

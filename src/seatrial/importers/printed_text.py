@@ -2,15 +2,17 @@
 
 import itertools
 import re
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 
 from seatrial.importers.headed_text import with_prefixes
 from seatrial.importers.lone_numbers import are_few
 from seatrial.importers.outcome_words import DOUBTFUL, RIGHT, fails
+from seatrial.model.column_words import CONDITION_WORDS, SENSOR_WORDS, last_word, names_result
 from seatrial.model.errors import UsageError
-from seatrial.model.unit_text import is_number
-from seatrial.model.words import MOMENT, name_form
+from seatrial.model.imported import LOSSES
+from seatrial.model.unit_text import NUMBER, is_number, unit_of
+from seatrial.model.words import MOMENT, name_form, some
 
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)")
 PREFIXES = tuple(
@@ -34,10 +36,21 @@ ENDED = re.compile(
     r"|permission denied|no route to host|host key verification failed)\b"
 )
 """Words of a launcher or a shell about a program that did not run; a number behind them measures nothing."""
-ENDED_WELL = re.compile(r"(?i)\bexit(?:ed with)?(?: exit)?(?: code| status)?[ :=]{1,3}0\b")
+ENDED_WELL = re.compile(
+    r"(?i)\b(?:exit(?:ed with)?(?: exit)?(?: code| status)?[ :=]{1,3}"
+    r"|(?:rc|ret|returncode|exit_?(?:code|status))[:=] ?)0\b"
+)
 """What a launcher says of a program that ran: no value."""
 WARNING = re.compile(r"(?i)[\[<(*#]*(?:warn(?:ing)?|note|notice|info)\b")
 """The first word of a line that is about a run whose value is in another line."""
+VALUE = re.compile(
+    rf"(?P<before>(?:[A-Za-z][\w.%/-]{{0,40}}[=:,;])?)(?P<number>{NUMBER})(?P<unit>[A-Za-zµ%/]{{0,12}})(?P<after>[,;]?)"
+)
+"""A number in a line, with its name before it or its unit behind it."""
+MARK = "\0"
+"""What is in the form of a line in place of a number."""
+RESULT_UNITS = frozenset({"B/s", "flop/s"})
+"""What has one of these units was measured."""
 FAILED_SHARE = 3
 """A table is read if fewer than a third of its nodes failed."""
 MOST_PREFIXES = 3
@@ -51,6 +64,10 @@ class NothingRanError(UsageError):
     """The text is of nodes on which the program did not run."""
 
 
+class UnclearResultError(UsageError):
+    """Each node printed several lines with numbers, and nothing shows which of them has the result."""
+
+
 def by_node(text: str) -> dict[str, str]:
     """Node -> what it printed, of an output of pdsh or clush that has the name of a node before each line."""
     lines = [NODE_PREFIX.match(line) for line in with_prefixes(text).split("\n") if line.strip()]
@@ -62,41 +79,43 @@ def by_node(text: str) -> dict[str, str]:
     return {node: "\n".join((*written, "")) for node, written in parts.items()} if len(parts) > 1 else {}
 
 
-def with_failures(text: str) -> tuple[str, list[tuple[str, str]]]:
+def with_failures(text: str, line: str = "") -> tuple[str, list[tuple[str, str]]]:
     """The text with `failed` in place of the numbers of each run whose node printed none, or a failure in their place.
 
     Most nodes must print lines of the same words with numbers in the same places; there may be several such lines.
-    Other text is returned as it is. Raises NothingRanError where these words say that a program did not run.
+    Other text is returned as it is. Raises NothingRanError where these words say that a program did not run, and
+    UnclearResultError where several lines may be the result. `line`: words of the one that is.
 
-    Lines without numbers, and warnings, of nodes that print all values of the others are left out and returned, too:
-    node and line. A node that lacks the line by which nearly all others say that their result is right has a run that
-    failed.
+    Lines that measure nothing, and warnings, of nodes that print all values of the others are left out and returned,
+    too: node and line. A node that lacks the line by which nearly all others say that their result is right, or counts
+    failures where these have none, has a run that failed.
     """
-    parts = {
-        node: [(_form(row), row) for line in lines.splitlines() if (row := line.split())]
-        for node, lines in by_node(text).items()
-    }
+    parts = _with_forms(
+        {node: [row for line in lines.splitlines() if (row := line.split())] for node, lines in by_node(text).items()}
+    )
     usual = [form for form, nodes in _nodes_with(parts).items() if 2 * nodes > len(parts)]
     of_form = {form: [row for rows in parts.values() for own, row in rows if own == form] for form in usual}
-    measures = [form for form in usual if None in form and not _ended(form)]
-    measures = [form for form in measures if WARNING.match(form[0] or "") is None] or measures
+    measures = _measures(parts, usual, line)
     if (ended := next(filter(_ended, usual), None)) and not measures:
         raise NothingRanError(
             f"Most nodes printed no value but {' '.join(of_form[ended][0])[:80]!r}.",
             "See to it that the program runs there.",
         )
-    places = {form.index(None) for form in measures}
+    places = {_first_number(form) for form in measures}
     unconfirmed = _unconfirmed(parts)
     parts, beside = _without_remarks(parts, usual, measures)
+    unconfirmed |= _counting_failures(beside, len(parts))
     for node in unconfirmed:
         if all(form in measures for form, _ in parts[node]):
             parts[node].append((FAILED, [*FAILED]))
     unlike = {node for node, rows in parts.items() if not rows or any(form not in measures for form, _ in rows)}
-    unsaid = {node for node in unlike if not all(form in measures or _ended(row) for form, row in parts[node])}
+    unsaid = {
+        node for node in unlike if not all(form in (*measures, FAILED) or _ended(row) for form, row in parts[node])
+    }
     if not measures or len(parts) <= FAILED_SHARE * len(unsaid):
         return text, []
     filled = [_filled(form, of_form[form]) for form in measures]
-    lines: list[str] = []
+    written: list[str] = []
     for node, rows in parts.items():
         measured = any(form in measures for form, _ in rows)
         for value, group in itertools.groupby(rows or [((), [])], key=lambda row: row[0] in measures):
@@ -105,41 +124,141 @@ def with_failures(text: str) -> tuple[str, list[tuple[str, str]]]:
                 word = _instead(run, places, measured=measured)
                 if not word:
                     return text, []
-                run = [[cell or word for cell in row] for row in filled]
-            lines += (f"{node}: {' '.join(row)}\n" for row in run)
-    return ("".join(lines), beside) if unlike or beside or len(measures) < len(usual) else (text, [])
+                run = [[cell.replace(MARK, word) for cell in row] for row in filled]
+            written += (f"{node}: {' '.join(row)}\n" for row in run)
+    return ("".join(written), beside) if unlike or beside or len(measures) < len(usual) else (text, [])
 
 
 FAILED = ("failed",)
 """The line of a run whose node did not say that its result is right."""
-Printed = dict[str, list[tuple[tuple[str | None, ...], list[str]]]]
+Form = tuple[str, ...]
+"""The words of a line, `MARK` in place of each number."""
+Printed = dict[str, list[tuple[Form, list[str]]]]
 """Node -> the form of each of its lines, and its words."""
 
 
+def _with_forms(rows: Mapping[str, Sequence[list[str]]]) -> Printed:
+    """The lines with their forms; digits within words are alike where most nodes have such a line, and each its own."""
+    exact = {node: [(_form(row), row) for row in own] for node, own in rows.items()}
+    usual = {form for form, nodes in _nodes_with(exact).items() if 2 * nodes > len(rows)}
+    others = {
+        node: [(tuple(map(name_form, form)), row) for form, row in own if form not in usual]
+        for node, own in exact.items()
+    }
+    loose = {form for form, nodes in _nodes_with(others).items() if 2 * nodes > len(rows)}
+    return {
+        node: [
+            (alike if form not in usual and (alike := tuple(map(name_form, form))) in loose else form, row)
+            for form, row in own
+        ]
+        for node, own in exact.items()
+    }
+
+
+def _measures(parts: Printed, usual: Sequence[Form], line: str) -> list[Form]:
+    """The forms of the lines that have results. Raises UnclearResultError where several may be."""
+    numbered = [form for form in usual if any(MARK in word for word in form) and not _ended(form)]
+    if chosen := [form for form in numbered if line and line.lower() in {label.lower() for label in _labels(form)}]:
+        return chosen
+    of_results = [*filter(_may_be_result, numbered)]
+    varying = [form for form in of_results if len({str(_numbers(form, rows)) for rows in parts.values()}) > 1]
+    left = [form for form in varying if last_word(_labels(form)[-1]) not in CONDITION_WORDS]
+    left = left or varying or of_results or (numbered if len(numbered) == sum(map(_has_digits, usual)) else [])
+    if len({*map(_shape, left)}) > 1:
+        left = [*filter(_is_rate, left)] or left
+    if len({*map(_shape, left)}) < 2:
+        return left
+    labels = [_labels(form)[-1] for form in left]
+    raise UnclearResultError(
+        f"Several lines of each node have numbers: {some([repr(label) for label in labels])}.",
+        "Name the one that has the result by these words: --column WORDS.",
+    )
+
+
 def _without_remarks(
-    parts: Printed, usual: Collection[object], measures: Collection[object]
+    parts: Printed, usual: Collection[Form], measures: Collection[Form]
 ) -> tuple[Printed, list[tuple[str, str]]]:
     """What nodes printed without lines that measure nothing, and these lines.
 
     A node that printed fewer values than others keeps such lines, which may say why.
     """
     values = {node: sum(form in measures for form, _ in rows) for node, rows in parts.items()}
+    counts = {
+        form
+        for form in usual
+        if (MARK in "".join(form) and last_word(_labels(form)[-1]) in LOSSES)
+        or (_has_digits(form) and not fails(_usual_line(form, parts)))
+    }
     whole = Counter(values.values()).most_common(1)[0][0] if parts else 0
     left: Printed = {}
     beside = []
     for node, rows in parts.items():
         left[node] = []
         for form, words in rows:
-            if form in measures or not _is_remark(words) or not (values[node] >= whole or form in usual):
+            remark = _is_remark(words) or (form in counts and not _ended(words))
+            if form in measures or not remark or not (values[node] >= whole or form in usual):
                 left[node].append((form, words))
             else:
                 beside.append((node, " ".join(words)))
     return left, beside
 
 
-def _nodes_with(parts: Printed) -> Counter[tuple[str | None, ...]]:
+def _numbers(form: Form, rows: Sequence[tuple[Form, list[str]]]) -> list[list[str]]:
+    """The numbers in each line of that form, as text."""
+    return [[word for word, mark in zip(row, _shape(form), strict=True) if mark] for own, row in rows if own == form]
+
+
+def _may_be_result(form: Form) -> bool:
+    """Whether the words of a line do not say that its numbers are something else."""
+    line = " ".join(form).replace(MARK, "0")
+    about = WARNING.match(line) or RIGHT.search(line) or ENDED_WELL.search(line) or fails(line)
+    label = _labels(form)[-1]
+    return not about and names_result(label) and last_word(label) not in LOSSES | SENSOR_WORDS
+
+
+def _is_rate(form: Form) -> bool:
+    """Whether a line has a unit that only results have."""
+    units = (unit_of(word.replace(MARK, "").strip("()[],;:")) for word in form)
+    return any(unit is not None and unit.base in RESULT_UNITS for unit in units)
+
+
+def _has_digits(form: Form) -> bool:
+    return any(MARK in word or any(map(str.isdecimal, word)) for word in form)
+
+
+def _shape(form: Form) -> tuple[bool, ...]:
+    """The places of the numbers in a line."""
+    return tuple(MARK in word for word in form)
+
+
+def _first_number(form: Form) -> int:
+    return _shape(form).index(True)
+
+
+def _labels(form: Form) -> tuple[str, str]:
+    """What a line is called: its words, and those before its first number, as far as it has some."""
+    words = [word.replace(MARK, "").strip("=:,;()[] ") for word in form]
+    whole = " ".join(filter(None, words))
+    return whole, " ".join(filter(None, words[: _first_number(form)])) or words[_first_number(form)] or whole
+
+
+def _usual_line(form: Form, parts: Printed) -> str:
+    """What most lines of a form say."""
+    return Counter(" ".join(row) for rows in parts.values() for own, row in rows if own == form).most_common(1)[0][0]
+
+
+def _counting_failures(beside: Sequence[tuple[str, str]], nodes: int) -> set[str]:
+    """The few nodes that count failures in a line in which others count none."""
+    lines: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for node, line in beside:
+        lines[name_form(line)].append((node, line))
+    counting = [{node for node, line in alike if fails(line)} for alike in lines.values()]
+    return {node for some_nodes in counting if are_few(len(some_nodes), nodes) for node in some_nodes}
+
+
+def _nodes_with(parts: Printed) -> Counter[Form]:
     """How many nodes have a line of each form."""
-    return Counter(form for rows in parts.values() for form in {form for form, _ in rows})
+    return Counter(form for rows in parts.values() for form in dict.fromkeys(form for form, _ in rows))
 
 
 def _unconfirmed(parts: Printed) -> set[str]:
@@ -162,10 +281,14 @@ def _is_remark(words: Sequence[str]) -> bool:
     return ENDED_WELL.search(line) is not None or not (numbers or _ended(words) or fails(line))
 
 
-def _filled(form: Sequence[str | None], rows: Sequence[Sequence[str]]) -> list[str | None]:
-    """The cells that all rows share, `nan` in place of others, and None in place of the first number."""
+def _filled(form: Form, rows: Sequence[Sequence[str]]) -> list[str]:
+    """The cells that all rows share, `nan` in place of others, and `MARK` in place of the first number."""
     return [
-        None if place == form.index(None) else cells[0] if len({*cells}) == 1 else "nan"
+        form[place].partition(MARK)[0] + MARK
+        if place == _first_number(form)
+        else cells[0]
+        if len({*cells}) == 1
+        else form[place].partition(MARK)[0] * (MARK in form[place]) + "nan"
         for place, cells in enumerate(zip(*rows, strict=True))
     ]
 
@@ -184,13 +307,21 @@ def _instead(rows: Sequence[Sequence[str]], places: Collection[int], *, measured
     return rows[0][0] if len(rows) == len(rows[0]) == 1 else ""
 
 
-def _ended(words: Sequence[str | None]) -> bool:
-    return ENDED.search(" ".join(word or "" for word in words)) is not None
+def _ended(words: Sequence[str]) -> bool:
+    return ENDED.search(" ".join(words).replace(MARK, "")) is not None
 
 
-def _form(cells: Sequence[str]) -> tuple[str | None, ...]:
-    """The words of a line, None in place of each number."""
-    return tuple(None if is_number(cell) else cell for cell in cells)
+def _form(words: Sequence[str]) -> Form:
+    """The words of a line, `MARK` in place of each number, also of one with its name or unit: `bw=24.5`, `24.5GB/s`."""
+    return tuple(map(_form_of, words))
+
+
+def _form_of(word: str) -> str:
+    match = VALUE.fullmatch(word)
+    unit = unit_of(match["unit"]) if match and match["unit"] else None
+    if match is None or (match["unit"] and (unit is None or unit.base == "B")):
+        return word
+    return f"{match['before']}{MARK}{match['unit']}{match['after']}"
 
 
 def plain(text: str, *, moments: bool = True) -> str:

@@ -42,6 +42,17 @@ CAPACITY_WORDS = frozenset({"mem", "memory", "ram", "vram", "hbm", "swap", "disk
 DEVIATIONS = frozenset({"std", "stdev", "stddev", "sd", "sigma", "cv", "rsd", "var", "variance", "err", "sem", "mad"})
 """Words of columns that say how far the values of others scatter."""
 INDEX_WORDS = frozenset({"index", "idx", "id", "nr", "no", "row"})
+IDENTIFIER_WORDS = frozenset({
+    "id", "index", "idx", "nr", "no", "number", "sn", "slot", "port", "pid", "ppid", "tid", "uid", "gid", "jobid",
+    "seed",
+})  # fmt: skip
+CHECKSUM_WORDS = frozenset({"checksum", "crc", "hash", "sha"})
+ERROR_WORDS = frozenset({
+    "error", "residual", "residuals", "norm", "tolerance", "epsilon", "eps", "diff", "difference",
+    "deviation",
+})  # fmt: skip
+"""How far an answer is from the right one."""
+SENSOR_WORDS = frozenset({"temperature", "temp", "fan", "fans", "power", "voltage", "utilization", "load"})
 PART_NUMBERS = PART_WORDS | INDEX_WORDS | {"number", "num", "local", "name", "node", "label", "ordinal", "bus", "minor"}
 """The last words of a number that says which part of a node it is; others measure something of the part."""
 
@@ -56,3 +67,13 @@ def last_word(name: str) -> str:
     words = words_of(name)
     units = (word in NO_LAST or unit_of(word) or unit_of(word.upper()) for word in words[:0:-1])
     return "".join(words[-1 - len([*itertools.takewhile(bool, units)]) :][:1])
+
+
+def names_result(name: str) -> bool:
+    """Whether numbers of that name can be results, by which nodes are faster or slower: no identifiers, no errors.
+
+    With a unit behind it the name of a part is that of its rate: `port_GBps`.
+    """
+    last = last_word(name)
+    identifies = last in IDENTIFIER_WORDS and words_of(name)[-1:] == [last]
+    return not identifies and last not in CHECKSUM_WORDS | ERROR_WORDS | SOFTWARE_WORDS

@@ -157,7 +157,8 @@ def _verdict(fabric: FabricMap, problems: Sequence[Finding]) -> tuple[Verdict, s
     unread = f"{_unread(fabric.unknown)}; " if fabric.unknown else ""
     if without := sum(link.width is None for link in fabric.links):
         return Verdict.INCONCLUSIVE, f"{unread}{without} of {size} without a rate; {missing}, and no other fault."
-    verdict = Verdict.INCONCLUSIVE if unread else Verdict.PASS  # such a line may report a cable or a fault
+    noted = worst([Verdict.PASS, *(problem.verdict for problem in problems)])
+    verdict = Verdict.INCONCLUSIVE if unread else noted  # a line that was not read may report a cable or a fault
     slower = any(problem.kind is FindingKind.LINK_BELOW_PEERS for problem in problems)
     return (
         verdict,

@@ -31,7 +31,7 @@ from seatrial.importers.other_outputs import (
 from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.pair_lines import RANK_COLUMNS, column_names, names_columns, parse_columns, parse_csv
 from seatrial.importers.pair_tables import is_pair_table
-from seatrial.importers.printed_text import NothingRanError, plain
+from seatrial.importers.printed_text import NothingRanError, UnclearResultError, plain
 from seatrial.importers.reframe import is_perflog
 from seatrial.importers.row_outcomes import is_outcome, split_outcomes
 from seatrial.importers.wide_columns import transposed
@@ -213,6 +213,8 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
         kinds = _kinds_of_columns(text)
     except NothingRanError:
         raise
+    except UnclearResultError:
+        return (Kind.FLEET,)
     except UsageError as error:
         if other is not None and other.name != JSON_TEXT:
             unread = "" if other.remedy.startswith("seatrial judge") else ", which seatrial judge does not read"

@@ -1,0 +1,173 @@
+"""Outputs of which each node has several lines with numbers: which one is the result, and what the others say."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from seatrial.commands.judge.kinds import Kind
+from seatrial.commands.judge.recognition import _kinds_of_text
+from seatrial.importers.fleets import read_fleet_table
+from seatrial.importers.headed_text import is_headed
+from seatrial.importers.printed_text import UnclearResultError
+
+RULE = "-" * 15
+
+
+def printed(form: str, lines: Sequence[tuple[str, str]]) -> str:
+    """What a launcher writes of the lines of nodes, as `form` names it."""
+    match form:
+        case "pdsh":
+            return "".join(f"{node}: {line}\n" for node, line in lines)
+        case "mixed":
+            return printed("pdsh", random.Random(1).sample(lines, len(lines)))
+    of_node: dict[str, list[str]] = {}
+    for node, line in lines:
+        of_node.setdefault(node, []).append(line)
+    heading = {
+        "clush": f"{RULE}\n{{}}\n{RULE}\n",
+        "ansible": "{} | CHANGED | rc=0 >>\n",
+        "salt": "{}:\n",
+        "loop": "==> {} <==\n",
+        "stars": "*** {} ***\n",
+    }[form]
+    indent = "    " * (form == "salt")
+    return "".join(heading.format(node) + "".join(f"{indent}{line}\n" for line in own) for node, own in of_node.items())
+
+
+def output(form: str, nodes: int, second: str, odd: str = "", *, result: str = "Triad {}") -> str:
+    """A result and a second line of each node. `odd`: the second line of the last node."""
+    names = [f"n{place:02}" for place in range(1, nodes + 1)]
+    lines = [
+        (node, line.format(120_000.5 + place % 3, at=place, name=node))
+        for place, node in enumerate(names, 1)
+        for line in (result, odd if odd and node == names[-1] else second)
+    ]
+    return printed(form, lines)
+
+
+SECOND = [
+    "Solution Validates: avg error less than 1.000000e-13 on all three arrays",
+    "errors: 0",
+    "12 passed, 0 failed",
+    "real 0m12.{at}45s",
+    "Iteration 5: residual {at}e-9",
+    "HPL version 2.3",
+    "Started Sat Nov 29 18:05:1{at} UTC 2026",
+    "address 10.0.0.{at}",
+    "output /scratch/run42/{name}/out.0001",
+    "pid 41{at}7",
+    "GPU temperature {at} C",
+    "Number of threads 64",
+    "Array size = 80000000 (elements), Offset = 0 (elements)",
+    "seed={at}7",
+]
+
+
+@pytest.mark.parametrize("second", SECOND)
+@pytest.mark.parametrize(
+    ("form", "nodes"),
+    [("pdsh", 2), ("mixed", 12), ("clush", 3), ("ansible", 8), ("salt", 4), ("loop", 12), ("stars", 3)],
+)
+@pytest.mark.parametrize("result", ["Triad {}", "bw={}", "Triad {} GB/s", "{}"])
+def test_the_line_that_all_nodes_have_in_one_form_is_the_result(
+    second: str, form: str, nodes: int, result: str
+) -> None:
+    text = output(form, nodes, second, result=result)
+    table = read_fleet_table(text)
+    values = {f"n{place:02}": [120_000.5 + place % 3] for place in range(1, nodes + 1)}
+    assert (table.values, table.failed, table.lone) == (values, (), ())
+    assert Kind.FLEET in _kinds_of_text(text)
+
+
+@pytest.mark.parametrize("nodes", [3, 4, 12])
+@pytest.mark.parametrize("form", ["pdsh", "clush", "loop"])
+@pytest.mark.parametrize(
+    ("usual", "odd", "failed"),
+    [
+        ("errors: 0", "errors: 3", True),
+        ("12 passed, 0 failed", "11 passed, 1 failed", True),
+        ("retries: 0", "retries: 3", False),
+        ("Number of threads 64", "Number of threads 32", False),
+        ("Number of threads 64", "Number of threads 128", False),
+    ],
+)
+def test_another_count_is_named_with_both_lines(nodes: int, form: str, usual: str, odd: str, *, failed: bool) -> None:
+    table = read_fleet_table(output(form, nodes, usual, odd))
+    last = f"n{nodes:02}"
+    assert [(cell.subject, cell.cell, cell.usual) for cell in table.lone] == [(last, odd, usual)]
+    assert (table.failed, len(table.values)) == ((last,) * failed, nodes)
+
+
+@pytest.mark.parametrize("odd", [0, 2])
+def test_failures_that_many_nodes_count_are_named_and_fail_no_run(odd: int) -> None:
+    lines = [
+        (f"n{place:02}", line)
+        for place in range(1, 9)
+        for line in (f"Triad {380 + place % 3}.5", f"errors: {0 if place % 2 else odd + 1}")
+    ]
+    table = read_fleet_table(printed("pdsh", lines))
+    named = [(cell.subject, cell.cell) for cell in table.lone]
+    assert (table.failed, named) == ((), [(f"n{place:02}", f"errors: {odd + 1}") for place in (2, 4, 6, 8)])
+
+
+@pytest.mark.parametrize(("last", "named"), [("814300", []), ("814301", ["n12"])])
+def test_another_checksum_is_named_by_any_digit(last: str, named: list[str]) -> None:
+    table = read_fleet_table(output("pdsh", 12, "checksum 814300", f"checksum {last}"))
+    assert [cell.subject for cell in table.lone] == named
+
+
+@pytest.mark.parametrize(("name", "headed"), [("n{}", True), ("run{}", False), ("gpu{}", False)])
+def test_headings_of_runs_are_none_of_nodes(name: str, *, headed: bool) -> None:
+    text = "".join(f"=== {name.format(place)} ===\nTriad 380.{place}\n" for place in range(1, 5))
+    assert is_headed(text) == headed
+
+
+@pytest.mark.parametrize(("number", "named"), [(7, []), (8, ["n12"]), (2, ["n12"]), (3, [])])
+def test_a_count_is_named_from_half_or_twice_the_usual_one_on(number: int, named: list[str]) -> None:
+    table = read_fleet_table(output("pdsh", 12, "retries: 4", f"retries: {number}"))
+    assert [cell.subject for cell in table.lone] == named
+
+
+@pytest.mark.parametrize(("words", "named"), [(("Mon", "Tue"), True), (("Mon", "Tue", "Wed"), False)])
+def test_three_lines_that_begin_alike_are_words_of_their_own(words: Sequence[str], *, named: bool) -> None:
+    lines = [
+        (f"n{place:02}", line)
+        for place in range(12)
+        for line in (f"Triad {380 + place % 3}.5", f"Last login: {words[place % len(words)]}")
+    ]
+    assert bool(read_fleet_table(printed("pdsh", lines)).lone) == named
+
+
+@pytest.mark.parametrize("form", ["pdsh", "clush", "loop"])
+@pytest.mark.parametrize(
+    ("second", "label"),
+    [
+        ("Elapsed 12.{at} s", "Elapsed"),
+        ("took 12.{at} s in 3 loops", "took"),
+        ("Score of {name} is {at}.5", "Score of n0 is"),
+        ("{at}.5 s needed", "s needed"),
+    ],
+)
+def test_what_cannot_be_told_is_asked(form: str, second: str, label: str) -> None:
+    text = output(form, 6, second)
+    assert _kinds_of_text(text) == (Kind.FLEET,)
+    with pytest.raises(UnclearResultError) as refused:
+        read_fleet_table(text)
+    assert repr("Triad") in refused.value.what
+    assert repr(label) in refused.value.what
+    assert read_fleet_table(text, "Triad").values["n02"] == [120_002.5]
+
+
+@pytest.mark.parametrize(("same", "asked"), [(9, True), (10, False)])
+def test_a_number_that_all_nodes_print_is_a_setting(same: int, *, asked: bool) -> None:
+    lines = [
+        (f"n{place:02}", line)
+        for place in range(10)
+        for line in (f"Triad {380 + place}.5", f"tiles {64 if place < same else place} of each")
+    ]
+    if asked:
+        with pytest.raises(UnclearResultError):
+            read_fleet_table(printed("pdsh", lines))
+    else:
+        assert read_fleet_table(printed("pdsh", lines)).values["n01"] == [381.5]
