@@ -148,7 +148,6 @@ MECHANISMS = (
     rule("unstable whatever waits", "second_look.SecondLook._whatever_beside", lambda _look, _pair, relative: relative),
     rule("longest wait of a rank", "processor_waits.RankWaits.longest", nothing(None), "seatrial.judgement."),
     rule("whole fabric below its limit", "suspects._uniformly_slow", nothing(())),
-    rule("late controls", "suspects._wavering", nothing(False)),
     rule("single late pairs", "suspects._alone_late", nothing([])),
     rule("uplinks by their cables", "suspects._by_cables", lambda suspects, *_: [*suspects]),
     rule("lossy parts", "suspects.lossy_suspects", nothing([])),

@@ -85,6 +85,16 @@ def faulty_fabrics() -> Iterator[TrialClass]:
     yield TrialClass(name="12, 2 pairs", topology="fat-tree:12", faults=("pair:0.6", "pair:0.8"))
     yield TrialClass(name="12, 5 slow", topology="fat-tree:12", faults=("node:0.8",) * 5)
     yield TrialClass(name="20, cable lossy", topology="fat-tree:20", faults=("link:0.97,lost=0.02",), routed=True)
+    for nodes in (8, 12):
+        lossy = ("uplink:0.6,lost=0.03",)
+        slow = f"{nodes}, slow uplink lossy"
+        yield TrialClass(name=slow, topology=f"fat-tree:{nodes},per-leaf=4", faults=lossy, routed=True)
+    for ratio in (1, 2):
+        busy = SimulatedConditions(jobs=6)
+        narrow = f"fat-tree:24,per-leaf=6,oversubscription={ratio}"
+        for health, faults in (("healthy", ()), ("uplink", ("uplink:0.7",))):
+            name = f"24, {ratio}:1, routes, {health}, 6 jobs"
+            yield TrialClass(name=name, topology=narrow, faults=faults, routed=True, conditions=busy)
     yield TrialClass(name="48, uplink since 0.3 s", topology=tree, faults=("uplink:0.5,since=0.3",))
     yield TrialClass(name="48, uplink comes and goes", topology=tree, faults=("uplink:0.5,period=0.8",))
 
@@ -168,6 +178,14 @@ def changing_faults() -> Iterator[TrialClass]:
             yield TrialClass(
                 name=f"{nodes}, one kernel, {name}", topology=topology, faults=faults, conditions=one_kernel
             )
+    for name, faults in (("healthy", ()), ("1 fault", ("node:0.8",))):
+        wavering = SimulatedConditions(drift=0.05)
+        yield TrialClass(name=f"12, drift 0.05, {name}", topology="fat-tree:12", faults=faults, conditions=wavering)
+    for level in ("0.6", "0.85"):
+        always = SimulatedConditions(starved=Starved.ALWAYS, noise=0.003)
+        topology = "fat-tree:5,per-leaf=5"
+        name = f"5, always busy, noise 0.003, {level} left"
+        yield TrialClass(name=name, topology=topology, faults=(f"node:{level}",), conditions=always)
     for noise in (0.0008, 0.003):
         costless = SimulatedConditions(starved=Starved.ALL, idle_waits=0.6, noise=noise)
         name = f"10, all busy, most waits cost nothing, noise {noise:g}"

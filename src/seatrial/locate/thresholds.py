@@ -44,10 +44,6 @@ LATENCY_RATIO = 2.1
 LATENCY_FLOOR_S = 5e-6
 """A high latency exceeds its peers' by at least this much, which scheduling alone can cost."""
 
-WAVERING_SHARE = 0.25
-"""When the control pairs are late too in more of their runs than this, the measuring itself was disturbed; on a quiet
-lab none is, on one whose two cores others load, 40 %."""
-
 STALL_S = 0.19
 """A small round trip this long waited for TCP's retransmission timer, at least 0.2 s on Linux (TCP_RTO_MIN)."""
 

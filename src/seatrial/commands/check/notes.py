@@ -48,13 +48,7 @@ def make_notes(
     if (figure := recorded.info.figure) and figure.unchecked:
         why = "did not check the data that it received: start it with its check (nccl-tests: -c 1)"
         notes.append(f"{figure.benchmark} {why}, or verify data with the probe (seatrial check --verify).")
-    if suspicion.late_everywhere:
-        notes.append(
-            "Pairs with high latency were measured again beside good pairs, and those were late in many runs, too: "
-            "something disturbed the measurement itself (load on the nodes, a shared machine), so no part is reported "
-            "for latency."
-        )
-    if suspicion.distant and not suspicion.late_everywhere:
+    if suspicion.distant:
         source, target = suspicion.distant[0]
         notes.append(
             f"{len(suspicion.distant)} ordered pairs (the first: {source} to {target}) have a much higher "

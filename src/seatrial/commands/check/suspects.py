@@ -9,7 +9,7 @@ import msgspec
 from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, limit_floor, waits_explain
 from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_latency
 from seatrial.commands.check.second_look import SecondLook
-from seatrial.commands.check.survey import Survey, crosses, excused_pairs, lossy_suspects
+from seatrial.commands.check.survey import Survey, excused_pairs, lossy_suspects
 from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apart
 from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair, deciding, deciding_series, in_one_direction
 from seatrial.locate.explanation import (
@@ -23,10 +23,9 @@ from seatrial.locate.explanation import (
     suspects_of,
 )
 from seatrial.locate.references import References
-from seatrial.locate.thresholds import EFFECT, SCATTERS, UNIFORM_SHARE, WAVERING_SHARE
+from seatrial.locate.thresholds import EFFECT, SCATTERS, UNIFORM_SHARE
 from seatrial.locate.uplinks import by_cables
 from seatrial.model.fabric import Wiring
-from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Located
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
@@ -70,8 +69,6 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     """Pairs, by metric, that were good before a part on their way turned out bad at the end of the run."""
     excused: frozenset[Pair] = frozenset()
     """Pairs that are slow because packets are lost on their way."""
-    late_everywhere: bool = False
-    """Good pairs were late too when they were measured beside the late ones: no part is reported for latency."""
 
     @property
     def suspects(self) -> tuple[PartSuspect, ...]:
@@ -157,7 +154,6 @@ def suspect_all(survey: Survey, references: References, *, unknown_waits: bool =
         located=survey.located,
         stale={metric: survey.stale(metric) for metric in (BANDWIDTH, LATENCY)},
         excused=frozenset(excused),
-        late_everywhere=late.everywhere,
     )
 
 
@@ -199,7 +195,6 @@ class _Late(msgspec.Struct, frozen=True, kw_only=True):
 
     suspects: tuple[PartSuspect, ...]
     distant: tuple[Pair, ...]
-    everywhere: bool
     changed: Mapping[Pair, JudgedPair]
 
 
@@ -213,11 +208,6 @@ def _late(survey: Survey, references: References, excused: set[Pair], unknown_wa
     proofs = prove_latency(parts, speeds.judged, evidence, retested, references, unknown_waits=unknown_waits)
     changed = dict(proofs.changed)
     late = suspects_of(proofs.slow)
-    wavering = suspects_of((*proofs.slow, *proofs.unstable, *proofs.open))
-    if _wavering(survey, wavering, references):
-        for pair in dict.fromkeys(pair for suspect in wavering for pair in suspect.pairs):
-            changed[pair] = speeds.judged[pair].opened("control pairs were late, too")
-        return _Late(suspects=(), distant=(), everywhere=True, changed=changed)
     blamed = {pair for suspect in late for pair in suspect.pairs} | excused
     distant = tuple(
         pair
@@ -226,7 +216,7 @@ def _late(survey: Survey, references: References, excused: set[Pair], unknown_wa
     )
     for pair in distant:
         changed[pair] = changed.get(pair, speeds.judged[pair]).decided(Verdict.PASS)
-    return _Late(suspects=tuple(late), distant=distant, everywhere=False, changed=changed)
+    return _Late(suspects=tuple(late), distant=distant, changed=changed)
 
 
 def _alone_late(pairs: Sequence[Blamed], evidence: Mapping[Pair, MeasuredPair], references: References) -> list[Blamed]:
@@ -276,18 +266,6 @@ def _leaves_at(cable: str, pair: Pair, fabric: Wiring) -> list[str]:
 def is_part(suspect: PartSuspect) -> bool:
     """Whether it is a part of the cluster, and not a mere pair."""
     return suspect.subject.kind is not SubjectKind.PAIR
-
-
-def _wavering(survey: Survey, late: Sequence[PartSuspect], references: References) -> bool:
-    """Whether, in the retest of late parts, pairs that do not cross them were late too in many of their runs."""
-    if not late:
-        return False
-    runs: list[bool] = []
-    for pair in survey.retested[LATENCY]:
-        again, line = survey.evidence[pair].latency[Phase.RETEST], references.speed.get(references.crosses(pair))
-        if line is not None and not any(crosses(suspect, pair, survey.good(LATENCY).fabric) for suspect in late):
-            runs += [line.over_peers(1 / max(run, SHORTEST_S)) < -line.effect for run in again.runs]
-    return sum(runs) > WAVERING_SHARE * len(runs)
 
 
 def is_starved(known: MeasuredPair, reference_bytes_per_s: float) -> bool:
