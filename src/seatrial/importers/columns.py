@@ -70,8 +70,7 @@ class TableColumn(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def numeric(self) -> bool:
         """Whether each cell that is not missing is a finite number, and at least one is not missing."""
-        written = [cell for cell in {*self.cells} if not is_missing(cell)]
-        return bool(written) and all(_is_number(cell) for cell in written)
+        return bool(self.written) and all(_is_number(cell) for cell in {*self.written})
 
     def numbers(self) -> list[float]:
         """The cells as numbers, NaN for missing ones. Raises UsageError that shows a cell that is not a number."""
@@ -391,13 +390,11 @@ def _from_lists(lists: Mapping[str, object]) -> tuple[TableColumn, ...]:
 
 
 def _cell(value: object, name: str) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
     match value:
-        case None:
-            return ""
         case bool() | dict() | list():
             raise UsageError(f"{name!r} holds {str(value)[:40]!r}, which is neither a number nor a word.", REMEDY)
-        case float() if math.isnan(value):
-            return ""
         case float() | int():
             return repr(value)
     return without_deviation(str(value))
