@@ -9,7 +9,7 @@ from seatrial.judgement.outcome import RecordOutcome
 from seatrial.model import subject, units
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
-from seatrial.model.limit import Limit, NoLimit
+from seatrial.model.limit import Limit
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Finding
 from seatrial.render.finding_text import sentence_of
@@ -29,23 +29,6 @@ class PairOutcome(OutcomeFields, frozen=True, kw_only=True):
 
     source: str
     target: str
-
-
-class PathLimitFields(msgspec.Struct, frozen=True, kw_only=True):
-    """The limit of a path and the term that binds, or why no limit is known."""
-
-    limit_bytes_per_s: float | None
-    limit_binding: str | None
-    no_limit_because: str | None
-
-
-def limit_fields(limit: Limit | NoLimit) -> PathLimitFields:
-    """The limit as the forms of single paths have it."""
-    if isinstance(limit, NoLimit):
-        return PathLimitFields(limit_bytes_per_s=None, limit_binding=None, no_limit_because=limit.reason)
-    return PathLimitFields(
-        limit_bytes_per_s=limit.limit_bytes_per_s, limit_binding=limit.binding, no_limit_because=None
-    )
 
 
 def run_line(run: RunInfo) -> tuple[str, ...]:

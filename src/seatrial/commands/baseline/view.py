@@ -9,10 +9,11 @@ from seatrial.commands.baseline.run import Damaged, Replacement
 from seatrial.judgement.comparison.records import Changed
 from seatrial.model.errors import ExitCode
 from seatrial.model.run_values import RunSummary
+from seatrial.model.subject import Subject
 from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count, some
 from seatrial.render.change_text import change_text, interval_text, values_text
-from seatrial.render.json import MetricName, SubjectText, filled
+from seatrial.render.json import MetricName, filled
 from seatrial.render.report import Block, Cells, Items, Lines, Paragraph, Report, record_table
 
 MOST_RUNS = 5
@@ -70,7 +71,7 @@ class BaselineFields(msgspec.Struct, frozen=True, kw_only=True):
 class HiddenRegression(msgspec.Struct, frozen=True, kw_only=True):
     """A subject that is slower in the new runs than in the baseline that they replace."""
 
-    subject: SubjectText
+    subject: Subject
     metric: MetricName
     ratio: float
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from seatrial.commands.placement.advice import Advice
 from seatrial.commands.placement.gain import Fix, Gain, GainOutcome
 from seatrial.commands.placement.judge import Placement
 from seatrial.commands.placement.map import core_map, legend, map_lines
@@ -65,12 +66,9 @@ class PlacementFields(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[RankRow, ...] = msgspec.field(name="ranks")
     fix: Fix
     why: str
+    failure: str
     advised_line: tuple[str, ...]
-    advised_command: str
-    srun: tuple[str, ...]
-    hydra: tuple[str, ...]
-    intel_mpi: tuple[str, ...]
-    rankfile: str
+    advice: Advice | None
     gains: tuple[PlacementGain, ...]
     notes: tuple[str, ...]
 
@@ -82,31 +80,15 @@ def placement_report(run: RunInfo, placement: Placement) -> Report:
         sentence=headline(placement),
         exit_code=placement.exit_code,
         run=run,
-        payload=lambda: placement_fields(run, placement),
+        payload=lambda: filled(PlacementFields, placement, run),
         terminal=lambda width: _terminal(placement, width),
         page=lambda: _page(run, placement),
         about=run_line(run),
         findings=placement.findings,
         cases=tuple(
-            Case(name=subject.node(node).text, verdict=Verdict.MEASURED)
+            Case(name=subject.node(node), verdict=Verdict.MEASURED)
             for node in dict.fromkeys(row.node for row in placement.rows)
         ),
-    )
-
-
-def placement_fields(run: RunInfo, placement: Placement) -> PlacementFields:
-    """What programs read of a placement."""
-    advice = placement.advice
-    return filled(
-        PlacementFields,
-        placement,
-        run,
-        why=placement.failure or placement.why,
-        advised_command=shlex.join(placement.advised_line),
-        srun=advice.srun if advice else (),
-        hydra=advice.hydra if advice else (),
-        intel_mpi=advice.intel if advice else (),
-        rankfile=advice.rankfile if advice else "",
     )
 
 

@@ -22,7 +22,6 @@ from seatrial.render.fleet.remarks import (
     led_by_lone,
 )
 from seatrial.render.fleet.view import (
-    FleetCondition,
     FleetFields,
     FleetFigures,
     FleetStratum,
@@ -119,7 +118,6 @@ def _stratum_fields(stratum: JudgedStratum) -> FleetStratum:
         stratum,
         stratum.judged,
         result or FleetFigures(),
-        conditions=[FleetCondition(column=name, cell=cell) for name, cell in stratum.conditions],
         unmeasured=_missing(stratum),
         nodes=[node_fields(runs) for runs in result.nodes] if result else (),
     )
