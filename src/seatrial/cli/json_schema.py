@@ -15,7 +15,7 @@ import msgspec
 
 from seatrial.archive.recovery import Recovery
 from seatrial.commands.acceptance.view import AcceptanceFields
-from seatrial.commands.baseline.view import BaselineListFields, BaselineSetFields, BaselineShowFields
+from seatrial.commands.baseline.view import BaselineListFields, BaselineSetFields
 from seatrial.commands.benchmarks.view import BenchmarkFields, BenchmarkListFields
 from seatrial.commands.check.dry_run import CheckRequest, SubmittedCheck
 from seatrial.commands.check.fields import CheckFields
@@ -70,7 +70,7 @@ Schema = dict[str, Any]
 KINDS: Mapping[str, Any] = {
     "baseline list": BaselineListFields,
     "baseline set": BaselineSetFields,
-    "baseline show": BaselineShowFields,
+    "baseline show": BaselineListFields,
     "bench accept": AcceptanceFields,
     "bench list": BenchmarkListFields,
     "bench show": BenchmarkFields,
