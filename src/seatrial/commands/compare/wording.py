@@ -131,8 +131,7 @@ def _within(comparison: Comparison) -> str:
     """All pairs together within 2 % in every metric, or whatever was compared."""
     together = [(metric.metric, metric.together.subject) for metric in comparison.metrics]
     names = dict.fromkeys(
-        f"{metric.together} together" if subject == FABRIC else subject.name
-        for metric, subject in together
+        f"{metric.together} together" if subject == FABRIC else subject.name for metric, subject in together
     )
     every = " in every metric" if len(together) > 1 else ""
     return f"{' and '.join(names)} within {share(comparison.threshold)}{every}"
@@ -197,9 +196,7 @@ def _others(comparison: Comparison, worst: Changed) -> str:
         return ""
     rows = [row for metric in comparison.metrics for row in (metric.together, *metric.changed)]
     names = dict.fromkeys(
-        subject_name(row, 0)
-        if row.subject != FABRIC
-        else f"{row.metric.together} in {row.metric.name}"
+        subject_name(row, 0) if row.subject != FABRIC else f"{row.metric.together} in {row.metric.name}"
         for row in rows
         if row.outcome is worst.outcome and row is not worst and row.subject != worst.subject
     )
