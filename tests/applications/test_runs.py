@@ -99,7 +99,7 @@ def test_the_motor_bike_is_meshed_once_and_its_curve_has_one_mesh(lab2: LabPlan,
     words = ["openfoam", "--case", case, "--set", f"end={ITERATIONS}", *sizes]
     (curve,) = carried_out(lab2, archive, *words, command="scale")["curves"]
     assert [point["size"] for point in curve["points"]] == [1, 2, 4]
-    assert curve["gates"] == []
+    assert curve["breaches"] == []
     assert 0.5 < curve["points"][2]["balance"] <= 1
     done = run([sys.executable, "-m", "seatrial", "report", str(archive / "bike-c4-1"), "--json"], timeout_s=120)
     assert "motorBike_rider-body%69" in str(evidence(parsed(done.stdout), "patches"))

@@ -130,7 +130,7 @@ def doctor(lab: LabPlan, *options: str, prefix: tuple[str, ...] = ()) -> dict[st
 
 
 def blocked(found: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(one["obstacle"], one["says"]) for one in found["remarks"] if one["weight"] == "blocked"]
+    return [(one["kind"], one["statement"]) for one in found["remarks"] if one["verdict"] == "BLOCKED"]
 
 
 def check(lab: LabPlan, archive: Path, *options: str) -> Completed:
@@ -140,12 +140,12 @@ def check(lab: LabPlan, archive: Path, *options: str) -> Completed:
 
 def test_pmi2_with_open_mpi_and_a_binary_missing_on_one_node(lab: LabPlan, tmp_path: Path) -> None:
     (one,) = (found := doctor(lab, "--mpi", "pmi2", "--nodes", "n[1-2]", "--mpicc", "mpicc.openmpi"))["remarks"][:1]
-    assert one["weight"] == "ok"
+    assert one["verdict"] == "PASS"
     (obstacle,) = blocked(found)
     assert obstacle[0] == "mpi-type"
     assert re.search("OMPI was not built with SLURM's PMI support|MPI came up as 2 worlds of one rank", obstacle[1])
     came_up = "2 ranks came up on 2 nodes by (--mpi=pmix|mpiexec), as one world, and messages pass."
-    assert re.fullmatch(came_up, found["remarks"][-1]["says"])
+    assert re.fullmatch(came_up, found["remarks"][-1]["statement"])
     with hidden(lab, "n2", default_folder()):
         (missing,) = blocked(doctor(lab, "--nodes", "n[1-2]"))
         done = check(lab, tmp_path)
@@ -166,8 +166,8 @@ def test_a_pure_environment_straight_below_salloc_is_recognised(lab: LabPlan) ->
 @pytest.mark.skipif(shutil.which("mpicc.mpich") is None, reason="no MPICH (libmpich-dev)")
 def test_mpich_comes_up_as_singletons_and_the_type_that_works_is_found(lab: LabPlan) -> None:
     found = doctor(lab, "--mpicc", "mpicc.mpich", "--nodes", "n[1-2]")
-    (singletons,) = [one for one in found["remarks"] if one["weight"] == "blocked"]
-    assert "2 worlds of one rank" in singletons["says"]
+    (singletons,) = [one for one in found["remarks"] if one["verdict"] == "BLOCKED"]
+    assert "2 worlds of one rank" in singletons["statement"]
     assert singletons["remedy"] == "Use --mpi=pmi2, which works here."
 
 
@@ -179,7 +179,7 @@ def test_drained_and_down_nodes_and_a_partition_that_refuses(lab: LabPlan, tmp_p
     assert [one[0] for one in blocked(found)] == ["node-down", "node-drained"]
     assert "n3 is down" in found["first"]
     assert "bad DIMM" in blocked(found)[1][1]
-    assert "not tried" in [one["weight"] for one in found["remarks"]]
+    assert "NOT_RUN" in [one["verdict"] for one in found["remarks"]]
     slurm(lab, "scontrol", "update", "NodeName=n2", "State=RESUME")
     planting.clear(lab.name)
     # A node that is still down or not responding would be a finding.
@@ -201,7 +201,7 @@ def test_a_suspended_node_is_woken_measured_and_left_and_nobody_is_disturbed(lab
     slurm(lab, "salloc", "-Q", "--no-shell", "--exclusive", "-N1", "-w", "n1")
     foreign = slurm(lab, "squeue", "-h", "-o", "%i %T %N").strip()
     power_down(lab, "n3")
-    (note,) = [one["says"] for one in doctor(lab)["remarks"] if one["obstacle"] == "node-suspended"]
+    (note,) = [one["statement"] for one in doctor(lab)["remarks"] if one["kind"] == "node-suspended"]
     assert "n3 is suspended to save power" in note
     assert eventually(lambda: asleep(lab, "n3"), every_s=1), states_of(lab)  # the doctor's trial has woken it
     done = check(lab, tmp_path, "--nodes", "n[1-3]", "--idle-only")

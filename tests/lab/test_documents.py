@@ -76,8 +76,8 @@ def the_plateau_is_what_the_link_carries(lab: LabPlan, folder: Path) -> None:
     """What the table's `seatrial link` measured is true of the virtual link."""
     found = reported(lab, folder, "curve")
     assert found["verdict"] == "PASS", found["reason"]
-    assert 0.9 < found["plateau"]["bandwidth_bytes_per_s"]["value"] / found["limit_bytes_per_s"] < 1.01
-    assert found["limit_bytes_per_s"] == pytest.approx(117.67e6, rel=0.001)
+    assert 0.9 < found["plateau"]["bandwidth_bytes_per_s"]["value"] / found["limit"]["limit_bytes_per_s"] < 1.01
+    assert found["limit"]["limit_bytes_per_s"] == pytest.approx(117.67e6, rel=0.001)
     assert found["latency"]["segments"]
     assert len(found["points"]) >= 20
     assert all(point["latency_mean_s"]["value"] > 0 for point in found["points"])
@@ -95,7 +95,7 @@ def several_ranks_share_the_link(lab: LabPlan, folder: Path) -> None:
     assert [one["ranks"] for one in found["by_ranks"]] == [1, 2]
     assert found["complete"]
     for one in found["by_ranks"]:
-        assert 0.8 < one["bandwidth_bytes_per_s"]["value"] / found["limit_bytes_per_s"] < 1.01
+        assert 0.8 < one["bandwidth_bytes_per_s"]["value"] / found["limit"]["limit_bytes_per_s"] < 1.01
 
 
 def typed(line: str) -> Completed:

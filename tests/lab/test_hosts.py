@@ -225,7 +225,7 @@ def test_the_doctor_starts_the_probe_on_hosts_and_names_the_one_that_cannot_be_r
     done = seatrial(clean, *words)
     remarks = parsed(done.stdout)["remarks"]
     assert done.returncode == 0, done.stdout + done.stderr
-    assert remarks[-1]["says"] == "3 ranks came up on 3 nodes, as one world, and messages pass."
+    assert remarks[-1]["statement"] == "3 ranks came up on 3 nodes, as one world, and messages pass."
     assert [one["step"] for one in remarks] == ["probe", "hosts", "places", "start"]
     no_key_accepted(clean)
     try:

@@ -27,7 +27,7 @@ def test_bad_bindings_are_named_and_the_advised_one_is_applied(lab4: LabPlan, tm
         lab4, tmp_path, "srun", "-N2", "-n4", "--ntasks-per-node=2", "--cpu-bind=map_cpu:0,0", starts=1
     )
     assert (code, [one["kind"] for one in found["findings"]]) == (1, ["ranks-share-core"])
-    assert found["srun"] == ["--cpu-bind=map_cpu:0,1"]
+    assert found["advice"]["srun"] == ["--cpu-bind=map_cpu:0,1"]
     assert len(found["gains"]) == 2
     starts = read_run(find_run(tmp_path, found["run"])).starts
     masks = {start.variant: [rank.cpus for rank in start.ranks] for start in starts}

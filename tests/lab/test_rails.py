@@ -43,7 +43,7 @@ def test_the_slow_rail_is_named_and_what_it_costs_both(two_rails: LabPlan, tmp_p
     assert "eth1 alone" in slow["statement"]
     assert "eth1" in held["remedy"]
     good, bad, both = (one["plateau"]["bandwidth_bytes_per_s"]["value"] for one in found["rails"])
-    limit = found["rails"][0]["limit_bytes_per_s"]
+    limit = found["rails"][0]["limit"]["limit_bytes_per_s"]
     assert 0.8 * limit < good < 1.01 * limit
     assert 0.3 * limit < bad < 0.55 * limit
     assert both < 1.5 * limit

@@ -15,7 +15,7 @@ import msgspec
 
 from seatrial.archive.recovery import Recovery
 from seatrial.commands.acceptance.view import AcceptanceFields
-from seatrial.commands.baseline.view import BaselineListFields, BaselineSetFields, BaselineShowFields
+from seatrial.commands.baseline.view import BaselineListFields, BaselineSetFields
 from seatrial.commands.benchmarks.view import BenchmarkFields, BenchmarkListFields
 from seatrial.commands.check.dry_run import CheckRequest, SubmittedCheck
 from seatrial.commands.check.fields import CheckFields
@@ -43,7 +43,7 @@ from seatrial.commands.placement.side_by_side import SideBySide
 from seatrial.commands.placement.view import PlacementFields
 from seatrial.commands.plan.view import PlanFields
 from seatrial.commands.qualify.view import QualifyFields
-from seatrial.commands.run.dry_run import RunPreview
+from seatrial.commands.run.dry_run import BenchmarkPreview
 from seatrial.commands.run.view import RunFields
 from seatrial.commands.runs.view import RunListFields, RunShowFields, RunState
 from seatrial.commands.scale.comparison_view import SeriesPreview
@@ -54,22 +54,23 @@ from seatrial.commands.site.run_pairs import SitePairsFields
 from seatrial.commands.site.view import SiteFields
 from seatrial.commands.soak.view import SoakFields
 from seatrial.commands.status.view import StatusFields
-from seatrial.commands.swap.view import SwapFields
+from seatrial.commands.swap.judge import SwapJudgement
 from seatrial.lab.cluster.daemons import FaultListFields, LabStatusFields
 from seatrial.lab.simulator.view import SimulationFields
 from seatrial.lab.trial.trial import LabTrialFields
 from seatrial.model import formats
+from seatrial.model.subject import Subject
 from seatrial.render.benchmark_output import OutputFields
 from seatrial.render.envelope import ERROR, Envelope
 from seatrial.render.fleet.view import FleetFields
-from seatrial.render.json import MetricName, SubjectText
+from seatrial.render.json import MetricName
 
 Schema = dict[str, Any]
 
 KINDS: Mapping[str, Any] = {
     "baseline list": BaselineListFields,
     "baseline set": BaselineSetFields,
-    "baseline show": BaselineShowFields,
+    "baseline show": BaselineListFields,
     "bench accept": AcceptanceFields,
     "bench list": BenchmarkListFields,
     "bench show": BenchmarkFields,
@@ -79,7 +80,7 @@ KINDS: Mapping[str, Any] = {
     "curve": CurveFields | CheckFields,
     "doctor": DoctorFields,
     "drift": DriftFields,
-    "dry-run": CheckRequest | RunPreview | SeriesPreview,
+    "dry-run": CheckRequest | BenchmarkPreview | SeriesPreview,
     "fabric check": FabricFields,
     "fabric show": FabricFields,
     "facts": FactsFields,
@@ -117,9 +118,9 @@ KINDS: Mapping[str, Any] = {
     "soak": SoakFields,
     "status": StatusFields,
     "submitted": SubmittedCheck | SubmittedFacts,
-    "swap record": SwapFields,
-    "swap start": SwapFields,
-    "swap status": SwapFields,
+    "swap record": SwapJudgement,
+    "swap start": SwapJudgement,
+    "swap status": SwapJudgement,
     "transports": TransportsFields | TransportsByRailFields | CheckFields,
 }
 """What `data` holds, by `kind`. A run that is damaged, or that ended before it measured what its command is for, is
@@ -128,7 +129,7 @@ TITLE = f"The JSON object that every seatrial command prints with --json, format
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 PLAIN: Mapping[Any, Schema] = {
     str: {"type": "string"},
-    SubjectText: {"type": "string"},
+    Subject: {"type": "string"},
     MetricName: {"type": "string"},
     Path: {"type": "string"},
     int: {"type": "integer"},

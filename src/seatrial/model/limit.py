@@ -28,7 +28,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return Terms(terms=(*self.terms, *other.terms), unknown=unknown)
 
 
-class Limit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Limit(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag="limit"):
     """The smallest of several terms on one path."""
 
     path: str
@@ -53,14 +53,14 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.binding_term.nominal
 
 
-class NoLimit(msgspec.Struct, frozen=True, kw_only=True):
+class NoLimit(msgspec.Struct, frozen=True, kw_only=True, tag="no-limit"):
     """No limit can be computed for this path, and why, in one sentence. Never a limit of zero or of infinity."""
 
     path: str
     reason: str
 
 
-class ComputePeak(msgspec.Struct, frozen=True, kw_only=True):
+class ComputePeak(msgspec.Struct, frozen=True, kw_only=True, tag="arithmetic"):
     """The most double precision floating point operations per second, all cores at one frequency."""
 
     path: str

@@ -2,8 +2,6 @@
 
 import enum
 
-import msgspec
-
 
 class SubjectKind(enum.StrEnum):
     """The parts of a cluster that a finding can name."""
@@ -29,20 +27,33 @@ class Direction(enum.StrEnum):
     BOTH = "both"
 
 
-class Subject(msgspec.Struct, frozen=True, kw_only=True, order=True):
-    """One named part. `text` ("node:n3", "uplink:leaf1", "pair:n1>n2") is unique and parses back."""
+class Subject(str):
+    """One named part as JSON and scenarios write it: "node:n3", "uplink:leaf1", "pair:n1>n2"."""
 
-    kind: SubjectKind
-    name: str
+    __slots__ = ()
+
+    def __new__(cls, *, kind: SubjectKind, name: str) -> "Subject":
+        """The part of that kind and name."""
+        return super().__new__(cls, f"{kind.value}:{name}")
+
+    @property
+    def kind(self) -> SubjectKind:
+        """What kind of part it is."""
+        return SubjectKind(self.partition(":")[0])
+
+    @property
+    def name(self) -> str:
+        """The name of the part without its kind."""
+        return self.partition(":")[2]
 
     @property
     def text(self) -> str:
-        """The subject in one word, as scenarios and JSON write it."""
-        return f"{self.kind.value}:{self.name}"
+        """The plain text."""
+        return str(self)
 
     @classmethod
     def parse(cls, text: str) -> "Subject":
-        """The inverse of `text`. Raises ValueError that shows the text and the known kinds."""
+        """The subject that a text names. Raises ValueError that shows the text and the known kinds."""
         kind, colon, name = text.partition(":")
         if not colon or not name or kind not in tuple(SubjectKind):
             kinds = ", ".join(SubjectKind)

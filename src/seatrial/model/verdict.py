@@ -1,8 +1,10 @@
 """The words in which a subject is judged, what a finding is, and every kind of finding in one table."""
 
 import enum
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Estimate
@@ -317,22 +319,20 @@ class ComparisonOutcome(enum.StrEnum):
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """A verdict to report: the subject, the fault, its size and reference, the evidence, and the remedy."""
 
-    kind: FindingKind
-    subject: Subject
+    kind: Annotated[FindingKind, Meta(description="One of the kinds in docs/findings.md.")]
+    subject: Annotated[Subject, Meta(description="What is at fault: node:n3, uplink:leaf1, pair:n1>n2.")]
     verdict: Verdict
-    statement: str
-    remedy: str
-    brief: str = ""
-    """What is wrong in a few words, to follow the subject's name in a headline; empty: by its numbers or its kind."""
-    step: str = ""
-    """The step of a launch that showed it."""
-    printed: str = ""
-    """What the programs themselves printed, its last lines; empty where nothing was kept."""
+    statement: Annotated[str, Meta(description="What is wrong.")]
+    remedy: Annotated[str, Meta(description="What to do.")]
+    brief: Annotated[str, Meta(description="What is wrong in a few words, as in headlines.")] = ""
+    """Empty until it is printed: by its numbers or its kind."""
+    step: Annotated[str, Meta(description="The step of a launch that showed it, or empty.")] = ""
+    printed: Annotated[str, Meta(description="What programs printed, its last lines, or empty.")] = ""
     direction: Direction = Direction.BOTH
-    ambiguous_with: tuple[Subject, ...] = ()
-    """Other subjects that these measurements cannot distinguish from this one."""
-    metric: str = ""
-    """`bandwidth_bytes_per_s`, `latency_s`, or empty where a fact and no number is at fault."""
+    ambiguous_with: Annotated[
+        tuple[Subject, ...], Meta(description="Subjects that these measurements cannot distinguish from it.")
+    ] = ()
+    metric: Annotated[str, Meta(description="What the numbers are: bandwidth_bytes_per_s, latency_s or empty.")] = ""
     measured: Estimate | None = None
     limit: float | None = None
     limit_name: str = ""
@@ -341,8 +341,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """What the number of the peers is."""
     of_peers: Estimate | None = None
     """The subject's bandwidth or latency as a share of that of its peers, measured in the same minutes."""
-    pairs: tuple[str, ...] = ()
-    """The pairs that show it, "source>target"."""
+    pairs: Annotated[tuple[str, ...], Meta(description="The pairs or cables that show it.")] = ()
     experiments: tuple[Experiment, ...] = ()
 
     @property

@@ -5,15 +5,13 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Literal
 
-import msgspec
-
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gpu_peers import PEERS
 from seatrial.benchmarks.gpu_rates import GPU
 from seatrial.judgement.benchmark_findings import breach_finding, word_of_output
 from seatrial.model import units
-from seatrial.model.benchmark import Better, Evidence, Label, Output, Result
+from seatrial.model.benchmark import Better, Output, Result
 from seatrial.model.measurement import Estimate
 from seatrial.model.subject import output as output_subject
 from seatrial.model.verdict import Finding, FindingKind, exit_code
@@ -31,40 +29,19 @@ MOST_BARS = 20
 NOTHING = "; compared with nothing"
 
 
-class ParsedGate(msgspec.Struct, frozen=True, kw_only=True):
-    """A gate that the output does not pass, and the line that shows it."""
-
-    kind: FindingKind = msgspec.field(name="gate")
-    reason: str
-    line: int
-    text: str
-
-
-class ParsedResult(msgspec.Struct, frozen=True, kw_only=True):
+class ParsedResult(Result, frozen=True, kw_only=True):
     """One printed number in the base unit of its metric."""
 
-    metric: str
-    value: float
     unit: str
     better: Literal["more", "less", ""]
-    printed: str
-    line: int
-    labels: dict[str, Label]
 
 
-class OutputFields(msgspec.Struct, frozen=True, kw_only=True):
+class OutputFields(Output, frozen=True, kw_only=True):
     """What was read from one output of a benchmark; docs/judge-output.md describes each field."""
 
     file: str
-    benchmark: str
-    version: str
     complete: bool
-    missing: tuple[str, ...]
-    breaches: tuple[ParsedGate, ...] = msgspec.field(name="gates")
     results: tuple[ParsedResult, ...]
-    evidence: tuple[Evidence, ...]
-    notes: tuple[str, ...]
-    references: tuple[str, ...]
     limits: dict[str, float]
 
 

@@ -33,10 +33,6 @@ def _plain(value: object) -> float | str:
     return float(value) if isinstance(value, float) else str(value)
 
 
-class SubjectText(str):
-    """The text of a subject, `node:n3`, where the record that is printed has the subject itself."""
-
-
 class MetricName(str):
     """The name of a metric, where the record that is printed has the metric itself."""
 
@@ -57,6 +53,4 @@ def filled(form: type[Form], *records: object, **others: Any) -> Form:  # noqa: 
 
 
 def _named(kind: type, value: Any) -> Any:  # noqa: ANN401 - any field that msgspec does not know
-    if kind is SubjectText:
-        return SubjectText(value.text)
     return MetricName(value.name) if kind is MetricName else value

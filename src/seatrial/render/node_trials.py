@@ -8,13 +8,11 @@ from msgspec import structs
 from seatrial.judgement.nodes.limits import clock_text, memory_text
 from seatrial.judgement.nodes.storage import in_words
 from seatrial.model import units
-from seatrial.model.measurement import Estimate
 from seatrial.model.node_trials import (
     Clock,
     Collective,
     Heat,
     Measure,
-    NodeConditions,
     NodeFigures,
     NodeLimits,
     NodeTrials,
@@ -70,37 +68,17 @@ CLOCK_HEAD = ("node", "#clock offset", "#wrong by at most", "#late", "#last of")
 NOISE_HEAD = ("node", "#mean", "#worst core", "#largest", "#1,000 ranks", "#10,000 ranks", "recurs")
 
 
-class NodeTrialFields(msgspec.Struct, frozen=True, kw_only=True):
+class NodeTrialFields(NodeFigures, frozen=True, kw_only=True):
     """Figures and limits of one node; docs/nodes.md describes each field."""
 
-    node: str
-    values: dict[Measure, Estimate] = msgspec.field(name="figures")
-    memory_bytes_per_s: dict[str, Estimate]
-    numa_latency_s: dict[str, Estimate]
-    flops_by_width: dict[int, Estimate]
-    blas: str | None
-    noise: Noise | None
-    conditions: NodeConditions | None
     limits: NodeLimits
-    wrong_bytes: int
-    verified: int
-
-
-class FigureComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """One figure over the nodes of a peer group."""
-
-    measure: Measure = msgspec.field(name="figure")
-    nodes: tuple[str, ...]
-    peers: float
-    scatter: float
-    resolution: float
 
 
 class TrialFields(msgspec.Struct, frozen=True, kw_only=True):
     """What the trials of the nodes of a run show; docs/nodes.md describes each field."""
 
     nodes: tuple[NodeTrialFields, ...]
-    comparisons: tuple[FigureComparison, ...]
+    comparisons: tuple[PeerComparison, ...]
     collectives: tuple[Collective, ...]
     clocks: tuple[Clock, ...]
     heat: tuple[Heat, ...]

@@ -32,23 +32,6 @@ class PairOutcome(OutcomeFields, frozen=True, kw_only=True):
     target: str
 
 
-class PathLimitFields(msgspec.Struct, frozen=True, kw_only=True):
-    """The limit of a path and the term that binds, or why no limit is known."""
-
-    limit_bytes_per_s: float | None
-    limit_binding: str | None
-    no_limit_because: str | None
-
-
-def limit_fields(limit: Limit | NoLimit) -> PathLimitFields:
-    """The limit as the forms of single paths have it."""
-    if isinstance(limit, NoLimit):
-        return PathLimitFields(limit_bytes_per_s=None, limit_binding=None, no_limit_because=limit.reason)
-    return PathLimitFields(
-        limit_bytes_per_s=limit.limit_bytes_per_s, limit_binding=limit.binding, no_limit_because=None
-    )
-
-
 def run_line(run: RunInfo) -> tuple[str, ...]:
     """Which run, when it started, and with which MPI library where that is known."""
     return tuple(text for text in (run.run, run.started, run.mpi_library) if text)

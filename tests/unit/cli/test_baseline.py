@@ -68,10 +68,10 @@ def test_replacing_asks_and_says_what_it_would_hide(archive: Path, seatrial: Sea
 
 def test_a_replaced_version_is_kept_and_can_be_compared(archive: Path, seatrial: Seatrial) -> None:
     found = printed(seatrial, "baseline", "set", "good", "s1", "s2", "s3", "--replace", archive=archive)
-    assert (found["version"], found["replaced"]) == (2, 1)
+    assert (found["written"]["version"], found["replaced"]) == (2, 1)
     assert "node:n3" in [each["subject"] for each in found["hides"]]
     shown = printed(seatrial, "baseline", "show", "good", archive=archive)
-    assert [each["version"] for each in shown["earlier"]] == [1]
+    assert [each["version"] for each in shown["baselines"]] == [2, 1]
     assert printed(seatrial, "compare", "good@1", "good", archive=archive, code=1)["worst"]["subject"] == "node:n3"
 
 
@@ -177,7 +177,8 @@ class TestDamage:
         assert run(["baseline", "set", "good", "h1", "--replace", "--archive", str(archive)]) == 0
         (archive / "baselines" / "good" / "0001" / "baseline.json").write_bytes(b"nonsense")
         shown = printed(seatrial, "baseline", "show", "good", archive=archive, code=2)
-        assert (shown["version"], [each["version"] for each in shown["damaged"]]) == (2, [1])
+        assert [each["version"] for each in shown["baselines"]] == [2]
+        assert [each["version"] for each in shown["damaged"]] == [1]
 
     @pytest.mark.parametrize("version", ["9" * 5000, "٣", "²", "-1", "x"])
     def test_a_version_that_is_no_number(self, version: str, archive: Path, seatrial: Seatrial) -> None:

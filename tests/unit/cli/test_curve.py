@@ -69,9 +69,9 @@ def test_the_switch_is_placed_to_two_percent_and_the_plateau_held_against_the_li
     code, found = measured(capsys, archive)
     assert (code, found["verdict"], found["exit_code"]) == (0, "PASS", 0)
     (switch,) = found["latency"]["switches"]
-    assert switch["above_bytes"] <= SWITCH < switch["at_most_bytes"] <= switch["above_bytes"] * 1.02
+    assert switch["last_bytes"] <= SWITCH < switch["first_bytes"] <= switch["last_bytes"] * 1.02
     assert switch["jump"] == pytest.approx(2 * 20e-6 / (20e-6 + SWITCH / HEALTHY), rel=0.1)
-    assert 0.98 < found["plateau"]["bandwidth_bytes_per_s"]["value"] / found["limit_bytes_per_s"] < 1
+    assert 0.98 < found["plateau"]["bandwidth_bytes_per_s"]["value"] / found["limit"]["limit_bytes_per_s"] < 1
     assert 2340 * 0.7 < found["latency"]["segments"][0]["bytes_per_s"]["value"] / HEALTHY * 2340 < 2340 * 1.3
     assert found["points"][0]["latency_s"]["value"] == pytest.approx(20e-6, rel=0.05)
     assert launcher.closed
@@ -129,8 +129,8 @@ def test_verdicts_against_the_limit(
 def test_without_a_limit_there_is_no_verdict(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
     script(Pairwise(nodes=names(2), megabits=None))
     code, found = measured(capsys, archive, max_size="64KiB", per_octave=1)
-    assert (code, found["verdict"], found["limit_bytes_per_s"]) == (0, "MEASURED", None)
-    assert "speed is unknown" in found["no_limit_because"]
+    assert (code, found["verdict"], found["limit"]["type"]) == (0, "MEASURED", "no-limit")
+    assert "speed is unknown" in found["limit"]["reason"]
 
 
 def test_a_pair_that_hangs_is_not_run(capsys: pytest.CaptureFixture[str], archive: Path) -> None:

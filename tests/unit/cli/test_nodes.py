@@ -34,8 +34,8 @@ def test_this_machine_is_measured_kept_and_replayed(archive: Path, seatrial: Sea
         [],
     )
     (node,) = report["nodes"]
-    assert node["figures"]["arithmetic"]["value"] > 1e8
-    assert node["figures"]["slowest_core"]["value"] <= node["figures"]["arithmetic"]["value"]
+    assert node["values"]["arithmetic"]["value"] > 1e8
+    assert node["values"]["slowest_core"]["value"] <= node["values"]["arithmetic"]["value"]
     assert (node["wrong_bytes"], node["verified"] > 0) == (0, True)
     kept = read_run(archive / "first")
     assert kept.info.kind is RunKind.NODES
@@ -73,7 +73,7 @@ def test_a_report_names_the_slow_node_in_every_form(archive: Path, seatrial: Sea
     report = seatrial("report", "run", "--json", code=1).data
     assert [finding["kind"] for finding in report["findings"]] == ["low-memory-bandwidth"]
     assert {one["node"] for one in report["nodes"]} == {"n1", "n2", "n3", "n4"}
-    assert {one["figure"] for one in report["comparisons"]} >= {"triad", "noise", "pipe_wake"}
+    assert {one["measure"] for one in report["comparisons"]} >= {"triad", "noise", "pipe_wake"}
     assert report["nodes"][0]["noise"]["slowdown"].keys() == {"1000", "10000"}
 
 

@@ -79,7 +79,7 @@ def test_the_advised_line_has_nothing_left_to_advise(
     line: tuple[str, ...], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     _, found = asked(capsys, tmp_path / "first", *line, options=("--starts", "0"))
-    (tmp_path / "rankfile.txt").write_text(found["rankfile"])
+    (tmp_path / "rankfile.txt").write_text(found["advice"]["rankfile"])
     better = [word.replace("rankfile.txt", str(tmp_path / "rankfile.txt")) for word in found["advised_line"][:-1]]
     code, again = asked(capsys, tmp_path / "second", *better)
     assert (code, again["verdict"], again["findings"], again["fix"]) == (0, "PASS", [], "none")

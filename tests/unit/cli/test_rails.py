@@ -55,7 +55,9 @@ def test_two_good_rails_double_the_bandwidth_and_nothing_is_found(
     assert found["gain"]["ratio"]["value"] == pytest.approx(2, rel=0.01)
     assert found["gain"]["permitted"] == pytest.approx(2)
     assert found["gain"]["ratio"]["runs"] == 6
-    assert found["rails"][2]["limit_bytes_per_s"] == pytest.approx(2 * found["rails"][0]["limit_bytes_per_s"])
+    assert found["rails"][2]["limit"]["limit_bytes_per_s"] == pytest.approx(
+        2 * found["rails"][0]["limit"]["limit_bytes_per_s"]
+    )
     asked = [manner.environment.get(INCLUDE) for manner in launcher.manners]
     assert asked == [None, *(["eth0", "eth1", "eth0,eth1", "eth1"] * 3), "eth0"]
     assert launcher.closed

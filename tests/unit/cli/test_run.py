@@ -86,8 +86,8 @@ def test_a_dry_run_starts_nothing(heat: Path, seatrial: Seatrial) -> None:
     )
     report = ran.data
     assert (report["kind"], report["nodes"], report["ranks"]) == ("dry-run", ["n1", "n2"], 4)
-    assert report["programs"] == [["xhpl"]]
-    assert "640 Ns" in report["files"]["HPL.dat"]
+    assert [step["argv"] for step in report["plan"]["steps"]] == [["xhpl"]]
+    assert "640 Ns" in report["plan"]["files"]["HPL.dat"]
     assert not (heat.parent / "archive").exists()
 
 

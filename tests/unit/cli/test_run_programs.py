@@ -50,7 +50,7 @@ def test_a_bandwidth_above_the_path_between_two_nodes_is_invalid(
 ) -> None:
     program(bin_folder, "IMB-MPI1", outputs.imb())
     report = carried_out(capsys, "imb", code=1)
-    assert {gate["gate"] for gate in report["gates"]} == {"above-limit"}
+    assert {gate["kind"] for gate in report["breaches"]} == {"above-limit"}
     assert report["references"] == ["limit"]
 
 
@@ -87,7 +87,7 @@ def test_the_newest_report_of_hpcg_is_read(bin_folder: Path, capsys: pytest.Capt
     assert carried_out(capsys, *words)["verdict"] == "MEASURED"
     program(bin_folder, "xhpcg", outputs.hpcg(), "HPCG-Benchmark_3.1_2026-11-23_11-00-00.txt")
     report = carried_out(capsys, *words, code=1)
-    assert [gate["gate"] for gate in report["gates"]] == ["work-differs"]
+    assert [gate["kind"] for gate in report["breaches"]] == ["work-differs"]
 
 
 def test_fewer_pairs_than_requested_are_invalid(bin_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -151,10 +151,11 @@ def test_message_rates_of_two_adapters_are_compared(capsys: pytest.CaptureFixtur
         link("n1", "n2", archive=tmp_path, ranks_per_node="1,2,4", run=name)
     capsys.readouterr()
     assert run(["compare", "--side-by-side", "edr", "opa", "--archive", str(tmp_path), "--json"]) == 0
-    figures = {each["figure"]: each for each in parsed(capsys.readouterr().out)["figures"]}
+    figures = {each["figure"]["name"]: each for each in parsed(capsys.readouterr().out)["figures"]}
     rate = figures["message rate"]
-    assert (rate["best"], rate["over"], rate["unit"], rate["size"]) == ("edr", "ranks", "1/s", 4)
-    assert rate["configurations"][0]["points"][0]["value"]["value"] == pytest.approx(1.95e6, rel=0.05)
+    best, figure = rate["curves"][0], rate["figure"]
+    assert (best["label"], figure["over"], figure["unit"], rate["size"]) == ("edr", "ranks", "1/s", 4)
+    assert next(iter(best["points"].values()))["value"] == pytest.approx(1.95e6, rel=0.05)
     assert {"bandwidth 4 MiB", "latency 8 B"} <= figures.keys()
 
 
@@ -164,8 +165,8 @@ def test_limits_of_runs_are_those_of_their_facts(capsys: pytest.CaptureFixture[s
         link("n1", "n2", archive=tmp_path, ranks_per_node="1,2", run=name)
     capsys.readouterr()
     assert run(["compare", "--side-by-side", "a", "b", "--archive", str(tmp_path), "--json"]) == 0
-    figures = {each["figure"]: each for each in parsed(capsys.readouterr().out)["figures"]}
-    (first, second) = figures["bandwidth 4 MiB"]["configurations"]
+    figures = {each["figure"]["name"]: each for each in parsed(capsys.readouterr().out)["figures"]}
+    (first, second) = figures["bandwidth 4 MiB"]["curves"]
     assert first["limit"] == second["limit"] == pytest.approx(117.7e6, rel=0.01)
-    assert 0.9 < first["points"][0]["of_limit"] < 1.01
-    assert figures["latency 8 B"]["configurations"][0]["limit"] is None
+    assert 0.9 < next(iter(first["points"].values()))["value"] / first["limit"] < 1.01
+    assert figures["latency 8 B"]["curves"][0]["limit"] is None

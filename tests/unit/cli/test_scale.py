@@ -33,7 +33,7 @@ def curve(**changes: Any) -> dict[str, str]:
 
 
 def gates(printed: dict[str, Any]) -> set[str]:
-    return {gate["gate"] for item in printed["data"]["curves"] for gate in item["gates"]}
+    return {gate["kind"] for item in printed["data"]["curves"] for _, gate in item["breaches"]}
 
 
 def test_a_strong_curve(tmp_path: Path, seatrial: Seatrial) -> None:
@@ -86,7 +86,7 @@ def test_meshes_are_compared(tmp_path: Path, seatrial: Seatrial) -> None:
         for ranks, cells in ((2, 1000), (4, 1001), (8, 700))
     }
     printed = report(seatrial, written(tmp_path, texts), ExitCode.FINDINGS)
-    assert [gate["subject"] for gate in printed["data"]["curves"][0]["gates"]] == ["8.log"]
+    assert [subject for subject, _ in printed["data"]["curves"][0]["breaches"]] == ["8.log"]
     assert gates(printed) == {"mesh-differs"}
 
 

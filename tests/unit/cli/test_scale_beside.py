@@ -36,10 +36,10 @@ def test_single_runs_are_compared_and_not_judged(tmp_path: Path, seatrial: Seatr
     printed = compared(seatrial, [*files, "--beside", "july,nov"])
     both = printed["data"]["beside"]
     assert (both["first"], both["second"]) == ("july", "nov")
-    assert [(pair["size"], pair["difference"]) for pair in both["sizes"]] == [(1, ""), (2, "")]
-    assert both["sizes"][0]["ratio"]["value"] == pytest.approx(4 / 3)
-    assert both["sizes"][0]["ratio"]["low"] == both["sizes"][0]["ratio"]["high"]
-    assert both["only"] == [{"name": "july", "sizes": [4]}]
+    assert [(pair["first"]["size"], pair["difference"]) for pair in both["pairs"]] == [(1, ""), (2, "")]
+    assert both["pairs"][0]["ratio"]["value"] == pytest.approx(4 / 3)
+    assert both["pairs"][0]["ratio"]["low"] == both["pairs"][0]["ratio"]["high"]
+    assert both["only"] == [["july", [4]]]
     assert "nov is 1.31 times as fast as july at 2 nodes; single runs" in printed["headline"]
 
 
@@ -49,7 +49,7 @@ def test_repetitions_give_intervals_and_show_a_difference_or_none(tmp_path: Path
         for nodes, base, gain in ((1, 100, 1.5), (2, 180, 1.0))
         for step in range(6)
     )
-    (first, second) = compared(seatrial, [table(tmp_path, rows), "--beside", "old,new"])["data"]["beside"]["sizes"]
+    (first, second) = compared(seatrial, [table(tmp_path, rows), "--beside", "old,new"])["data"]["beside"]["pairs"]
     assert first["difference"] == "faster"
     assert 1 < first["ratio"]["low"] < first["ratio"]["value"] < first["ratio"]["high"]
     assert second["difference"] == "not-shown"
@@ -61,7 +61,7 @@ def test_a_slower_second_curve_is_called_slower_and_both_are_drawn(tmp_path: Pat
     rows += "".join(f"old,{nodes},{100 * nodes + 1}\n" for nodes in (1, 2, 4))
     page = tmp_path / "both.html"
     words = [table(tmp_path, rows), "--beside", "old,new", "--html", str(page)]
-    pairs = compared(seatrial, words)["data"]["beside"]["sizes"]
+    pairs = compared(seatrial, words)["data"]["beside"]["pairs"]
     assert {pair["difference"] for pair in pairs} == {"slower"}
     text = page.read_text()
     assert text.count('<polyline class="curve"') == 4  # values, and efficiencies

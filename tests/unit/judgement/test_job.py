@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import BENCHMARKS
-from seatrial.commands.run.view import job_blocks, job_nodes, phases_text, programs_text
+from seatrial.commands.run.view import job_blocks, phases_text, programs_text
 from seatrial.judgement.job import Job, job_of, phases_of
 from seatrial.model.benchmark import Output, StepResult
 from seatrial.model.facts import MemoryFacts, NetworkInterface, NodeFacts, ProcessorFacts
@@ -67,7 +67,7 @@ def test_counters_of_the_node_are_what_they_grew_by() -> None:
 def test_a_counter_that_was_reset_is_not_known() -> None:
     (found,) = job(throttles=1).nodes
     assert found.throttles is None
-    assert job_nodes(job(throttles=1))[0].throttles is None
+    assert job(throttles=1).nodes[0].throttles is None
 
 
 def test_a_node_that_did_not_answer_after_the_job_has_no_growth() -> None:

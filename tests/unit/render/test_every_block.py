@@ -14,6 +14,8 @@ import msgspec
 import pytest
 from msgspec.structs import fields
 
+from seatrial.model import subject
+from seatrial.model.subject import Subject
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.render.distribution import Distribution
 from seatrial.render.forest import Forest
@@ -58,6 +60,8 @@ def example(kind: Any) -> Any:
     value: Any
     if kind in (str, PageLink):
         value = HOSTILE if kind is str else PageLink(HOSTILE, HOSTILE)
+    elif kind is Subject:
+        value = subject.node(HOSTILE)
     elif kind is Block:
         value = example(Matrix)
     elif kind is tuple:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.run_values import RunMetric
 from seatrial.model.subject import Subject, node
-from seatrial.render.json import MetricName, SubjectText, filled, json_text
+from seatrial.render.json import MetricName, filled, json_text
 
 
 class Scored(msgspec.Struct):
@@ -67,7 +67,7 @@ class Judged(msgspec.Struct):
 
 class Row(msgspec.Struct, kw_only=True):
     share: float
-    subject: SubjectText
+    subject: Subject
     metric: MetricName
     values: tuple[Scored, ...] = msgspec.field(name="scores")
     note: str

@@ -9,10 +9,11 @@ from seatrial.commands.baseline.run import Damaged, Replacement
 from seatrial.judgement.comparison.records import Changed
 from seatrial.model.errors import ExitCode
 from seatrial.model.run_values import RunSummary
+from seatrial.model.subject import Subject
 from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count, some
 from seatrial.render.change_text import change_text, interval_text, values_text
-from seatrial.render.json import MetricName, SubjectText, filled
+from seatrial.render.json import MetricName, filled
 from seatrial.render.report import Block, Cells, Items, Lines, Paragraph, Report, record_table
 
 MOST_RUNS = 5
@@ -57,43 +58,27 @@ def replacement_text(change: Replacement) -> str:
     return f"{first}{unlike} The new runs {verb} hide {count(len(rows), 'regression')}: {texts}."
 
 
-class BaselineFields(msgspec.Struct, frozen=True, kw_only=True):
-    """One version of a baseline."""
-
-    name: str
-    version: int
-    made: str
-    facts_run: str
-    runs: tuple[RunSummary, ...]
-
-
 class HiddenRegression(msgspec.Struct, frozen=True, kw_only=True):
     """A subject that is slower in the new runs than in the baseline that they replace."""
 
-    subject: SubjectText
+    subject: Subject
     metric: MetricName
     ratio: float
 
 
-class BaselineSetFields(BaselineFields, frozen=True, kw_only=True):
+class BaselineSetFields(msgspec.Struct, frozen=True, kw_only=True):
     """What was written, and what it hides; docs/baseline.md describes each field."""
 
+    written: Baseline
     replaced: int
     reason: str = msgspec.field(name="not_compared")
     hides: tuple[HiddenRegression, ...]
 
 
 class BaselineListFields(msgspec.Struct, frozen=True, kw_only=True):
-    """All baselines of the archive; docs/baseline.md describes each field."""
+    """All baselines of the archive, or all versions of one; docs/baseline.md describes each field."""
 
-    baselines: tuple[BaselineFields, ...]
-    damaged: tuple[Damaged, ...]
-
-
-class BaselineShowFields(BaselineFields, frozen=True, kw_only=True):
-    """The newest version of a baseline, and its other versions; docs/baseline.md describes each field."""
-
-    earlier: tuple[BaselineFields, ...]
+    baselines: tuple[Baseline, ...]
     damaged: tuple[Damaged, ...]
 
 
@@ -103,8 +88,8 @@ def set_report(written: Baseline, change: Replacement) -> Report:
     return Report(
         payload=lambda: filled(
             BaselineSetFields,
-            written,
             change,
+            written=written,
             hides=[filled(HiddenRegression, row, ratio=row.ratio.value) for row in rows],
         ),
         terminal=lambda _: _set_blocks(written, change, rows),
@@ -144,7 +129,7 @@ RUNS: Cells[RunSummary] = {
 def list_report(baseline: Sequence[Baseline], damaged: Sequence[Damaged], archive: str) -> Report:
     """All baselines, a row each, and what is wrong with those that are damaged."""
     return Report(
-        payload=lambda: filled(BaselineListFields, baselines=baseline, damaged=damaged),
+        payload=lambda: BaselineListFields(baselines=tuple(baseline), damaged=tuple(damaged)),
         terminal=lambda _: _list_blocks(baseline, damaged, archive),
     )
 
@@ -165,7 +150,7 @@ def show_report(versions: Sequence[Baseline], damaged: Sequence[Damaged]) -> Rep
     """One baseline: its newest readable version in full, the earlier ones, and the damaged ones."""
     newest = versions[0]
     return Report(
-        payload=lambda: filled(BaselineShowFields, newest, earlier=versions[1:], damaged=damaged),
+        payload=lambda: BaselineListFields(baselines=tuple(versions), damaged=tuple(damaged)),
         exit_code=ExitCode.INCOMPLETE if damaged else ExitCode.PASS,
         terminal=lambda _: _show_blocks(newest, versions[1:], damaged),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from seatrial.benchmarks.declaration import Benchmark, Scaling
+from seatrial.benchmarks.declaration import Benchmark, Parameter, Scaling
 from seatrial.benchmarks.gates import EVERY
 from seatrial.model.benchmark import Better
 from seatrial.model.verdict import FindingKind
@@ -18,14 +18,6 @@ class BenchmarkMetric(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     unit: str
     better: Better
-    meaning: str
-
-
-class BenchmarkParameter(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user can choose for a run."""
-
-    name: str
-    default: str
     meaning: str
 
 
@@ -43,7 +35,7 @@ class BenchmarkFields(msgspec.Struct, frozen=True, kw_only=True):
     scaling: Scaling
     runs: bool
     programs: tuple[str, ...]
-    parameters: tuple[BenchmarkParameter, ...]
+    parameters: tuple[Parameter, ...]
 
 
 class BenchmarkListFields(msgspec.Struct, frozen=True, kw_only=True):

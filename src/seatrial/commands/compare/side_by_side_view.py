@@ -6,7 +6,7 @@ from functools import partial
 
 import msgspec
 
-from seatrial.judgement.side_by_side import ConfigurationRatio, FigureCurve, FigureJudged, Scatter
+from seatrial.judgement.side_by_side import ConfigurationRatio, FigureCurve, FigureJudged
 from seatrial.model.benchmark import Better
 from seatrial.model.configuration import BYTES, ComparedFigure
 from seatrial.model.errors import ExitCode
@@ -18,7 +18,6 @@ from seatrial.model.words import some
 from seatrial.render.change_text import amount
 from seatrial.render.curves import overlaid
 from seatrial.render.escape import shorten
-from seatrial.render.json import filled
 from seatrial.render.plots import Bars, Plot, bars_of
 from seatrial.render.report import Block, Items, Paragraph, Report, Table, columns
 
@@ -42,52 +41,10 @@ SURE = 0.05
 """Chance below which a difference of scatter is said to be one."""
 
 
-class ConfigurationPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One size of a configuration."""
-
-    size: float
-    value: Estimate
-    of_limit: float | None
-
-
-class ConfigurationFields(msgspec.Struct, frozen=True, kw_only=True):
-    """One configuration in one figure."""
-
-    label: str
-    limit: float | None
-    run_deviation: float | None
-    points: tuple[ConfigurationPoint, ...]
-
-
-class BesideFields(msgspec.Struct, frozen=True, kw_only=True):
-    """The best configuration beside another one."""
-
-    label: str
-    ratio: Estimate
-    outcome: ComparisonOutcome
-    better_at: tuple[float, ...]
-    sizes: tuple[float, ...]
-
-
-class SideFigure(msgspec.Struct, frozen=True, kw_only=True):
-    """One figure of all configurations."""
-
-    figure: str
-    unit: str
-    better: Better
-    over: str
-    verdict: str
-    size: float
-    best: str
-    configurations: tuple[ConfigurationFields, ...]
-    others: tuple[BesideFields, ...]
-    scatter: Scatter | None
-
-
 class SideBySideFields(msgspec.Struct, frozen=True, kw_only=True):
     """Configurations side by side; docs/compare.md describes each field."""
 
-    figures: tuple[SideFigure, ...]
+    figures: tuple[FigureJudged, ...]
     effect: float
     notes: tuple[str, ...]
 
@@ -102,7 +59,7 @@ def side_by_side_report(figures: Sequence[FigureJudged], effect: float, notes: S
         sentence=_sentence(first, effect),
         exit_code=EXIT_CODES.get(outcome, ExitCode.PASS) if outcome else ExitCode.PASS,
         kind="side-by-side",
-        payload=partial(_fields, figures, effect, notes),
+        payload=lambda: SideBySideFields(figures=tuple(figures), effect=effect, notes=tuple(notes)),
         terminal=lambda _: _blocks(figures, notes),
         page=lambda: _page(figures, notes),
     )
@@ -317,30 +274,3 @@ def _bars(judged: FigureJudged) -> Bars:
         for label, value in values.items()
     ]
     return bars_of(judged.figure.name, rows, alike=True)
-
-
-def _fields(figures: Sequence[FigureJudged], effect: float, notes: Sequence[str]) -> SideBySideFields:
-    return SideBySideFields(figures=tuple(map(_figure_fields, figures)), effect=effect, notes=tuple(notes))
-
-
-def _figure_fields(judged: FigureJudged) -> SideFigure:
-    return filled(
-        SideFigure,
-        judged,
-        judged.figure,
-        figure=judged.figure.name,
-        verdict=_word(judged),
-        best=judged.best.label,
-        configurations=[
-            ConfigurationFields(
-                label=curve.label,
-                limit=curve.limit,
-                run_deviation=curve.deviation[0] if curve.deviation[1] else None,
-                points=tuple(
-                    ConfigurationPoint(size=size, value=value, of_limit=_of_limit(curve, value))
-                    for size, value in curve.points.items()
-                ),
-            )
-            for curve in judged.curves
-        ],
-    )

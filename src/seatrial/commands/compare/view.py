@@ -29,12 +29,13 @@ from seatrial.judgement.comparison.records import (
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import RunSummary
+from seatrial.model.subject import Subject
 from seatrial.model.units import share
 from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count
 from seatrial.render.change_text import amount, interval_text, values_text
 from seatrial.render.forest import forest
-from seatrial.render.json import MetricName, SubjectText, filled
+from seatrial.render.json import MetricName, filled
 from seatrial.render.report import Block, Items, Lines, Report, Table, columns
 
 EXIT_CODES = {
@@ -61,7 +62,7 @@ class RunSetFields(msgspec.Struct, frozen=True, kw_only=True):
 class ChangedSubject(msgspec.Struct, frozen=True, kw_only=True):
     """One subject in one metric, before and after."""
 
-    subject: SubjectText
+    subject: Subject
     metric: MetricName
     outcome: ComparisonOutcome
     before: float
@@ -107,7 +108,7 @@ class ProofFields(msgspec.Struct, frozen=True, kw_only=True):
     facts: tuple[ChangedFact, ...]
     nodes: tuple[str, ...]
     statement: str
-    subject: SubjectText | None
+    subject: Subject | None
     metric: MetricName | None
     ratio: Estimate | None
     with_change: tuple[str, ...]

@@ -18,7 +18,7 @@ from seatrial.judgement.comparison.records import (
 from seatrial.model import units
 from seatrial.model.measurement import Phase
 from seatrial.model.run_values import RunMetric, RunSummary
-from seatrial.model.subject import SubjectKind
+from seatrial.model.subject import FABRIC, SubjectKind
 from seatrial.model.units import share
 from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count, natural_sorted, some
@@ -31,7 +31,7 @@ DECIDED = (ProofOutcome.CONFIRMED, ProofOutcome.REFUTED)
 
 def subject_name(row: Changed, pairs: int) -> str:
     """n3, n1>n2, all 128 pairs."""
-    if row.subject.kind is SubjectKind.FABRIC:
+    if row.subject == FABRIC:
         return f"all {pairs} pairs" if pairs else "all nodes"
     return row.subject.name
 
@@ -131,8 +131,7 @@ def _within(comparison: Comparison) -> str:
     """All pairs together within 2 % in every metric, or whatever was compared."""
     together = [(metric.metric, metric.together.subject) for metric in comparison.metrics]
     names = dict.fromkeys(
-        f"{metric.together} together" if subject.kind is SubjectKind.FABRIC else subject.name
-        for metric, subject in together
+        f"{metric.together} together" if subject == FABRIC else subject.name for metric, subject in together
     )
     every = " in every metric" if len(together) > 1 else ""
     return f"{' and '.join(names)} within {share(comparison.threshold)}{every}"
@@ -197,9 +196,7 @@ def _others(comparison: Comparison, worst: Changed) -> str:
         return ""
     rows = [row for metric in comparison.metrics for row in (metric.together, *metric.changed)]
     names = dict.fromkeys(
-        subject_name(row, 0)
-        if row.subject.kind is not SubjectKind.FABRIC
-        else f"{row.metric.together} in {row.metric.name}"
+        subject_name(row, 0) if row.subject != FABRIC else f"{row.metric.together} in {row.metric.name}"
         for row in rows
         if row.outcome is worst.outcome and row is not worst and row.subject != worst.subject
     )

@@ -7,31 +7,17 @@ import msgspec
 from seatrial.model.launching import Examination
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count
-from seatrial.render.json import filled
 from seatrial.render.report import Block, Findings, Lines, Report
 
-WEIGHTS = {Verdict.PASS: "ok", Verdict.NOTE: "note", Verdict.BLOCKED: "blocked", Verdict.NOT_RUN: "not tried"}
-"""The words of the JSON report."""
 OUT_OF_SERVICE = (FindingKind.NODE_DOWN, FindingKind.NODE_SILENT)
 PARTS = (("Obstacles", Verdict.BLOCKED), ("Not tried", Verdict.NOT_RUN), ("Worth knowing", Verdict.NOTE))
-
-
-class DoctorRemark(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was tried, and what programs said."""
-
-    step: str
-    weight: str
-    kind: FindingKind | None = msgspec.field(name="obstacle")
-    statement: str = msgspec.field(name="says")
-    remedy: str
-    printed: str = msgspec.field(name="said")
 
 
 class DoctorFields(msgspec.Struct, frozen=True, kw_only=True):
     """Steps of a launch in the order in which they were tried; docs/doctor.md describes each field."""
 
     first: str
-    remarks: tuple[DoctorRemark, ...]
+    remarks: tuple[Finding, ...]
 
 
 def doctor_report(found: Examination) -> Report:
@@ -41,27 +27,12 @@ def doctor_report(found: Examination) -> Report:
         word="BLOCKED" if found.blocked else "INCOMPLETE" if found.untried else "PASS",
         sentence=headline(found),
         exit_code=found.exit_code,
-        payload=lambda: doctor_fields(found),
+        payload=lambda: DoctorFields(first=first.statement if first else "", remarks=found.remarks),
         terminal=lambda _: _terminal(found),
         page=lambda: _parts(found),
         findings=tuple(one for one in found.remarks if one.verdict is not Verdict.PASS),
         remedy=first.remedy if first else "",
     )
-
-
-def doctor_fields(found: Examination) -> DoctorFields:
-    """What programs read of an examination."""
-    first = first_of(found)
-    remarks = [
-        filled(
-            DoctorRemark,
-            remark,
-            weight=WEIGHTS[remark.verdict],
-            kind=None if remark.verdict is Verdict.PASS else remark.kind,
-        )
-        for remark in found.remarks
-    ]
-    return filled(DoctorFields, first=first.statement if first else "", remarks=remarks)
 
 
 def headline(found: Examination) -> str:

@@ -11,7 +11,7 @@ from seatrial.fabric.ibdiagnet import LOG as IBDIAGNET_LOG
 from seatrial.fabric.link_problem import device_name, link_text, name_of
 from seatrial.fabric.opareport import SOURCE as OMNI_PATH
 from seatrial.fabric.table_check import LeafUplinks, TableReport
-from seatrial.model.fabric import DeviceKind, FabricMap
+from seatrial.model.fabric import DeviceKind, End, FabricDevice, FabricLink, FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.units import link_rate, share
 from seatrial.model.verdict import Finding, FindingKind, Verdict, exit_code, worst
@@ -36,24 +36,10 @@ SWITCHES, NO_CABLE = "switches", "no cable"
 """Heads of the map of devices, where it has no name of a switch."""
 
 
-class DeviceFields(msgspec.Struct, frozen=True, kw_only=True):
-    """One switch or adapter."""
+class CableFields(FabricLink, frozen=True, kw_only=True):
+    """One cable with the names of its devices, and its rate."""
 
-    key: str
-    kind: DeviceKind
-    name: str
-    lid: int | None
-
-
-class CableFields(msgspec.Struct, frozen=True, kw_only=True):
-    """One cable; each end is the key of a device and a port."""
-
-    name: str
-    ends: tuple[tuple[str, int], ...]
-    width: int | None
-    speed: str
-    other_width: int | None
-    other_speed: str
+    text: str = msgspec.field(name="name")
     data_bits_per_s: float | None
 
 
@@ -70,9 +56,9 @@ class FabricFields(msgspec.Struct, frozen=True, kw_only=True):
     """Devices and cables of a fabric; docs/fabric.md describes each field."""
 
     source: str
-    devices: tuple[DeviceFields, ...]
+    devices: tuple[FabricDevice, ...]
     links: tuple[CableFields, ...]
-    down: tuple[tuple[str, int], ...]
+    down: tuple[End, ...]
     unknown: tuple[str, ...] = msgspec.field(name="unknown_lines")
     routes: FabricRoutes | None
     bisection: Bisection | None = None
@@ -233,8 +219,7 @@ def fabric_fields(fabric: FabricMap, tables: TableReport | None = None) -> Fabri
         filled(
             CableFields,
             link,
-            name=link_text(link, devices),
-            ends=[(end.device, end.port) for end in link.ends],
+            text=link_text(link, devices),
             data_bits_per_s=data_bits_per_s(link.width, link.speed),
         )
         for link in fabric.links
@@ -243,7 +228,6 @@ def fabric_fields(fabric: FabricMap, tables: TableReport | None = None) -> Fabri
         FabricFields,
         fabric,
         links=links,
-        down=[(end.device, end.port) for end in fabric.down],
         routes=filled(FabricRoutes, tables) if tables else None,
         bisection=bisection(fabric),
     )

@@ -31,23 +31,10 @@ MOST_OF_FIRST = 30
 MOST_OF_VALUE = 160
 
 
-class ValueHolders(msgspec.Struct, frozen=True, kw_only=True):
-    """A value of a fact and the nodes that have it."""
+class DifferenceFields(FactDifference, frozen=True, kw_only=True):
+    """One fact that is not the same on nodes that should be alike, and the nodes without its usual value."""
 
-    value: Value
-    nodes: tuple[str, ...]
-
-
-class DifferenceFields(msgspec.Struct, frozen=True, kw_only=True):
-    """One fact that is not the same on nodes that should be alike."""
-
-    fact: str
-    group: str
-    usual: Value
-    values: tuple[ValueHolders, ...]
     odd: tuple[str, ...]
-    weight: int
-    along_with: tuple[str, ...]
 
 
 class DriftFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,8 +74,7 @@ def drift_fields(facts: Mapping[str, NodeFacts], found: Drift) -> DriftFields:
 
 
 def _difference_fields(difference: FactDifference) -> DifferenceFields:
-    values = [ValueHolders(value=value, nodes=tuple(natural_sorted(nodes))) for value, nodes in difference.values]
-    return filled(DifferenceFields, difference, values=values, odd=natural_sorted(difference.odd))
+    return filled(DifferenceFields, difference, odd=natural_sorted(difference.odd))
 
 
 def _blocks(facts: Mapping[str, NodeFacts], found: Drift) -> Iterator[Block]:

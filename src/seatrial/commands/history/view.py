@@ -7,11 +7,12 @@ import msgspec
 
 from seatrial.drift.fact_words import value_text
 from seatrial.judgement.comparison.history import Explained, History
-from seatrial.judgement.comparison.records import ChangedFact, Suspect
+from seatrial.judgement.comparison.records import Suspect
+from seatrial.model.subject import Subject
 from seatrial.model.units import quantity, share
 from seatrial.model.verdict import Verdict, exit_code, worst
 from seatrial.model.words import count, some, verb
-from seatrial.render.json import MetricName, SubjectText, filled
+from seatrial.render.json import MetricName, filled
 from seatrial.render.report import Block, Drawing, Lines, Paragraph, Report, Table, columns
 from seatrial.render.run_plot import RunValue, bars, over_runs
 from seatrial.statistics.change_points import ChangePoint
@@ -34,16 +35,6 @@ class HistoryValue(msgspec.Struct, frozen=True, kw_only=True):
     spike: bool
 
 
-class ChangeSuspect(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts that changed together at the time of a change."""
-
-    facts: tuple[ChangedFact, ...]
-    nodes: tuple[str, ...]
-    of: int
-    weight: int
-    mechanism: str
-
-
 class HistoryChange(msgspec.Struct, frozen=True, kw_only=True):
     """A change of the values, and the runs between which it happened."""
 
@@ -52,7 +43,7 @@ class HistoryChange(msgspec.Struct, frozen=True, kw_only=True):
     until_run: str
     ratio: float
     p_value: float
-    suspects: tuple[ChangeSuspect, ...]
+    suspects: tuple[Suspect, ...]
 
 
 class HistoryBaseline(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +58,7 @@ class HistoryFields(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of one subject over runs."""
 
     metric: MetricName
-    subject: SubjectText
+    subject: Subject
     unit: str
     verdict: Verdict
     undecided: str

@@ -31,19 +31,10 @@ class Spike(msgspec.Struct, frozen=True, kw_only=True):
     time: str
 
 
-class LevelChange(msgspec.Struct, frozen=True, kw_only=True):
+class LevelChange(ChangePoint, frozen=True, kw_only=True):
     """One change of a series, by places in the file."""
 
-    index: int
-    index_interval: tuple[int, int]
     time: str
-    before: float
-    after: float
-    ratio: float | None
-    ratio_interval: tuple[float | None, float | None]
-    slope_before: float
-    slope_after: float
-    p_value: float = msgspec.field(name="p")
     worse: bool
 
 
@@ -137,9 +128,9 @@ def _change_fields(judged: JudgedSeries, change: ChangePoint) -> LevelChange:
         LevelChange,
         change,
         index=index,
-        index_interval=(judged.place(change.low_index), judged.place(change.high_index)),
+        low_index=judged.place(change.low_index),
+        high_index=judged.place(change.high_index),
         time=judged.series.time(index),
-        ratio_interval=(change.ratio_low, change.ratio_high),
         worse=change is judged.worsened,
     )
 

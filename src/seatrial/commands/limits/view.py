@@ -11,7 +11,6 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit
 from seatrial.model.words import count
 from seatrial.render.escape import shorten
-from seatrial.render.json import filled
 from seatrial.render.plots import Bars, plain_bars
 from seatrial.render.report import Align, Block, Cells, Column, Paragraph, Report, Table, columns, record_table
 
@@ -66,38 +65,10 @@ MOST_NOTES = 8
 NOTHING = "No limits: nothing was requested, or nothing is known."
 
 
-class UnknownLimit(NoLimit, frozen=True, kw_only=True):
-    """A path whose limit is not known, and why."""
-
-    limit_bytes_per_s: None = None
-
-
-class PathLimit(Limit, frozen=True, kw_only=True, gc=False):
-    """The limit of a path, and the terms that it follows from."""
-
-    nominal: bool
-
-
-class ComputeLimit(msgspec.Struct, frozen=True, kw_only=True):
-    """The limit of floating point operations of a node."""
-
-    path: str
-    flops_per_s: float = msgspec.field(name="limit_flops_per_s")
-    flops_per_s_per_core: float = msgspec.field(name="limit_flops_per_s_per_core")
-    flops_per_cycle: int
-    cores: int
-    hz: float
-    inputs: dict[str, float]
-    source: str
-    formula: str
-    nominal: bool
-    unknown: tuple[str, ...]
-
-
 class LimitsFields(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of paths and nodes; docs/limits.md describes each field."""
 
-    limits: tuple[PathLimit | UnknownLimit | ComputeLimit, ...]
+    limits: tuple[AnyLimit, ...]
     what_if: tuple[str, ...] = ()
     changed: tuple[ChangedLimit, ...] = ()
 
@@ -119,17 +90,10 @@ def limits_report(
         sentence=answer or _sentence(limits),
         answers=bool(answer),
         exit_code=exit_code,
-        payload=lambda: limits_fields(limits, what_if, changed),
+        payload=lambda: LimitsFields(limits=tuple(limits), what_if=tuple(what_if), changed=tuple(changed)),
         terminal=lambda _: (record_table(CHANGED, changed), *_terminal(limits, sources)),
         page=lambda: (record_table(CHANGED, changed), *_page(limits, sources)),
     )
-
-
-def limits_fields(
-    limits: Sequence[AnyLimit], what_if: Sequence[str] = (), changed: Sequence[ChangedLimit] = ()
-) -> LimitsFields:
-    """One object for each path, in order."""
-    return LimitsFields(limits=tuple(map(_entry, limits)), what_if=tuple(what_if), changed=tuple(changed))
 
 
 CHANGED: Cells[ChangedLimit] = {
@@ -140,16 +104,6 @@ CHANGED: Cells[ChangedLimit] = {
     "~set by then": lambda row: row.binding or "not known",
 }
 """Limits now and then, and what binds then."""
-
-
-def _entry(limit: AnyLimit) -> PathLimit | UnknownLimit | ComputeLimit:
-    match limit:
-        case NoLimit():
-            return filled(UnknownLimit, limit, limit_bytes_per_s=None)
-        case ComputePeak():
-            return filled(ComputeLimit, limit)
-        case Limit():
-            return filled(PathLimit, limit)
 
 
 def _terminal(limits: Sequence[AnyLimit], sources: bool) -> Iterator[Block]:

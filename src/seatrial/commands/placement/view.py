@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from seatrial.commands.placement.advice import Advice
 from seatrial.commands.placement.gain import Fix, Gain, GainOutcome
 from seatrial.commands.placement.judge import Placement
 from seatrial.commands.placement.map import core_map, legend, map_lines
@@ -64,12 +65,9 @@ class PlacementFields(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[RankRow, ...] = msgspec.field(name="ranks")
     fix: Fix
     why: str
+    failure: str
     advised_line: tuple[str, ...]
-    advised_command: str
-    srun: tuple[str, ...]
-    hydra: tuple[str, ...]
-    intel_mpi: tuple[str, ...]
-    rankfile: str
+    advice: Advice | None
     gains: tuple[PlacementGain, ...]
     notes: tuple[str, ...]
 
@@ -80,30 +78,14 @@ def placement_report(run: RunInfo, placement: Placement) -> Report:
         run,
         placement,
         headline(placement),
-        payload=lambda: placement_fields(run, placement),
+        payload=lambda: filled(PlacementFields, placement, run),
         terminal=lambda width: _terminal(placement, width),
         page=lambda: _page(placement),
         cases=(
-            Case(name=subject.node(node).text, verdict=Verdict.MEASURED)
+            Case(name=subject.node(node), verdict=Verdict.MEASURED)
             for node in dict.fromkeys(row.node for row in placement.rows)
         ),
         brief=True,
-    )
-
-
-def placement_fields(run: RunInfo, placement: Placement) -> PlacementFields:
-    """What programs read of a placement."""
-    advice = placement.advice
-    return filled(
-        PlacementFields,
-        placement,
-        run,
-        why=placement.failure or placement.why,
-        advised_command=shlex.join(placement.advised_line),
-        srun=advice.srun if advice else (),
-        hydra=advice.hydra if advice else (),
-        intel_mpi=advice.intel if advice else (),
-        rankfile=advice.rankfile if advice else "",
     )
 
 

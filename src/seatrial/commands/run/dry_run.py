@@ -15,31 +15,19 @@ from seatrial.driver.site import choose_launcher
 from seatrial.model.benchmark import BenchmarkPlan
 from seatrial.model.node_list import node_list
 from seatrial.model.settings import RunSettings
-from seatrial.render.json import filled
 from seatrial.render.report import Block, Copy, Lines, Report
 
 HERE = "Memory and cores are those of this machine: those of the nodes are read when they are allocated."
 
 
 class BenchmarkPreview(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run would do."""
+    """What a run of a benchmark would do; docs/run.md describes each field."""
 
     nodes: tuple[str, ...]
     ranks: int
     node_hours: float
     """Node-hours at most; 0: nothing is asked for."""
     plan: BenchmarkPlan
-
-
-class RunPreview(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run of a benchmark would do; docs/run.md describes each field."""
-
-    nodes: tuple[str, ...]
-    ranks: int
-    node_hours: float
-    notes: tuple[str, ...]
-    programs: tuple[tuple[str, ...], ...]
-    files: dict[str, str]
 
 
 def preview(settings: RunSettings, benchmark: Benchmark, progress: Progress) -> BenchmarkPreview:
@@ -86,10 +74,4 @@ def preview_report(shown: BenchmarkPreview) -> Report:
         Copy(title="Programs", lines=tuple(shlex.join(step.argv) for step in shown.plan.steps)),
         *(Copy(title=name, lines=tuple(text.splitlines())) for name, text in shown.plan.files.items()),
     ]
-    return Report(
-        kind="dry-run", payload=lambda: _fields(shown), terminal=lambda _: tuple(blocks), page=lambda: tuple(blocks)
-    )
-
-
-def _fields(shown: BenchmarkPreview) -> RunPreview:
-    return filled(RunPreview, shown, shown.plan, programs=[step.argv for step in shown.plan.steps])
+    return Report(kind="dry-run", payload=lambda: shown, terminal=lambda _: tuple(blocks), page=lambda: tuple(blocks))

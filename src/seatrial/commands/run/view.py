@@ -11,8 +11,8 @@ from seatrial.judgement.job import Job, JobPhase, NodeView
 from seatrial.judgement.past import past_text
 from seatrial.model import units
 from seatrial.model.benchmark import BenchmarkPlan, StepResult
-from seatrial.model.measurement import Estimate
 from seatrial.model.node_list import node_list
+from seatrial.model.past import PastRatio
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import FindingKind, Verdict, exit_code
 from seatrial.model.words import count, ranges, verb
@@ -48,23 +48,6 @@ WIDEST = 95.0
 """Per cent of the width that the longest bar takes."""
 SMALL = 0.005
 """Phases with a smaller share of the longest one are left out of the bars."""
-
-
-class JobNode(msgspec.Struct, frozen=True, kw_only=True):
-    """One node during the job: counters, clocks and the limit of its paths."""
-
-    node: str
-    ranks: int
-    limit_bytes_per_s: float | None
-    port_bytes: dict[str, int]
-    tcp_sent: int | None = msgspec.field(name="tcp_segments_sent")
-    tcp_resent: int | None = msgspec.field(name="tcp_segments_resent")
-    frequency_before_hz: float | None
-    frequency_after_hz: float | None
-    throttles: int | None
-    memory_errors: int | None
-    interface_errors: int
-    oom_kills: int | None
 
 
 def job_blocks(job: Job) -> Iterator[Block]:
@@ -168,30 +151,9 @@ def _changes(job: Job) -> Iterator[str]:
         yield f"{len(job.changes) - MOST_CHANGES} more; `seatrial facts --drift` compares all."
 
 
-def job_nodes(job: Job) -> list[JobNode]:
-    """The nodes as programs read them."""
-    return [
-        filled(
-            JobNode,
-            node,
-            limit_bytes_per_s=node.limit.limit_bytes_per_s if node.limit else None,
-            frequency_before_hz=node.frequency_hz[0],
-            frequency_after_hz=node.frequency_hz[1],
-        )
-        for node in job.nodes
-    ]
-
-
 MOST_RANKS = 32
 LAST_LINES = 12
 LEAST_SHOWN = 0.0005
-
-
-class InputPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """How the inputs were chosen, and what the output must then show."""
-
-    notes: tuple[str, ...]
-    expected: dict[str, str]
 
 
 class StepFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,14 +174,11 @@ class MachineRemark(msgspec.Struct, frozen=True, kw_only=True):
     statement: str
 
 
-class MainFigureFields(msgspec.Struct, frozen=True, kw_only=True):
+class MainFigureFields(PastRatio, frozen=True, kw_only=True):
     """The main figure compared with earlier runs."""
 
     name: str
     runs: tuple[str, ...]
-    metric: str
-    ratio: Estimate
-    slower: bool
 
 
 class RunFields(OutputFields, frozen=True, kw_only=True):
@@ -227,11 +186,11 @@ class RunFields(OutputFields, frozen=True, kw_only=True):
 
     failure: str
     nodes: tuple[str, ...]
-    plan: InputPlan
+    plan: BenchmarkPlan
     steps: tuple[StepFields, ...]
     machine: tuple[MachineRemark, ...]
     phases: tuple[JobPhase, ...]
-    job_nodes: tuple[JobNode, ...]
+    job_nodes: tuple[NodeView, ...]
     past: MainFigureFields | None
     ranks: dict[str, tuple[tuple[int, ...], ...]]
 
@@ -300,7 +259,7 @@ def run_fields(run: RunInfo, result: RunResult) -> RunFields:
         if run.past and result.past
         else None,
         plan=result.plan or BenchmarkPlan(steps=()),
-        job_nodes=job_nodes(result.job),
+        job_nodes=result.job.nodes,
         ranks={node: [rank.cpus for rank in ranks] for node, ranks in result.ranks.items()},
     )
 

@@ -1,14 +1,13 @@
 """Series in the report of `seatrial bench scale`: two curves side by side, and what a series would cost."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 import msgspec
 
 from seatrial.commands.scale.comparison import CurveComparison, Difference, Pair
 from seatrial.commands.scale.judge import JudgedCurve
 from seatrial.commands.scale.measured import ScaleSeries
-from seatrial.commands.scale.series import Planned
+from seatrial.commands.scale.series import CurvePlace, Planned
 from seatrial.model.measurement import Estimate
 from seatrial.model.node_list import node_list
 from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
@@ -22,27 +21,19 @@ from seatrial.render.report import Block, Items, Lines, Paragraph, Report, Table
 MOST_ROWS = 40
 
 
-class PlaceFields(msgspec.Struct, frozen=True, kw_only=True):
-    """One run, and where it is made."""
-
-    run: str
-    over: Literal["cores", "nodes", "own"]
-    size: int
-    nodes: tuple[str, ...]
-    ranks: int
-
-
-class ScalingRun(PlaceFields, frozen=True, kw_only=True):
+class ScalingRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run that was made for a curve."""
 
+    run: str
+    place: CurvePlace
     node_hours: float
     earlier: bool
 
 
-class PlannedRun(PlaceFields, frozen=True, kw_only=True):
-    """One run that would be made; `grown`: how much more work it has than that of the smallest size."""
+class PlannedRun(Planned, frozen=True, kw_only=True):
+    """One run that would be made, by its name."""
 
-    grown: float
+    run: str
 
 
 class SeriesPreview(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +79,7 @@ def preview_report(name: str, planned: Sequence[Planned], node_hours: float) -> 
             SeriesPreview,
             series=name,
             node_hours=node_hours,
-            runs=[filled(PlannedRun, item, item.place, run=item.name(name)) for item in planned],
+            runs=[filled(PlannedRun, item, run=item.name(name)) for item in planned],
         ),
         terminal=blocks,
         page=blocks,
@@ -100,30 +91,13 @@ OF_OWN = "of own rates"
 """The curve of shares of the sum of what the nodes reach alone."""
 
 
-class ScalingPair(msgspec.Struct, frozen=True, kw_only=True):
-    """One size that both curves have."""
-
-    size: float
-    first: Estimate
-    second: Estimate
-    ratio: Estimate
-    difference: Difference
-
-
-class ScalingOnly(msgspec.Struct, frozen=True, kw_only=True):
-    """A curve, and the sizes that the other one lacks."""
-
-    name: str
-    sizes: tuple[float, ...]
-
-
 class ScalingBeside(msgspec.Struct, frozen=True, kw_only=True):
     """Two curves side by side."""
 
     first: str
     second: str
-    sizes: tuple[ScalingPair, ...]
-    only: tuple[ScalingOnly, ...]
+    pairs: tuple[Pair, ...]
+    only: tuple[tuple[str, tuple[float, ...]], ...]
 
 
 def beside_sentence(both: CurveComparison) -> str:
@@ -177,12 +151,7 @@ def _enough(pair: Pair) -> bool:
 
 def beside_fields(both: CurveComparison) -> ScalingBeside:
     """What programs read of two curves side by side."""
-    sizes = [
-        filled(ScalingPair, pair, size=pair.first.size, first=pair.first.value, second=pair.second.value)
-        for pair in both.pairs
-    ]
-    only = [ScalingOnly(name=name, sizes=lacking) for name, lacking in both.only]
-    return filled(ScalingBeside, first=both.first.curve.name, second=both.second.curve.name, sizes=sizes, only=only)
+    return filled(ScalingBeside, both, first=both.first.curve.name, second=both.second.curve.name)
 
 
 def curve_plots(judged: Sequence[JudgedCurve]) -> Iterator[Plot]:

@@ -20,12 +20,12 @@ from seatrial.commands.scale.judge import PAYS, JudgedCurve, ScalePoint
 from seatrial.commands.scale.measured import ScaleSeries
 from seatrial.commands.scale.points import LeftOut
 from seatrial.judgement.benchmark_findings import breach_finding
-from seatrial.model.benchmark import Better
+from seatrial.model.benchmark import Better, Breach
 from seatrial.model.measurement import Estimate
 from seatrial.model.subject import curve as curve_subject
 from seatrial.model.subject import output as output_subject
 from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
-from seatrial.model.verdict import Finding, FindingKind, Verdict, exit_code
+from seatrial.model.verdict import Finding, Verdict, exit_code
 from seatrial.model.words import count, some
 from seatrial.render.curves import FEWEST_SIZES
 from seatrial.render.finding_text import word_of
@@ -42,15 +42,6 @@ ROOMY = 100
 """Columns of a terminal on which the intervals of the values have room beside those of the efficiency."""
 
 
-class ScalingGate(msgspec.Struct, frozen=True, kw_only=True):
-    """A gate that one size or file does not pass."""
-
-    subject: str
-    kind: FindingKind = msgspec.field(name="gate")
-    reason: str
-    line: int
-
-
 class ScalingCurve(msgspec.Struct, frozen=True, kw_only=True):
     """One curve with its points and fits."""
 
@@ -60,7 +51,7 @@ class ScalingCurve(msgspec.Struct, frozen=True, kw_only=True):
     better: Better
     weak: bool
     points: tuple[ScalePoint, ...]
-    gates: tuple[ScalingGate, ...]
+    breaches: tuple[tuple[str, Breach], ...]
     fits: tuple[ScalingFit, ...]
     pays_up_to: float | None
     memory: str
@@ -111,9 +102,8 @@ def scale_report(
         payload=lambda: filled(
             ScalingFields,
             made,
-            curves=[_curve_fields(item) for item in judged],
+            curves=[filled(ScalingCurve, item, item.curve) for item in judged],
             beside=beside_fields(both) if both else None,
-            runs=[filled(ScalingRun, run, run.place) for run in made.runs],
         ),
         terminal=blocks,
         page=lambda: blocks(drawn=True),
@@ -184,11 +174,6 @@ def _summary(item: JudgedCurve) -> str:
         text += f"; {_beyond(item.pays_up_to, over)}"
         text += f": {item.memory}" if item.memory else ""
     return text
-
-
-def _curve_fields(item: JudgedCurve) -> ScalingCurve:
-    gates = [filled(ScalingGate, breach, subject=name) for name, breach in item.breaches]
-    return filled(ScalingCurve, item, item.curve, gates=gates)
 
 
 def _blocks(

@@ -24,10 +24,9 @@ class Prospect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SwapJudgement(msgspec.Struct, frozen=True, kw_only=True):
-    """The history with all hypotheses, what is named, and which exchanges would reveal most."""
+    """The history with all hypotheses, what is named, and which exchanges would reveal most; docs/swap.md."""
 
     history: SwapHistory
-    verdict: Verdict
     weighed: tuple[Weighed, ...]
     named: tuple[Weighed, ...]
     """The fewest hypotheses that together reach the confidence."""
@@ -35,6 +34,11 @@ class SwapJudgement(msgspec.Struct, frozen=True, kw_only=True):
     """The most informative first; one without kinds: measure again."""
     prospects: tuple[Prospect, ...]
     """What the first exchange can show, the most probable first; empty where none is worth the work."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The cause that all named hypotheses have in common, as a verdict."""
+        return _verdict(self.history, self.named)
 
     @property
     def measured(self) -> bool:
@@ -51,7 +55,6 @@ def judge(history: SwapHistory) -> SwapJudgement:
     worth = verdict is Verdict.INCONCLUSIVE and exchanges[0].information_bits >= LEAST_BITS
     return SwapJudgement(
         history=history,
-        verdict=verdict,
         weighed=tuple(weighed),
         named=named,
         exchanges=tuple(exchanges),

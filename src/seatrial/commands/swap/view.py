@@ -3,9 +3,6 @@
 import shlex
 from collections.abc import Iterator
 from functools import partial
-from typing import Literal
-
-import msgspec
 
 from seatrial.commands.swap.exchanges import Exchange
 from seatrial.commands.swap.hypotheses import Cause, Hypothesis, Weighed
@@ -14,7 +11,6 @@ from seatrial.model.part_swap import SwapHistory, SwapStep
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
-from seatrial.render.json import filled
 from seatrial.render.plots import plain_bars
 from seatrial.render.report import Block, Cells, Copy, Paragraph, Report, judged_report, record_table, rows_table
 
@@ -31,81 +27,15 @@ MOST_SURE = 0.999
 """No probability that rests on assumed rates is printed as 100 %."""
 
 
-class SwapSuspect(msgspec.Struct, frozen=True, kw_only=True):
-    """One possible fault and its probability."""
-
-    cause: Cause
-    parts: tuple[str, ...]
-    place: str
-    probability: float
-
-
-class SwapExchange(msgspec.Struct, frozen=True, kw_only=True):
-    """What to exchange next, and what that is expected to reveal."""
-
-    kinds: tuple[str, ...]
-    places: tuple[str, ...]
-    information_bits: float
-
-
-class SwapStepFields(msgspec.Struct, frozen=True, kw_only=True):
-    """One arrangement of the parts and what was measured with it."""
-
-    run: str
-    time: str
-    places: tuple[dict[str, str], ...]
-    results: dict[str, Literal["good", "bad"]]
-
-
-class SwapFields(msgspec.Struct, frozen=True, kw_only=True):
-    """A search for a faulty part; docs/swap.md describes each field."""
-
-    name: str
-    fixed: tuple[str, ...]
-    movable: tuple[str, ...]
-    miss_rate: float
-    false_alarm_rate: float
-    suspects: tuple[SwapSuspect, ...]
-    named: tuple[SwapSuspect, ...]
-    exchanges: tuple[SwapExchange, ...]
-    steps: tuple[SwapStepFields, ...]
-
-
 def swap_report(judged: SwapJudgement) -> Report:
     """The whole report."""
     return judged_report(
         judged.verdict,
         _sentence(judged),
-        partial(swap_fields, judged),
+        lambda: judged,
         partial(_blocks, judged),
         (),
         partial(_bars, judged),
-    )
-
-
-def swap_fields(judged: SwapJudgement) -> SwapFields:
-    """What programs read of a search."""
-    return filled(
-        SwapFields,
-        judged.history,
-        suspects=[_suspect_fields(weighed) for weighed in judged.weighed],
-        named=[_suspect_fields(weighed) for weighed in judged.named],
-        exchanges=[
-            filled(SwapExchange, exchange, places=(exchange.first, exchange.second) if exchange.kinds else ())
-            for exchange in judged.exchanges
-        ],
-        steps=[_step_fields(step) for step in judged.history.steps],
-    )
-
-
-def _suspect_fields(weighed: Weighed) -> SwapSuspect:
-    parts = [f"{kind} {name}" for kind, name in weighed.hypothesis.parts]
-    return filled(SwapSuspect, weighed, weighed.hypothesis, parts=parts)
-
-
-def _step_fields(step: SwapStep) -> SwapStepFields:
-    return filled(
-        SwapStepFields, step, results={subject: "good" if good else "bad" for subject, good in step.results.items()}
     )
 
 

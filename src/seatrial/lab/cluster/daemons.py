@@ -10,7 +10,7 @@ from seatrial.lab.cluster import state
 from seatrial.lab.cluster.host_argv import configured
 from seatrial.lab.cluster.plan import LOGIN, LabPlan
 from seatrial.lab.cluster.processes import attempt, call, named, pids_in
-from seatrial.lab.faults.base import Planted
+from seatrial.lab.faults.base import FaultKind, Planted
 from seatrial.model.errors import SeatrialError
 
 PATIENCE_S = 60.0
@@ -108,20 +108,10 @@ class LabStatusFields(msgspec.Struct, frozen=True, kw_only=True):
     labs: tuple[LabStatus, ...]
 
 
-class FaultKindFields(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of fault that can be planted, and its parameters."""
-
-    kind: str
-    takes: str
-    needs: tuple[tuple[str, ...], ...]
-    may: tuple[str, ...]
-    description: str
-
-
 class FaultListFields(msgspec.Struct, frozen=True, kw_only=True):
     """Kinds of faults, and those planted in each lab; docs/lab.md describes each field."""
 
-    kinds: tuple[FaultKindFields, ...]
+    kinds: tuple[FaultKind, ...]
     planted: dict[str, tuple[Planted, ...]]
 
 

@@ -66,21 +66,29 @@ class Planted(msgspec.Struct, frozen=True, kw_only=True):
         return " ".join(filter(None, (f"{self.kind} on {self.subject}", self.parameters.text, flaps)))
 
 
-class LabFault(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of fault.
+class FaultKind(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of fault that can be planted, and its parameters.
 
     `takes` is the kind of its target. Of each group in `needs` exactly one parameter must be given; those in `may` can
-    be. Two faults with the same `marks` cannot be planted on the same target, since clearing one would clear the other.
+    be.
     """
 
     kind: str
     description: str
     takes: Place = "node"
+    needs: tuple[tuple[str, ...], ...] = ()
+    may: tuple[str, ...] = ()
+
+
+class LabFault(FaultKind, frozen=True, kw_only=True):
+    """A kind of fault with its functions.
+
+    Two faults with the same `marks` cannot be planted on the same target, since clearing one would clear the other.
+    """
+
     marks: str
     plant: Callable[[LabPlan, str, Parameters], object]
     clear: Callable[[LabPlan, str], object]
-    needs: tuple[tuple[str, ...], ...] = ()
-    may: tuple[str, ...] = ()
     has_substitute: bool = False
     """A percentage makes it limit the processors of the node."""
     stops_node: bool = False

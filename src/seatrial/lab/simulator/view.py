@@ -4,15 +4,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.fabric.parts import PartKind
 from seatrial.lab.simulator.score import JudgedFinding, Match, ScoredFault, Truth
 from seatrial.lab.simulator.totals import Share, Totals, totals
-from seatrial.lab.simulator.trial import Cost, FabricTrial
+from seatrial.lab.simulator.trial import FabricTrial
 from seatrial.model.subject import Direction, Subject
-from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.escape import clean
-from seatrial.render.json import SubjectText, filled
+from seatrial.render.json import filled
 
 MEGABYTE = 1e6
 MATCHES = {Match.NAMED: "named", Match.IN_SET: "in a set", Match.MISSED: "MISSED", Match.UNSEEN: "never measured"}
@@ -43,7 +41,7 @@ def trial_line(trial: FabricTrial) -> str:
     """One trial of several."""
     score = trial.score
     missed = [_planted(fault) for fault in score.faults if fault.match is Match.MISSED]
-    false = [clean(claim.subject.text) for claim in score.claims if claim.truth is Truth.FALSE]
+    false = [clean(claim.subject) for claim in score.claims if claim.truth is Truth.FALSE]
     parts = [f"missed: {', '.join(missed)}"] if missed else []
     parts += [f"false: {', '.join(false[:5])}" + (f" and {len(false) - 5} more" if len(false) > 5 else "")] * bool(
         false
@@ -74,37 +72,10 @@ def totals_text(total: Totals) -> str:
     return "\n".join(lines) + "\n"
 
 
-class PlantedFault(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault that was planted, and whether a finding names it."""
-
-    kind: PartKind
-    subject: SubjectText
-    direction: Direction
-    loss_ratio: float
-    match: Match
-
-
-class ScoredFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding, and whether it is true."""
-
-    kind: str
-    subject: SubjectText
-    direction: Direction
-    ambiguous_with: tuple[SubjectText, ...]
-    truth: Truth
-
-
-class SimulatedTrial(msgspec.Struct, frozen=True, kw_only=True):
+class SimulatedTrial(FabricTrial, frozen=True, kw_only=True):
     """One check of the simulated fabric."""
 
-    seed: int
-    nodes: int
     right: bool
-    verdict: Verdict
-    exit_code: int
-    faults: tuple[PlantedFault, ...] = msgspec.field(name="planted")
-    claims: tuple[ScoredFinding, ...] = msgspec.field(name="findings")
-    cost: Cost
 
 
 class SimulationFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +89,7 @@ class SimulationFields(msgspec.Struct, frozen=True, kw_only=True):
 
 def simulation_fields(topology: str, trials: Sequence[FabricTrial]) -> SimulationFields:
     """What programs read of all trials."""
-    rows = [filled(SimulatedTrial, trial, trial.score, exit_code=int(trial.exit_code)) for trial in trials]
+    rows = [filled(SimulatedTrial, trial, right=trial.score.right) for trial in trials]
     right = all(trial.score.right for trial in trials)
     return filled(SimulationFields, right=right, topology=topology, totals=totals(trials), trials=rows)
 
@@ -128,12 +99,12 @@ def _planted(fault: ScoredFault) -> str:
 
 
 def _claim(claim: JudgedFinding) -> str:
-    others = "".join(f", or {clean(one.text)}" for one in claim.ambiguous_with)
+    others = "".join(f", or {clean(one)}" for one in claim.ambiguous_with)
     return f"{claim.kind} {_subject(claim.subject, claim.direction)}{others}: {claim.truth}"
 
 
 def _subject(subject: Subject, direction: Direction) -> str:
-    return clean(subject.text) + ("" if direction is Direction.BOTH else f" ({direction})")
+    return clean(subject) + ("" if direction is Direction.BOTH else f" ({direction})")
 
 
 def _share(share: Share) -> str:

@@ -23,7 +23,6 @@ from seatrial.render.fleet.remarks import (
 )
 from seatrial.render.fleet.view import (
     SENSE_TAKEN,
-    FleetCondition,
     FleetFields,
     FleetFigures,
     FleetStratum,
@@ -120,7 +119,6 @@ def _stratum_fields(stratum: JudgedStratum) -> FleetStratum:
         stratum,
         stratum.judged,
         result or FleetFigures(),
-        conditions=[FleetCondition(column=name, cell=cell) for name, cell in stratum.conditions],
         unmeasured=_missing(stratum),
         nodes=[node_fields(runs) for runs in result.nodes] if result else (),
     )

@@ -6,9 +6,11 @@ from typing import Literal
 
 import msgspec
 
+from seatrial.importers.column_roles import ColumnRoles
 from seatrial.importers.fleets import FleetTable
 from seatrial.importers.lone_cells import LoneCell
 from seatrial.judgement.fleet.judge import FleetJudgement, node_verdict
+from seatrial.judgement.fleet.strata import Named
 from seatrial.judgement.peer_suspects import PeerSuspect, brief_separation, suspects_text
 from seatrial.model import subject
 from seatrial.model.units import prefixed, share
@@ -48,20 +50,10 @@ FEWEST_DRAWN = 2
 """Nodes that have a distribution."""
 
 
-class FleetNode(msgspec.Struct, frozen=True, kw_only=True):
-    """One node, or one part of one, with its values."""
+class FleetNode(NodeRuns, frozen=True, kw_only=True):
+    """One node, or one part of one, with its values and its verdict."""
 
-    node: str
     verdict: Verdict
-    median: float
-    loss: float
-    deviations: float
-    worst_run_loss: float
-    bad_runs: tuple[int, ...]
-    detectable: float
-    evidence: float
-    interval: tuple[float, float]
-    values: tuple[float, ...]
 
 
 class FleetFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,31 +70,14 @@ class FleetFigures(msgspec.Struct, frozen=True, kw_only=True):
     reliability: float | None = None
 
 
-class FleetCondition(msgspec.Struct, frozen=True, kw_only=True):
-    """A column and the cell in it that all rows of a condition have."""
-
-    column: str
-    cell: str
-
-
 class FleetStratum(FleetFigures, frozen=True, kw_only=True):
     """The values of one condition."""
 
-    conditions: tuple[FleetCondition, ...]
+    conditions: tuple[tuple[str, str], ...]
     unit: str
     better: Literal["higher", "lower"]
     unmeasured: tuple[str, ...]
     nodes: tuple[FleetNode, ...]
-
-
-class NamedSubject(msgspec.Struct, frozen=True, kw_only=True):
-    """A node, or a part of one, that is not healthy, and under which conditions."""
-
-    subject: str
-    node: str
-    verdict: Verdict
-    loss: float
-    where: tuple[str, ...] = msgspec.field(name="under")
 
 
 class PeerSuspectFields(PeerSuspect, frozen=True, kw_only=True):
@@ -111,19 +86,10 @@ class PeerSuspectFields(PeerSuspect, frozen=True, kw_only=True):
     proved: bool
 
 
-class FleetColumns(msgspec.Struct, frozen=True, kw_only=True):
+class FleetColumns(ColumnRoles, frozen=True, kw_only=True):
     """Which columns of a table were read as what."""
 
     file: str
-    node: str = msgspec.field(name="nodes")
-    value: str = msgspec.field(name="values")
-    runs: str
-    conditions: tuple[str, ...]
-    parts: tuple[str, ...]
-    units: str
-    properties: tuple[str, ...]
-    constants: tuple[str, ...]
-    unused: tuple[str, ...]
 
 
 class FleetFields(FleetFigures, frozen=True, kw_only=True):
@@ -139,7 +105,7 @@ class FleetFields(FleetFigures, frozen=True, kw_only=True):
     suspected: tuple[str, ...]
     unmeasured: tuple[str, ...]
     nodes: tuple[FleetNode, ...]
-    named: tuple[NamedSubject, ...]
+    named: tuple[Named, ...]
     strata: tuple[FleetStratum, ...]
     suspects: tuple[PeerSuspectFields, ...]
     without_facts: tuple[str, ...]
@@ -206,8 +172,8 @@ def fleet_fields(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Fl
         unstable=unstable,
         suspected=suspected,
         nodes=[node_fields(node) for node in result.nodes] if result else (),
-        named=[NamedSubject(subject=node.node, node=node.node, verdict=node_verdict(node), loss=node.loss, where=())
-               for nodes in _unhealthy(judged) for node in nodes],
+        named=[Named(subject=node.node, node=node.node, verdict=node_verdict(node), loss=node.loss, where=(),
+                     runs=len(node.values)) for nodes in _unhealthy(judged) for node in nodes],
         strata=(), columns=column_fields(tables),
         without_value=[node for table in tables.values() for node in table.without_value], lone=all_lone(tables),
     )  # fmt: skip
@@ -219,16 +185,12 @@ def _unhealthy(judged: FleetJudgement) -> tuple[tuple[NodeRuns, ...], ...]:
 
 def column_fields(tables: Mapping[str, FleetTable]) -> list[FleetColumns]:
     """The columns of each table by their roles."""
-    return [
-        filled(FleetColumns, table.roles, file=file, runs=", ".join(table.roles.runs))
-        for file, table in tables.items()
-        if table.roles.node
-    ]
+    return [filled(FleetColumns, table.roles, file=file) for file, table in tables.items() if table.roles.node]
 
 
 def node_fields(node: NodeRuns) -> FleetNode:
     """One node, or one part of one."""
-    return filled(FleetNode, node, verdict=node_verdict(node), interval=(node.low, node.high))
+    return filled(FleetNode, node, verdict=node_verdict(node))
 
 
 def _sentence(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> str:

@@ -49,9 +49,13 @@ def test_the_first_line_says_which_is_best_and_from_which_size_on(rails: Path, s
     assert ran.out.startswith("MEASURED  FDR dual: 11.6 GB/s at 4 MiB, 1.93 times FDR single, from 16 KiB on\n")
     data = seatrial("compare", "--side-by-side", str(rails), "--json").object["data"]
     (figure,) = data["figures"]
-    assert (figure["figure"], figure["best"], figure["size"]) == ("bandwidth", "FDR dual", 4194304)
+    assert (figure["figure"]["name"], figure["curves"][0]["label"], figure["size"]) == (
+        "bandwidth",
+        "FDR dual",
+        4194304,
+    )
     assert figure["others"][0]["better_at"][0] == 16384
-    assert [each["label"] for each in figure["configurations"]] == ["FDR dual", "FDR single", "QDR single"]
+    assert [each["label"] for each in figure["curves"]] == ["FDR dual", "FDR single", "QDR single"]
 
 
 def test_limits_follow_labels_and_more_than_physics_permits_is_invalid(rails: Path, seatrial: Seatrial) -> None:
@@ -172,8 +176,8 @@ def test_runs_of_the_archive_are_configurations_beside_files(
     for run, made in {"a1": cluster, "a2": cluster, "b1": slower, "b2": slower}.items():
         record(made, tmp_path / "archive", run)
     data = seatrial("compare", "--side-by-side", "a1,a2", "b1,b2", "--json", code=None).object["data"]
-    assert {each["label"] for each in data["figures"][0]["configurations"]} == {"a1,a2", "b1,b2"}
-    assert data["figures"][0]["configurations"][0]["points"][0]["value"]["runs"] == 2
+    assert {each["label"] for each in data["figures"][0]["curves"]} == {"a1,a2", "b1,b2"}
+    assert {value["runs"] for value in data["figures"][0]["curves"][0]["points"].values()} == {2}
 
 
 @pytest.mark.parametrize(

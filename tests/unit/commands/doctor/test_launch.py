@@ -203,7 +203,7 @@ def test_the_command_where_there_is_nothing(
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert command_line.run(["doctor", "--json"]) == 1
-    obstacles = [one["obstacle"] for one in parsed(capsys.readouterr().out)["remarks"]]
+    obstacles = [one["kind"] for one in parsed(capsys.readouterr().out)["remarks"]]
     assert obstacles == ["no-slurm", "no-mpi"]
     assert command_line.run(["doctor", "--launcher", "slurm"]) == 1
     assert "Slurm's commands (sinfo) are not installed here" in capsys.readouterr().out

@@ -85,7 +85,7 @@ def test_the_json_has_all_of_it_in_base_units() -> None:
     assert difference == {
         "fact": "memory_bytes",
         "group": "Made Up MU-1, Xeon",
-        "values": [{"value": 2**30, "nodes": ["n2"]}, {"value": usual, "nodes": ["n1", "n3", "n4"]}],
+        "values": [[2**30, ["n2"]], [usual, ["n1", "n3", "n4"]]],
         "odd": ["n2"],
         "weight": 75,
         "along_with": [],

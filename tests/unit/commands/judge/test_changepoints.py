@@ -140,8 +140,8 @@ def test_places_count_missing_values(tmp_path: Path, seatrial: Seatrial) -> None
     assert (rate["values"], rate["missing"]) == (80, 7)
     change = rate["changes"][0]
     assert (change["index"], change["time"]) == (47, "1047")
-    assert change["index_interval"][0] <= 47 <= change["index_interval"][1]
-    assert change["ratio_interval"][0] < 0.9 < change["ratio_interval"][1]
+    assert change["low_index"] <= 47 <= change["high_index"]
+    assert change["ratio_low"] < 0.9 < change["ratio_high"]
     assert [(one["first"], one["end"]) for one in rate["pieces"]] == [(0, 47), (47, 87)]
 
 

@@ -91,7 +91,7 @@ def test_the_columns_that_were_taken_are_named(tmp_path: Path, seatrial: Seatria
     assert "".join(expected.split()) in shown
     data = seatrial("judge", str(file), "--json").object["data"]
     (columns,) = data["columns"]
-    assert (columns["file"], columns["nodes"], columns["values"], columns["runs"]) == (str(file), "machine", "rate", "")
+    assert (columns["file"], columns["node"], columns["value"], columns["runs"]) == (str(file), "machine", "rate", [])
     assert data["without_value"] == ["n1"]
 
 
@@ -264,7 +264,7 @@ def test_several_files_are_one_fleet(tmp_path: Path, seatrial: Seatrial) -> None
     ).object["data"]
     assert (data["slow"], data["unstable"], len(data["nodes"][0]["values"])) == (["n1"], [], 5)
     node = next(node for node in data["nodes"] if node["node"] == "n1")
-    assert (node["evidence"], node["interval"]) == (63 / 6, [None, None])
+    assert (node["evidence"], node["low"], node["high"]) == (63 / 6, None, None)
     seatrial("judge", "--as", "fleet", str(tmp_path / "a.json"), "--better", "faster", code=64)
 
 

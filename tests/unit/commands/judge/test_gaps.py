@@ -151,7 +151,7 @@ def test_fewer_runs_under_one_condition_or_of_one_part_are_said_with_its_place(
     first, data = judged(seatrial, tmp_path, table(gap, size=SIZES))
     assert first.startswith("PASS  12 nodes alike; a loss of ")
     assert first.endswith(" would show; n07 has 2 of 3 runs in size 64")
-    (stratum,) = [one for one in data["strata"] if one["conditions"][0]["cell"] == "64"]
+    (stratum,) = [one for one in data["strata"] if one["conditions"][0][1] == "64"]
     assert stratum["detectable"] == max(node["detectable"] for node in stratum["nodes"])
     assert judged(seatrial, tmp_path, table(ONE_RUN, size=SIZES))[0].endswith("; n07 has 1 of 3 runs")
     first, _ = judged(seatrial, tmp_path, table([{"node": "n04", "gpu": "3", "run": "1"}], gpu=GPUS))

@@ -57,7 +57,7 @@ def test_each_column_is_judged(
     verdict, data = judged(seatrial, tmp_path, table(*names, slow=slow))
     (column,) = slow
     assert (verdict, data["slow"]) == ("SLOW", ["n05"])
-    assert [each["under"] for each in data["named"]] == [[f"metric {column}"]]
+    assert [each["where"] for each in data["named"]] == [[f"metric {column}"]]
     verdict, data = judged(seatrial, tmp_path, table(*names))
     assert (verdict, data["named"], len(data["strata"])) == ("PASS", [], len(names))
 
@@ -88,7 +88,7 @@ def test_of_the_summary_of_each_test_the_mean_counts(seatrial: Seatrial, tmp_pat
     ]
     verdict, data = judged(seatrial, tmp_path, "\n".join(("node,metric,mean,stddev,min,max,n", *rows)) + "\n")
     (columns,) = data["columns"]
-    assert (columns["values"], columns["conditions"], columns["unused"]) == ("mean", ["metric"], ["stddev"])
+    assert (columns["value"], columns["conditions"], columns["unused"]) == ("mean", ["metric"], ["stddev"])
     assert verdict == "INCONCLUSIVE", "one mean of each node"
     assert [named["subject"] for named in data["named"]] == ["n6"]
 

@@ -80,7 +80,7 @@ def test_json_has_numbers_in_base_units_with_their_lines(tmp_path: Path, seatria
 )
 def test_limits_and_expectations(tmp_path: Path, seatrial: Seatrial, options: list[str], gate: str) -> None:
     ran = seatrial("judge", write(tmp_path, hpl()), *options, "--json", code=ExitCode.FINDINGS)
-    assert [item["gate"] for item in ran.object["data"]["gates"]] == [gate]
+    assert [item["kind"] for item in ran.object["data"]["breaches"]] == [gate]
 
 
 def recording(folder: Path, megabits: int, nodes: int = 2) -> str:
@@ -141,7 +141,7 @@ def test_a_test_of_both_directions_may_have_twice_the_limit(tmp_path: Path, seat
     text = imb("2019 Update 5").replace("Benchmarking PingPong", "Benchmarking Biband")
     assert "Biband" in text
     found = seatrial("judge", write(tmp_path, text), "--limit", "bandwidth_bytes_per_s=2e9", "--json", code=None).data
-    assert "above-limit" not in [gate["gate"] for gate in found["gates"]]
+    assert "above-limit" not in [gate["kind"] for gate in found["breaches"]]
 
 
 def test_what_was_requested_and_done_passes(tmp_path: Path) -> None:

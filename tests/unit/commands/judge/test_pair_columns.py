@@ -154,7 +154,7 @@ def test_a_value_far_above_all_others_is_said(heading: str, wrong: str, tmp_path
     ran = seatrial("judge", str(tmp_path / "t.csv"), "--json", code=2)
     assert ran.object["headline"].startswith("INCONCLUSIVE  check the unit: n1>n2 has 12")
     (best,) = ran.object["data"]["too_good"]
-    assert (best["subject"]["name"], best["values"]) == ("n1>n2", 1)
+    assert (best["subject"], best["values"]) == ("pair:n1>n2", 1)
     (tmp_path / "t.csv").write_text(text)
     assert seatrial("judge", str(tmp_path / "t.csv"), code=0).out.startswith("PASS")
 

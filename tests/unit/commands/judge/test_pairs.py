@@ -72,7 +72,7 @@ def test_a_slow_node_in_a_csv_file(tmp_path: Path, seatrial: Seatrial) -> None:
     file = tmp_path / "pairs.csv"
     file.write_text(csv(8, "n3"))
     (fault,) = seatrial("judge", str(file), "--json", code=1).data["faults"]
-    assert (fault["subject"], fault["direction"], fault["kind"]) == ("node:n3", "both", "node")
+    assert (fault["subject"], fault["direction"]) == ("node:n3", "both")
     assert fault["loss_ratio"] == pytest.approx(0.4)
     said = " ".join(seatrial("judge", str(file), code=1).out.split())
     assert "The link of node n3 carries 40 % [40 %–40 %] less than its peers, in both directions" in said
@@ -90,7 +90,7 @@ def test_a_pass_says_what_it_is_worth_in_its_first_line(tmp_path: Path, seatrial
     assert second.startswith("a node with 1.1 % less bandwidth or 9.0 % more latency would have been reported")
     found = seatrial(*judge(tmp_path, text, "--json")).data
     assert (found["verdict"], found["confidence"]) == ("PASS", 0.99)
-    (bandwidth, latency) = found["design"]["metrics"]
+    (bandwidth, latency) = found["resolutions"]
     assert bandwidth["detectable_ratio"] == pytest.approx(0.011, abs=0.0005)
     assert (bandwidth["measured_pairs"], bandwidth["expected_pairs"], latency["enough"]) == (56, 56, True)
 
@@ -149,7 +149,7 @@ def test_the_effect_can_be_asked_for(tmp_path: Path, seatrial: Seatrial) -> None
     assert "Observed: node:n4 has 0.5 %" in seatrial(*judge(tmp_path, text)).out
     found = seatrial(*judge(tmp_path, text, "--effect", "0.4%", "--latency-effect", "5 %", "--json"), code=1).data
     assert [fault["subject"] for fault in found["faults"]] == ["node:n4"]
-    assert [one["effect_ratio"] for one in found["design"]["metrics"]] == pytest.approx(
+    assert [one["effect_ratio"] for one in found["resolutions"]] == pytest.approx(
         [1 - 0.996 * 0.999, 0.05]  # the last digit is 1 of 1000
     )
     for wrong in ("0", "150%", "much", "-1%"):
@@ -283,7 +283,7 @@ def test_the_leaves_come_from_a_topology(tmp_path: Path, seatrial: Seatrial, kin
         )
     (tmp_path / "topology").write_text(text)
     found = seatrial("judge", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), "--json").data
-    assert found["design"]["groups"] == leaves
+    assert found["groups"] == leaves
     (tmp_path / "other").write_text("SwitchName=l0 Nodes=x1,x2\n")
     assert "x1" in seatrial("judge", str(tmp_path / "pairs"), "--topology", str(tmp_path / "other"), code=64).err
 

@@ -86,7 +86,7 @@ def test_a_node_that_is_a_little_low_everywhere_shows_in_all_conditions_together
     )
     verdict, data = judged(seatrial, tmp_path, table)
     assert (verdict, data["slow"]) == ("SLOW", ["n11"])
-    assert data["named"][0]["under"] == []
+    assert data["named"][0]["where"] == []
 
 
 def test_a_condition_that_one_node_lacks_withholds_pass(tmp_path: Path, seatrial: Seatrial) -> None:
@@ -101,7 +101,7 @@ def test_two_columns_together_are_the_run(tmp_path: Path, seatrial: Seatrial) ->
         {"node": nodes(8), "jobid": ["4711", "4712"], "iter": ["0", "1", "2"]}, lambda _: 50.0, slow(0.8, node="n02")
     )
     verdict, data = judged(seatrial, tmp_path, table)
-    assert (verdict, data["slow"], data["columns"][0]["runs"]) == ("SLOW", ["n02"], "jobid, iter")
+    assert (verdict, data["slow"], data["columns"][0]["runs"]) == ("SLOW", ["n02"], ["jobid", "iter"])
 
 
 def test_properties_of_nodes_are_shown_and_are_no_conditions(tmp_path: Path, seatrial: Seatrial) -> None:
@@ -240,7 +240,7 @@ def test_the_time_of_a_run_is_not_its_number(tmp_path: Path, seatrial: Seatrial)
         more=lambda row: {"NB": "192", "Time": f"{100 + int(row['node'][1:]) * 1.37 + int(row['run']) / 7:.2f}"},
     )
     verdict, data = judged(seatrial, tmp_path, table, "--column", "Gflops")
-    assert (verdict, data["slow"], data["columns"][0]["runs"]) == ("SLOW", ["n03"], "run")
+    assert (verdict, data["slow"], data["columns"][0]["runs"]) == ("SLOW", ["n03"], ["run"])
     with pytest.raises(UsageError, match="values of run 1"):
         read_fleet_table(table.replace(",40000,", ",20000,"), "Gflops")
 
@@ -273,7 +273,7 @@ def test_metrics_of_superbench_with_a_number_for_each_gpu(tmp_path: Path, seatri
     ]  # fmt: skip
     verdict, data = judged(seatrial, tmp_path, "\n".join([",".join(["node", *heads]), *rows]))
     assert (verdict, data["suspected"]) == ("INCONCLUSIVE", ["n04 part 2"])
-    assert data["named"][0]["under"] == ["metric gpu-copy-bw/d2h"]
+    assert data["named"][0]["where"] == ["metric gpu-copy-bw/d2h"]
 
 
 def test_facts_are_those_of_the_node_of_a_slow_part(tmp_path: Path, seatrial: Seatrial) -> None:

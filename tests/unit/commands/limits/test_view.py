@@ -103,13 +103,12 @@ def test_colour_only_when_asked_for_and_escapes_from_outside_never() -> None:
 
 def test_json_has_what_was_promised() -> None:
     first, same, *_ = json.loads(limits_json_text(examples()))["data"]["limits"]
-    assert set(first) == {"path", "limit_bytes_per_s", "binding", "nominal", "terms", "gate_bytes_per_s", "unknown"}
+    assert set(first) == {"type", "path", "limit_bytes_per_s", "binding", "terms", "gate_bytes_per_s", "unknown"}
     assert first["path"] == "n1>n2"
     assert first["binding"] == "n1 mlx5_0 port 1: InfiniBand FDR 4X, MTU 4096"
     assert first["limit_bytes_per_s"] == pytest.approx(6.775e9, rel=1e-4)
     assert set(first["terms"][0]) == {"name", "bytes_per_s", "inputs", "source", "formula", "nominal"}
-    assert set(same) == {"path", "limit_bytes_per_s", "reason"}
-    assert same["limit_bytes_per_s"] is None
+    assert set(same) == {"type", "path", "reason"}
 
 
 def test_json_text_is_strict() -> None:

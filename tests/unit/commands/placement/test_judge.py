@@ -9,7 +9,7 @@ import pytest
 from seatrial.commands.check.judge import judge
 from seatrial.commands.placement.gain import ADVISED, ASKED, Fix, Gain, GainOutcome, gains_of
 from seatrial.commands.placement.judge import Placement, judge_placement
-from seatrial.commands.placement.view import headline, placement_fields
+from seatrial.commands.placement.view import PlacementFields, headline
 from seatrial.model.facts import NodeFacts, PciKind
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase, ProbeStart, RankPlace
 from seatrial.model.run import Design, RecordedRun
@@ -17,7 +17,7 @@ from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.pairs.rank_pairs import lasting, pilot_shapes, placed_pairs
 from seatrial.pairs.rounds import abba
-from seatrial.render.json import json_text
+from seatrial.render.json import filled, json_text
 from tests.support.builders import Cluster, info_of, names, sail
 from tests.support.facts_examples import cluster, device, processor, server
 from tests.support.gpu_machines import gpu
@@ -261,11 +261,11 @@ def test_a_rankfile_is_printed_for_open_mpi() -> None:
 
 def test_the_json_says_all_of_it() -> None:
     recorded = run_of(((0,), (0,)))
-    content = json.loads(json_text(placement_fields(recorded.info, judge_placement(recorded))))
-    assert content["advised_command"] == "srun -N2 -n4 --cpu-bind=map_cpu:8,9 ./app"
+    content = json.loads(json_text(filled(PlacementFields, judge_placement(recorded), recorded.info)))
+    assert content["advised_line"] == ["srun", "-N2", "-n4", "--cpu-bind=map_cpu:8,9", "./app"]
     assert content["ranks"][3]["cpus"] == "0"
     assert [gain["outcome"] for gain in content["gains"]] == ["better", "better"]
-    assert content["hydra"] == ["-bind-to", "user:8,9"]
+    assert content["advice"]["hydra"] == ["-bind-to", "user:8,9"]
 
 
 def test_gains_pair_launches_that_followed_one_another() -> None:

@@ -45,8 +45,8 @@ def test_a_search_to_its_end(seatrial: Seatrial) -> None:
     ran = seatrial("swap", "record", "gpu", "--exchange", "cable:n1/s1,n2/s2", "n1/s1=good", "n2/s2=bad", code=1)
     assert ran.out.startswith("SLOW  card c1 is at fault, ")
     data = seatrial("swap", "status", "gpu", "--json", code=1).object["data"]
-    assert data["named"][0]["parts"] == ["card c1"]
-    assert data["steps"][-1]["places"][1] == {"node": "n2", "slot": "s2", "card": "c1", "cable": "k2"}
+    assert data["named"][0]["hypothesis"]["parts"] == [["card", "c1"]]
+    assert data["history"]["steps"][-1]["places"][1] == {"node": "n2", "slot": "s2", "card": "c1", "cable": "k2"}
 
 
 def test_parts_that_no_exchange_separates_are_both_named(seatrial: Seatrial) -> None:
@@ -138,7 +138,7 @@ def test_in_one_place_a_part_is_replaced_by_a_spare_one(seatrial: Seatrial) -> N
     ran = seatrial("swap", "record", "gpu", "--exchange", "card:here,shelf1", "here=bad", code=2)
     assert ran.out.startswith("INCONCLUSIVE  not decided after 3 exchanges; most probable: card c1, ")
     data = seatrial("swap", "status", "gpu", "--json", code=2).object["data"]
-    assert data["steps"][0]["results"] == {"here": "bad"}
+    assert data["history"]["steps"][0]["results"] == {"here": False}
 
 
 def test_too_many_parts_of_one_place_are_refused(seatrial: Seatrial) -> None:

@@ -38,8 +38,8 @@ def test_the_same_as_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     told = parsed(capsys.readouterr().out)
     assert (told["format"], told["right"], told["totals"]["trials"]) == (2, True, 1)
     (trial,) = told["trials"]
-    assert trial["findings"][0]["subject"] == trial["planted"][0]["subject"]
-    assert trial["planted"][0] | {"subject": ""} == {
+    assert trial["score"]["claims"][0]["subject"] == trial["score"]["faults"][0]["subject"]
+    assert trial["score"]["faults"][0] | {"subject": ""} == {
         "kind": "node", "subject": "", "direction": "both", "loss_ratio": pytest.approx(0.4), "match": "named"
     }  # fmt: skip
     assert (trial["seed"], trial["verdict"], trial["exit_code"]) == (4, "SLOW", 1)

@@ -14,21 +14,23 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.pair_faults import (
     Instability,
     Located,
+    LocatedFault,
     Method,
     Observation,
     Population,
     Resolution,
     TooGood,
+    Undecided,
     Unstable,
 )
 from seatrial.model.pair_table import PairTable
-from seatrial.model.subject import FABRIC, Direction
+from seatrial.model.subject import FABRIC, Direction, Subject
 from seatrial.model.units import LATENCY, duration, quantity, share
 from seatrial.model.verdict import GOOD, Verdict
 from seatrial.model.words import count, some, verb
 from seatrial.render.finding_text import sentence_of, word_of
 from seatrial.render.fleet.remarks import led_by_lone, lone_note
-from seatrial.render.json import SubjectText, filled
+from seatrial.render.json import filled
 from seatrial.render.report import Block, Findings, Items, Report
 
 MOST, MOST_SILENT = 12, 2
@@ -44,53 +46,6 @@ WHY_AGAIN = {
 }
 
 
-class LocatedFaultFields(msgspec.Struct, frozen=True, kw_only=True):
-    """One part that explains slow or late pairs."""
-
-    kind: str
-    subject: SubjectText
-    metric: str
-    direction: Direction
-    loss_ratio: float
-    interval: tuple[float, float]
-    p: float
-    dead: bool
-    pairs: int
-    evidence: tuple[str, ...]
-
-
-class AmbiguousFault(msgspec.Struct, frozen=True, kw_only=True):
-    """Parts of which at least one is at fault."""
-
-    subjects: tuple[SubjectText, ...]
-    metric: str
-    loss_ratio: float
-    evidence: tuple[str, ...]
-
-
-class UnstableSubject(msgspec.Struct, frozen=True, kw_only=True):
-    """A pair or node whose numbers disagree."""
-
-    subject: SubjectText
-    metric: str
-    cause: Instability
-    loss_ratio: float
-    gross: bool
-    pairs: int
-    evidence: tuple[str, ...]
-
-
-class ObservedNode(msgspec.Struct, frozen=True, kw_only=True):
-    """A node that differs from its peers by less than the practical effect."""
-
-    subject: SubjectText
-    metric: str
-    direction: Direction
-    loss_ratio: float
-    interval: tuple[float, float]
-    decided: bool
-
-
 class LatencyClass(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes near each other by their latencies."""
 
@@ -99,31 +54,25 @@ class LatencyClass(msgspec.Struct, frozen=True, kw_only=True):
     far_s: float
 
 
-class TableDesign(msgspec.Struct, frozen=True, kw_only=True):
-    """What the table holds, and what it can show."""
-
-    nodes: int
-    groups: tuple[tuple[str, ...], ...]
-    unjudged: tuple[SubjectText, ...]
-    unlisted_pairs: int
-    unstable_pairs: int
-    wrongly_left: float | None
-    metrics: tuple[Resolution, ...]
-
-
 class LocatedFields(msgspec.Struct, frozen=True, kw_only=True):
     """Faults in a table of pairs; docs/judge-pairs.md describes each field."""
 
     confidence: float
-    faults: tuple[LocatedFaultFields, ...]
-    ambiguous: tuple[AmbiguousFault, ...]
-    unstable: tuple[UnstableSubject, ...]
-    observations: tuple[ObservedNode, ...]
+    faults: tuple[LocatedFault, ...]
+    ambiguous: tuple[Undecided, ...]
+    unstable: tuple[Unstable, ...]
+    observations: tuple[Observation, ...]
     populations: tuple[Population, ...]
     too_good: tuple[TooGood, ...]
+    nodes: int
+    groups: tuple[tuple[str, ...], ...]
+    unjudged: tuple[Subject, ...]
+    unlisted_pairs: int
+    unstable_pairs: int
+    wrongly_left: float | None
+    resolutions: tuple[Resolution, ...]
     classes: tuple[LatencyClass, ...]
     lone: tuple[LoneCell, ...]
-    design: TableDesign
 
 
 def located_report(
@@ -167,8 +116,7 @@ def located_fields(
         if classes
         else []
     )
-    design = filled(TableDesign, located, nodes=len(table.nodes), groups=groups, metrics=located.resolutions)
-    return filled(LocatedFields, located, classes=near, design=design, lone=lone)
+    return filled(LocatedFields, located, nodes=len(table.nodes), groups=groups, classes=near, lone=lone)
 
 
 def _terminal(

@@ -9,21 +9,13 @@ from seatrial.commands.link.curve.judge import LinkCurve, Plateau
 from seatrial.commands.link.curve.points import FEW_TICKS, OVERHEAD_SHARE, ClockReading, CurvePoint
 from seatrial.commands.link.curve.rank_places import CurvePlaces, Spots
 from seatrial.model import units
-from seatrial.model.limit import Limit
+from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.words import ranges
 from seatrial.render.curves import overlaid
 from seatrial.render.json import filled
-from seatrial.render.pair_view import (
-    PairOutcome,
-    limit_fields,
-    limit_levels,
-    limit_text,
-    pair_report,
-    range_text,
-    value_text,
-)
+from seatrial.render.pair_view import PairOutcome, limit_levels, limit_text, pair_report, range_text, value_text
 from seatrial.render.plots import Plot, characters
 from seatrial.render.report import Block, Cells, Drawing, Report, Table, record_table, rows_table
 from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Break, Interval, Segment, Segmentation
@@ -41,35 +33,17 @@ NOT_POSITIVE = "none"
 """Instead of a start-up time below zero, which the straight line of a piece can have, and no message."""
 
 
-class SizeBreak(msgspec.Struct, frozen=True, kw_only=True):
-    """A size between two at which one piece of a curve ends and the next begins."""
+class SegmentationFields(Segmentation, frozen=True, kw_only=True):
+    """Pieces of a curve of latency, and the breaks between them that are protocol switches."""
 
-    at_bytes: int
-    last_bytes: int = msgspec.field(name="above_bytes")
-    first_bytes: int = msgspec.field(name="at_most_bytes")
-    interval_bytes: tuple[float, float]
-    jump: float
-    found_share: float | None
-
-
-class SegmentationFields(msgspec.Struct, frozen=True, kw_only=True):
-    """Pieces of a curve of latency, and the breaks between them by their kind."""
-
-    segments: tuple[Segment, ...]
-    switches: tuple[SizeBreak, ...]
-    unconfirmed: tuple[SizeBreak, ...]
-    bends: tuple[SizeBreak, ...]
-    relative_scale: float
-    method: str
+    switches: tuple[Break, ...]
 
 
 class CurveFields(PairOutcome, frozen=True, kw_only=True):
     """Latency and bandwidth of one pair over message sizes; docs/link.md describes each field."""
 
     launcher: str
-    limit_bytes_per_s: float | None
-    limit_binding: str | None
-    no_limit_because: str | None
+    limit: Limit | NoLimit
     plateau: Plateau | None
     latency: SegmentationFields | None
     points: tuple[CurvePoint, ...]
@@ -80,30 +54,15 @@ class CurveFields(PairOutcome, frozen=True, kw_only=True):
 def curve_report(run: RunInfo, curve: LinkCurve) -> Report:
     """The whole report."""
     plateau = f"{units.estimate(curve.plateau.bandwidth_bytes_per_s, units.BANDWIDTH)}: " if curve.plateau else ""
-    latency = _segmentation(curve.latency) if curve.latency else None
     return pair_report(
         run,
         curve,
         f"{plateau}{curve.reason}",
-        payload=lambda: filled(CurveFields, curve, run, limit_fields(curve.limit), latency=latency),
+        payload=lambda: filled(CurveFields, curve, run),
         rows=_summary(curve),
         page=lambda: _page(curve),
         terminal=lambda width: _terminal(curve, min(width, MOST_COLUMNS)),
     )
-
-
-def _segmentation(found: Segmentation) -> SegmentationFields:
-    return filled(
-        SegmentationFields,
-        found,
-        switches=[_break(step) for step in found.switches],
-        unconfirmed=[_break(step) for step in found.steps if not step.switch],
-        bends=[_break(bend) for bend in found.breaks if not bend.step],
-    )
-
-
-def _break(gap: Break) -> SizeBreak:
-    return filled(SizeBreak, gap, at_bytes=round(gap.at_bytes), interval_bytes=(gap.low_bytes, gap.high_bytes))
 
 
 def _terminal(curve: LinkCurve, width: int) -> Iterator[Block]:

@@ -5,22 +5,14 @@ from collections.abc import Iterator
 
 from seatrial.commands.link.saturate.judge import AtOnce, AtSize, Saturation
 from seatrial.model import units
-from seatrial.model.limit import Limit
+from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, verb
 from seatrial.render.curves import overlaid
 from seatrial.render.json import filled
-from seatrial.render.pair_view import (
-    PairOutcome,
-    limit_fields,
-    limit_levels,
-    limit_text,
-    pair_report,
-    range_text,
-    value_text,
-)
+from seatrial.render.pair_view import PairOutcome, limit_levels, limit_text, pair_report, range_text, value_text
 from seatrial.render.plots import Plot
 from seatrial.render.report import Block, Cells, Report, record_table
 from seatrial.statistics.max_rate import MaxRate
@@ -37,9 +29,7 @@ class SaturationFields(PairOutcome, frozen=True, kw_only=True):
     ranks_needed: int | None
     one_rank_share: Estimate | None
     model: MaxRate | None
-    limit_bytes_per_s: float | None
-    limit_binding: str | None
-    no_limit_because: str | None
+    limit: Limit | NoLimit
 
 
 def saturation_report(run: RunInfo, saturation: Saturation) -> Report:
@@ -51,7 +41,6 @@ def saturation_report(run: RunInfo, saturation: Saturation) -> Report:
         payload=lambda: filled(
             SaturationFields,
             saturation,
-            limit_fields(saturation.limit),
             finding=next(
                 (one.statement for one in saturation.findings if one.kind is FindingKind.PORT_NEEDS_RANKS), ""
             ),

@@ -1,7 +1,6 @@
 """Which transport carried the data: the report of `seatrial link --transports`."""
 
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
 
 import msgspec
 
@@ -18,7 +17,7 @@ from seatrial.commands.link.transports.effects import (
 from seatrial.commands.link.transports.inventory import Offer
 from seatrial.commands.link.transports.judge import Transports, TransportsByRail
 from seatrial.model import units
-from seatrial.model.limit import Limit
+from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.transport import Carrier, Declared, Role
@@ -30,7 +29,6 @@ from seatrial.render.json import filled
 from seatrial.render.pair_view import (
     OutcomeFields,
     PairOutcome,
-    limit_fields,
     limit_text,
     pair_case,
     run_report,
@@ -64,9 +62,7 @@ class TransportAnswer(OutcomeFields, frozen=True, kw_only=True):
     declared: Declared | None
     carriers: tuple[CarrierVerdict, ...]
     effects: tuple[VariantEffect, ...] = msgspec.field(name="variants")
-    limit_bytes_per_s: float | None
-    limit_binding: str | None
-    no_limit_because: str | None
+    limit: Limit | NoLimit
 
 
 class TransportsFields(TransportAnswer, frozen=True, kw_only=True):
@@ -96,9 +92,6 @@ class TransportsByRailFields(PairOutcome, frozen=True, kw_only=True):
     rails: tuple[RailTransport, ...]
 
 
-AnswerForm = TypeVar("AnswerForm", bound=TransportAnswer)
-
-
 def transports_report(run: RunInfo, transports: Transports | TransportsByRail) -> Report:
     """The whole report."""
     return run_report(
@@ -115,13 +108,8 @@ def transports_report(run: RunInfo, transports: Transports | TransportsByRail) -
 def transports_fields(transports: Transports | TransportsByRail) -> TransportsFields | TransportsByRailFields:
     """What programs read of an ablation, over one rail or several."""
     if isinstance(transports, Transports):
-        return _answer(TransportsFields, transports)
-    rails = [_answer(RailTransport, rail) for rail in transports.rails]
-    return filled(TransportsByRailFields, transports, transports.rails[0], rails=rails)
-
-
-def _answer(form: type[AnswerForm], transports: Transports) -> AnswerForm:
-    return filled(form, transports, limit_fields(transports.limit))
+        return filled(TransportsFields, transports)
+    return filled(TransportsByRailFields, transports, transports.rails[0])
 
 
 def headline(transports: Transports | TransportsByRail) -> str:

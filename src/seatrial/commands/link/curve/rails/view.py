@@ -4,46 +4,22 @@ from collections.abc import Iterator
 
 import msgspec
 
-from seatrial.commands.link.curve.judge import Plateau
-from seatrial.commands.link.curve.points import CurvePoint
 from seatrial.commands.link.curve.rails.curves import RailCurve, RailRatio
 from seatrial.commands.link.curve.rails.judge import RailComparison
 from seatrial.commands.link.curve.view import points_table, sizes_plot
 from seatrial.model import units
 from seatrial.model.limit import Limit
-from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
-from seatrial.model.verdict import Verdict
 from seatrial.render.json import filled
-from seatrial.render.pair_view import (
-    PairOutcome,
-    PathLimitFields,
-    limit_fields,
-    limit_levels,
-    limit_text,
-    pair_report,
-    value_text,
-)
+from seatrial.render.pair_view import PairOutcome, limit_levels, limit_text, pair_report, value_text
 from seatrial.render.report import Block, Cells, Report, record_table
-
-
-class RailCurveFields(PathLimitFields, frozen=True, kw_only=True):
-    """The samples of one rail, or of several at once, beside their limit."""
-
-    variant: str
-    rails: tuple[str, ...]
-    verdict: Verdict
-    reason: str
-    plateau: Plateau | None
-    latency_s: Estimate | None
-    points: tuple[CurvePoint, ...]
 
 
 class RailsFields(PairOutcome, frozen=True, kw_only=True):
     """The rails of one pair compared with each other; docs/link.md describes each field."""
 
     launcher: str
-    curves: tuple[RailCurveFields, ...] = msgspec.field(name="rails")
+    curves: tuple[RailCurve, ...] = msgspec.field(name="rails")
     ratios: tuple[RailRatio, ...]
     gain: RailRatio | None
 
@@ -58,7 +34,6 @@ def rails_report(run: RunInfo, comparison: RailComparison) -> Report:
             RailsFields,
             comparison,
             run,
-            curves=[filled(RailCurveFields, curve, limit_fields(curve.limit)) for curve in comparison.curves],
         ),
         rows=_summary(comparison),
         page=lambda: _page(comparison),
