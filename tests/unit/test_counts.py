@@ -26,7 +26,6 @@ GUARDED = {
     "benchmarks/openfoam_gates.py": 6,
     "model/node_list.py": 1,
     "render/fact_text.py": 1,
-    "render/node_names.py": 1,
     "render/node_trials.py": 1,
     "rules/ranks.py": 1,
     "statistics/concurrent_flows.py": 1,

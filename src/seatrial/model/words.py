@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -18,6 +19,9 @@ MOMENT = (
 )
 """Expression for the times that ts, journals and launchers put before each line of an output."""
 _ESCAPE = re.compile(r"\\([0-7]{3})")
+_LAST_NUMBER = re.compile(r"(.*?)([0-9]{1,15})([^0-9]*)", re.DOTALL)
+NameKind = tuple[str, str, int]
+"""The text before and after a number, and its width where it is padded with zeros (0: it is not)."""
 
 
 def count(number: int, noun: str, several: str = "") -> str:
@@ -128,3 +132,29 @@ class Unknown(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         """The word for people."""
         return f"unknown {self.word!r}"
+
+
+def folded(names: Iterable[str]) -> str:
+    """n1, n2, n3, n7, login -> login,n[1-3,7]; by the last number in a name, as ClusterShell and Slurm write it."""
+    of_kind: defaultdict[NameKind, list[int]] = defaultdict(list)
+    texts: list[str] = []
+    parted = {name: _LAST_NUMBER.fullmatch(name) for name in set(names)}
+    filled = {(match[1], match[3], len(match[2])) for match in parted.values() if match and re.match("0.", match[2])}
+    for name, match in parted.items():
+        if match is None:
+            texts.append(name)
+            continue
+        before, digits, after = match.groups()
+        width = len(digits) if (before, after, len(digits)) in filled else 0
+        of_kind[before, after, width].append(int(digits))
+    for (before, after, width), found in of_kind.items():
+        spans = ranges(found, width)
+        texts.append(f"{before}{spans}{after}" if len(found) == 1 else f"{before}[{spans}]{after}")
+    return ",".join(natural_sorted(texts))
+
+
+def few(names: Iterable[str], most: int) -> str:
+    """The folded names; where these are longer than `most`, the number of nodes, the first and the last."""
+    unfolded = sorted(set(names), key=natural_key)
+    text = folded(unfolded)
+    return text if len(text) <= most else f"{count(len(unfolded), 'node')}, {unfolded[0]} to {unfolded[-1]}"

@@ -13,9 +13,8 @@ from seatrial.model.limit import Limit
 from seatrial.model.run import NodeState
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import NaturalKey, by_text, count, natural_key, natural_sorted
+from seatrial.model.words import NaturalKey, by_text, count, few, natural_key, natural_sorted
 from seatrial.render.fact_text import columns as fact_columns
-from seatrial.render.node_names import few
 from seatrial.render.report import Table, columns
 
 MOST_ROWS = 200

@@ -13,11 +13,10 @@ from seatrial.drift.peer_groups import PeerGroup, groups
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding, Verdict
-from seatrial.model.words import count, natural_sorted, some
+from seatrial.model.words import count, few, natural_sorted, some
 from seatrial.render.escape import shorten
 from seatrial.render.finding_text import part_name, sentence_of, word_of
 from seatrial.render.json import filled
-from seatrial.render.node_names import few
 from seatrial.render.report import Block, Findings, Gauge, Lines, Paragraph, Report
 
 LINE = 65

@@ -12,10 +12,9 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts, PciKind
 from seatrial.model.system import Library
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import by_text, count, natural_sorted, some
+from seatrial.model.words import by_text, count, few, natural_sorted, some
 from seatrial.render.fact_text import interface_text, used_interfaces
 from seatrial.render.gpu_node import device_map
-from seatrial.render.node_names import few
 from seatrial.render.plots import COLOURS, Axis, Plot, round_steps
 from seatrial.render.report import Block, Lines, Paragraph, Report
 from seatrial.render.run_plot import RunValue, in_order

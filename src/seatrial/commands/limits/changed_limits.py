@@ -12,8 +12,7 @@ from seatrial.limits.path import path_limit
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
-from seatrial.model.words import count, natural_sorted
-from seatrial.render.node_names import few
+from seatrial.model.words import count, few, natural_sorted
 
 MOST_OF_NAMES = 40
 SAME = 5e-4

@@ -10,8 +10,7 @@ from seatrial.limits.node import node_limits
 from seatrial.limits.path import path_limit
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import ComputePeak, Limit, NoLimit
-from seatrial.model.words import natural_sorted
-from seatrial.render.node_names import few
+from seatrial.model.words import few, natural_sorted
 
 AnyLimit = Limit | NoLimit | ComputePeak
 MOST_OF_NAMES = 40

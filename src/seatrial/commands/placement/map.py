@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from seatrial.commands.placement.picture import CoreCell, Loose, NodePicture, NumaBox
-from seatrial.model.words import count, ranges
+from seatrial.model.words import count, few, ranges
 from seatrial.render import plots
-from seatrial.render.node_names import few
 
 LEAST_CELLS = 8
 LABEL = 8

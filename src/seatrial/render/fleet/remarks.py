@@ -10,8 +10,7 @@ from seatrial.importers.lone_cells import LoneCell
 from seatrial.judgement.fleet.judge import FewerRuns
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import count, some, verb
-from seatrial.render.node_names import folded
+from seatrial.model.words import count, folded, some, verb
 
 MOST_NAMES, MOST_CELLS, MOST_OTHERS = 5, 10, 2
 

@@ -12,11 +12,10 @@ from seatrial.drift.fact_words import value_text
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts, NumaNode, PciKind, ProcessorFacts, Topology
 from seatrial.model.system import ClockState, KernelFacts, Library, SoftwareFacts
-from seatrial.model.words import Unknown
+from seatrial.model.words import Unknown, few, folded
 from seatrial.node.nccl_topology import facts_from_nccl
 from seatrial.node.node import parse_facts
 from seatrial.render.device_map import DeviceMap
-from seatrial.render.node_names import few, folded
 from seatrial.render.text import as_text
 from tests.support.fact_places import values
 from tests.support.facts_examples import (
