@@ -47,6 +47,8 @@ VALUE = re.compile(
     rf"(?P<before>(?:[A-Za-z][\w.%/-]{{0,40}}[=:,;])?)(?P<number>{NUMBER})(?P<unit>[A-Za-zµ%/]{{0,12}})(?P<after>[,;]?)"
 )
 """A number in a line, with its name before it or its unit behind it."""
+SHELL_TIME = re.compile(r"(?:\b(?P<label>real|user|sys)\t)?(?<!\S)(?:(?P<h>\d{1,5})h)?(?P<m>\d{1,9})m(?P<s>\d{1,2}(?:[.,]\d{1,9})?)s(?!\S)")
+"""0m12.345s: how long a command took, as a shell's `time` prints it, with a tab behind what it is."""
 MARK = "\0"
 """What is in the form of a line in place of a number."""
 RESULT_UNITS = frozenset({"B/s", "flop/s"})
@@ -96,6 +98,8 @@ def with_failures(text: str, line: str = "") -> tuple[str, list[tuple[str, str]]
     usual = [form for form, nodes in _nodes_with(parts).items() if 2 * nodes > len(parts)]
     of_form = {form: [row for rows in parts.values() for own, row in rows if own == form] for form in usual}
     measures = _measures(parts, usual, line)
+    if not measures and (timed := SHELL_TIME.sub(_in_seconds, text)) != text:  # beside another result it is none
+        return with_failures(timed, line)
     if (ended := next(filter(_ended, usual), None)) and not measures:
         raise NothingRanError(
             f"Most nodes printed no value but {' '.join(of_form[ended][0])[:80]!r}.",
@@ -127,6 +131,11 @@ def with_failures(text: str, line: str = "") -> tuple[str, list[tuple[str, str]]
                 run = [[cell.replace(MARK, word) for cell in row] for row in filled]
             written += (f"{node}: {' '.join(row)}\n" for row in run)
     return ("".join(written), beside) if unlike or beside or len(measures) < len(usual) else (text, [])
+
+
+def _in_seconds(took: "re.Match[str]") -> str:
+    seconds = int(took["h"] or 0) * 3600 + int(took["m"]) * 60 + float(took["s"].replace(",", "."))
+    return f"{took['label']} {seconds:.10g}s" if took["label"] else f"{seconds:.10g}s"
 
 
 FAILED = ("failed",)

@@ -159,6 +159,21 @@ def test_what_cannot_be_told_is_asked(form: str, second: str, label: str) -> Non
     assert read_fleet_table(text, "Triad").values["n02"] == [120_002.5]
 
 
+@pytest.mark.parametrize("lines", [("real {}",), ("real\t{}", "user\t0m1.2s", "sys\t0m0.1s")])
+@pytest.mark.parametrize("form", ["pdsh", "clush", "loop"])
+def test_what_a_shell_measured_is_the_result_where_no_other_is(form: str, lines: Sequence[str]) -> None:
+    took = {"n1": "0m12.5s", "n2": "1m0.25s", "n3": "1h1m1,5s", "n4": "60m1s"}
+    text = printed(form, [(node, line.format(time)) for node, time in took.items() for line in lines])
+    table = read_fleet_table(text)
+    assert table.values == {"n1": [12.5], "n2": [60.25], "n3": [3661.5], "n4": [3601.0]}
+    assert _kinds_of_text(text) == (Kind.FLEET,)
+
+
+def test_a_column_of_times_of_a_shell_is_in_seconds() -> None:
+    table = read_fleet_table("node\ttook\nn1\t1m2.5s\nn2\t1m3.0s\nn3\t0m59.5s\n")
+    assert table.values == {"n1": [62.5], "n2": [63.0], "n3": [59.5]}
+
+
 @pytest.mark.parametrize(("same", "asked"), [(9, True), (10, False)])
 def test_a_number_that_all_nodes_print_is_a_setting(same: int, *, asked: bool) -> None:
     lines = [
