@@ -8,9 +8,10 @@ from textwrap import dedent
 from seatrial.model.column_words import CONDITION_WORDS, PART_WORDS, RUN_WORDS
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand
-from seatrial.model.words import count
+from seatrial.model.words import count, name_form
 
 NODE = r"(?P<node>[A-Za-z][\w.-]{0,99})"
+NUMBERED = r"(?P<node>(?=\D{0,99}\d)[A-Za-z][\w.-]{0,99})"
 HEADINGS = tuple(
     re.compile(f"^{form}\r?\n", re.MULTILINE)
     for form in (
@@ -20,11 +21,11 @@ HEADINGS = tuple(
         rf"\[\d{{1,9}}\] \d\d:\d\d:\d\d \[(?P<word>SUCCESS|FAILURE)\] (?:[\w.-]{{1,99}}@)?{NODE}(?::\d{{1,5}})?"
         r"(?: [^\n]{0,99}?(?P<rc>\d{1,9})?)?",  # pssh
         # what loops over nodes print before each of them: ==> n01 <==, --- n01 ---
-        r"(?P<rule>[=*#-])(?P=rule){1,20}>? ?(?P<node>(?=\D{0,99}\d)[A-Za-z][\w.-]{0,99}) ?:?<?(?P=rule){2,21}",
+        rf"(?P<loop>(?P<rule>[=*#-])(?P=rule){{1,20}}>? ?){NUMBERED} ?:?<?(?P=rule){{2,21}}",
+        rf"(?P<loop>)(?P<before>[=*#>-]{{1,20}} ?|\[|(?i:host|node|server)(?:name)?:? ?|){NUMBERED}\]?:?[ \t]*",
     )
 )
 """The heading of the lines of a node, of the programs that write one; a file has those of one of them."""
-NUMBERED = re.compile(r"(?=\D*\d)[A-Za-z][\w.-]{0,99}")
 SALT = re.compile(r"^([A-Za-z][\w.-]{0,99}):\n((?:(?: {4}[^\n]*)?\n)+)|^(?:ERROR|WARNING): [^\n]*\n+", re.MULTILINE)
 """What a node printed, which salt indents; and its own word below."""
 LETTERS = re.compile(r"[A-Za-z]+")
@@ -72,10 +73,15 @@ def is_headed(text: str) -> bool:
 def _headings(text: str) -> "list[re.Match[str]]":
     """The headings of the first form that the text has, if all of them name nodes."""
     headings = next((found for form in HEADINGS if (found := [*form.finditer(text)])), [])
-    if headings and "rule" in headings[0].groupdict():
-        names = [match["node"] for match in headings]
-        if not all(map(may_be_node, names)) or are_sizes(names, _blocks(text, headings)):
+    if headings and "loop" in headings[0].groupdict():
+        names, blocks = [match["node"] for match in headings], _blocks(text, headings)
+        if not all(map(may_be_node, names)) or are_sizes(names, blocks):
             return []
+        if "before" in headings[0].groupdict():  # nothing closes it: all are alike, from the first line on
+            alike = {(match["before"], name_form(match["node"])) for match in headings}
+            whole = not text[: headings[0].start()].strip() and all(map(str.strip, blocks))
+            if not whole or len(alike) > 1 or len({*names}) < 2:
+                return []
     return headings if all(map(_is_set, headings)) else []
 
 
@@ -91,7 +97,7 @@ def _of_salt(text: str) -> str:
     False is a node that did not answer. Empty for any other text.
     """
     members = _json_members(text) or _indented(text)
-    names = {name for name, _ in members if NUMBERED.fullmatch(name)}
+    names = {name for name, _ in members if re.fullmatch(NUMBERED, name)}
     values = [value for _, value in members]
     if len(names) < max(len(members), 2) or not all(isinstance(value, str) or value is False for value in values):
         return ""

@@ -47,7 +47,9 @@ VALUE = re.compile(
     rf"(?P<before>(?:[A-Za-z][\w.%/-]{{0,40}}[=:,;])?)(?P<number>{NUMBER})(?P<unit>[A-Za-zµ%/]{{0,12}})(?P<after>[,;]?)"
 )
 """A number in a line, with its name before it or its unit behind it."""
-SHELL_TIME = re.compile(r"(?:\b(?P<label>real|user|sys)\t)?(?<!\S)(?:(?P<h>\d{1,5})h)?(?P<m>\d{1,9})m(?P<s>\d{1,2}(?:[.,]\d{1,9})?)s(?!\S)")
+SHELL_TIME = re.compile(
+    r"(?:\b(?P<label>real|user|sys)\t)?(?<!\S)(?:(?P<h>\d{1,5})h)?(?P<m>\d{1,9})m(?P<s>\d{1,2}(?:[.,]\d{1,9})?)s(?!\S)"
+)
 """0m12.345s: how long a command took, as a shell's `time` prints it, with a tab behind what it is."""
 MARK = "\0"
 """What is in the form of a line in place of a number."""

@@ -117,6 +117,33 @@ def test_another_checksum_is_named_by_any_digit(last: str, named: list[str]) -> 
     assert [cell.subject for cell in table.lone] == named
 
 
+OPEN_HEADINGS = ["### {}", "# {}", "[{}]", "== {}", "Host: {}", "node {}:", "{}:", ">>> {}", "{}"]
+
+
+@pytest.mark.parametrize("heading", OPEN_HEADINGS)
+def test_a_name_alone_on_a_line_is_a_heading(heading: str) -> None:
+    values = {f"n{place:02}": [380.5 + place] for place in range(1, 7)}
+    text = "".join(f"{heading.format(node)}\nTriad: {value}\nerrors: 0\n" for node, (value,) in values.items())
+    assert read_fleet_table(text).values == values
+    assert _kinds_of_text(text) == (Kind.FLEET,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n1\n380.5\nn1\n381.5\n",
+        "n1\n380.5\n# n2\n381.5\n",
+        "n1\n380.5\nTest2\n381.5\n",
+        "n1\nn2\n381.5\n",
+        "Begin of all\nn1\n380.5\nn2\n381.5\n",
+        "run1\n380.5\nrun2\n381.5\n",
+    ],
+    ids=["one node", "two forms", "two kinds of names", "nothing below", "text above", "runs"],
+)
+def test_other_names_alone_on_a_line_are_no_headings(text: str) -> None:
+    assert not is_headed(text)
+
+
 @pytest.mark.parametrize(("name", "headed"), [("n{}", True), ("run{}", False), ("gpu{}", False)])
 def test_headings_of_runs_are_none_of_nodes(name: str, *, headed: bool) -> None:
     text = "".join(f"=== {name.format(place)} ===\nTriad 380.{place}\n" for place in range(1, 5))

@@ -156,7 +156,7 @@ def test_what_pssh_and_salt_write_is_of_each_node(form: str, lost: str) -> None:
     [
         "limits:\n    24.5\n    24.6\n",
         "n01:\n    24.5\n",
-        "n01:\n    24.5\nand a line\nn02:\n    24.6\n",
+        "n01:\n    24.5\nand a line\nlimits2:\n    24.6\n",
         '{"n01": "24.5"}\n{"n01": "24.6"}\n',
         '{"bandwidth": "24.5", "latency": "1.2"}',
         '{"n01": [24.5], "n02": [24.6]}',
