@@ -27,30 +27,49 @@ class JobUses(msgspec.Struct, frozen=True, kw_only=True):
     completed: NDArray[np.bool_]
     began: Callable[[], Reals]
 
+    def of_families(self) -> Places:
+        """Number of the family and the day of each job."""
+        return np.unique(self.day * (int(self.family.max(initial=0)) + 1) + self.family, return_inverse=True)[1]
 
-def repeated_failures(failed: NDArray[np.bool_], members: Members, uses: JobUses, place: int) -> NDArray[np.bool_]:
+
+class DayFailures(msgspec.Struct, frozen=True, kw_only=True):
+    """Which jobs failed, and how many of each family did on each day."""
+
+    failed: NDArray[np.bool_]
+    group: Places
+    """Number of the family and the day of each job."""
+    jobs: Places
+    failures: Reals
+
+
+def by_day(failed: NDArray[np.bool_], group: Places) -> DayFailures:
+    """Failures of each group of jobs; `group` as `JobUses.of_families` numbers them."""
+    return DayFailures(failed=failed, group=group, jobs=np.bincount(group), failures=np.bincount(group, failed))
+
+
+def repeated_failures(days: DayFailures, members: Members, uses: JobUses, place: int) -> NDArray[np.bool_]:
     """All but the first of a user's failures of one day on a member, if the program may be the cause.
 
     It may be if other users' jobs there, from the first failure to a day after the last, failed less than half as often
     (the mean of these users), or if the same programs failed at least half as often elsewhere on that day.
     Failures of one program depend on each other; those of several users or days do not.
     """
-    repeated = np.zeros(len(failed), bool)
+    failed, repeated = days.failed, np.zeros(len(days.failed), bool)
     own, began = members.jobs_of(place), uses.began()
-    on_member = np.zeros(len(failed), bool)
-    on_member[own] = True
     failing = own[failed[own]]
     for user, day in {(int(uses.user[job]), int(uses.day[job])) for job in failing}:
         same = failing[(uses.user[failing] == user) & (uses.day[failing] == day)]
-        of_programs = (uses.day == day) & np.isin(uses.family, uses.family[same])
-        share = float(failed[of_programs & on_member].mean())
+        groups = np.unique(days.group[same])
+        here = own[np.isin(days.group[own], groups)]
+        share = float(failed[here].mean())
         near = (began[own] >= began[same].min()) & (began[own] <= began[same].max() + DAY_S)
         others = own[near & (uses.user[own] != user)]
-        elsewhere = of_programs & ~on_member
+        elsewhere = int(days.jobs[groups].sum()) - len(here)
+        failures = float(days.failures[groups].sum()) - np.count_nonzero(failed[here])
         users = np.unique(uses.user[others], return_inverse=True)[1]
         of_users = np.bincount(users, ~uses.completed[others]) / np.bincount(users)
         healthy = len(others) > 0 and 2 * float(of_users.mean()) < share
-        if healthy or (elsewhere.any() and 2 * float(failed[elsewhere].mean()) >= share):
+        if healthy or (elsewhere and 2 * failures >= share * elsewhere):
             repeated[same[np.argsort(began[same], kind="stable")][1:]] = True
     return repeated
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.commands.jobs.concurrent_failures import JobUses, p_beside, repeated_failures
+from seatrial.commands.jobs.concurrent_failures import DayFailures, JobUses, by_day, p_beside, repeated_failures
 from seatrial.commands.jobs.families import JobFamily
 from seatrial.commands.jobs.job_table import FAILURES, LEAST_S, ORDER, JobEnding, JobTable
 from seatrial.commands.jobs.joint_nodes import JointNodes, joint_nodes
@@ -252,13 +252,12 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
         began=cache(partial(table.began, jobs)),
     )
     named: list[FailingNode] = []
+    groups = uses.of_families()
     for ending in FAILURES:
         failed = table.ending[jobs] == ORDER[ending]
         left, rest, meetings = np.zeros(len(jobs), bool), members, shares
-        of_program = ending is not JobEnding.NODE_FAILED
-        while len(named) < MOST_NAMED and (
-            suspect := _most_failing(failed, rest, meetings, tests, uses, of_program=of_program)
-        ):
+        days = None if ending is JobEnding.NODE_FAILED else by_day(failed, groups)
+        while len(named) < MOST_NAMED and (suspect := _most_failing(failed, rest, meetings, tests, uses, days)):
             counted, place, p_value = suspect
             for node in (place, *_twins(rest, place)):
                 named.append(
@@ -278,7 +277,7 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
 
 
 def _most_failing(
-    failed: NDArray[np.bool_], members: Members, shares: Shares, tests: int, uses: JobUses, *, of_program: bool
+    failed: NDArray[np.bool_], members: Members, shares: Shares, tests: int, uses: JobUses, days: DayFailures | None
 ) -> tuple[Failures, int, float] | None:
     """The counts, the node with the largest excess of those that are named, and its p-value; None: none is.
 
@@ -286,7 +285,7 @@ def _most_failing(
     others alike below what is expected, and that does not scatter them. A node whose jobs fail when those elsewhere do
     is not named: failed jobs free their node at once, and the next job of a bad campaign follows there.
 
-    `of_program`: whether a program may be the cause of such failures, so that those of one user count once.
+    `days`: the failures by day, where a program may be their cause, so that those of one user count once.
     """
     counted = failures_of(failed, members, shares, max(_critical(tests) - SKEWNESS, LEAST_SUSPICIOUS))
     suspects = np.flatnonzero(counted.p_value * tests <= ERROR_RATE)
@@ -297,9 +296,10 @@ def _most_failing(
     beside = failures_of(failed, members.without(left), suspicious=math.inf) if _are_most(left, failed) else counted
     inflation = _inflation(beside.deviations, 0.0)
     p_value = {int(place): float(counted.p_value[place]) for place in suspects}
-    for node in p_value if of_program else ():
-        if (repeated := repeated_failures(failed, members, uses, node)).any():
-            p_value[node] = float(failures_of(failed, members.without(repeated)).p_value[node])
+    if days is not None:
+        for node in p_value:
+            if (repeated := repeated_failures(days, members, uses, node)).any():
+                p_value[node] = float(failures_of(failed, members.without(repeated)).p_value[node])
     excess = {node: -NormalDist().inv_cdf(p) / inflation for node, p in p_value.items() if p < 1}
     p_value = {node: p for node, deviations in excess.items() if (p := _tail(deviations) * tests) <= ERROR_RATE}
     p_value = {node: p for node, p in p_value.items() if p_beside(failed, members, uses, node, suspects) <= ERROR_RATE}

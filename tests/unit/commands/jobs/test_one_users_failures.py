@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from seatrial.commands.jobs.concurrent_failures import DAY_S, JobUses, repeated_failures
+from seatrial.commands.jobs.concurrent_failures import DAY_S, JobUses, by_day, repeated_failures
 from seatrial.commands.jobs.families import Names
 from seatrial.commands.jobs.job_table import job_table
 from seatrial.commands.jobs.judge import judge_jobs
@@ -122,7 +122,7 @@ def repeated(
     count = len(rows)
     members = Members(stratum=np.zeros(count, np.intp), job=np.arange(count), member=member, count=2)
     uses = JobUses(user=user, family=user, day=day, completed=~failed, began=lambda: began)
-    return [int(job) for job in np.flatnonzero(repeated_failures(failed, members, uses, 0))]
+    return [int(job) for job in np.flatnonzero(repeated_failures(by_day(failed, uses.of_families()), members, uses, 0))]
 
 
 REPEATED = [1, 2, 3]
