@@ -52,6 +52,15 @@ UNSURE = ("SLOW", "UNSTABLE", "MISCONFIGURED", "DOWN", "INCONCLUSIVE")
 """Verdicts on a fault beside other programs: a check may be unable to decide, and must then say so."""
 
 
+class TerminatedError(KeyboardInterrupt):
+    """SIGTERM came, which only this process got."""
+
+
+def end(number: int, _: object) -> None:
+    """End as on Ctrl-C."""
+    raise TerminatedError(number)
+
+
 def main() -> int:
     """Exit code 0: every run was right."""
     parser = argparse.ArgumentParser(prog="python -m tests.series", description=__doc__)
@@ -62,7 +71,7 @@ def main() -> int:
     parser.add_argument("--beside", type=int, default=0, help="programs that take the cores: a check may be unsure")
     parser.add_argument("--json", type=Path, default=FOLDER / "series.json", help="where to write the table")
     given = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, end)
     wanted = HIDDEN if given.hidden else SCENARIOS
     files = given.files or [ROOT / "tests" / "scenarios" / f"{name}.toml" for name in wanted]
     files = [beside(path, given.beside) for path in files] if given.beside else files
@@ -97,7 +106,9 @@ def trial(path: Path, repeat: int) -> Row:
     with subprocess.Popen([*argv, "--keep", str(keep)], stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         try:
             stdout, _ = process.communicate()
-        except KeyboardInterrupt:  # it was interrupted as well, and takes its lab down
+        except KeyboardInterrupt as ended:  # of a terminal it was interrupted as well; it takes its lab down
+            if isinstance(ended, TerminatedError):
+                process.terminate()
             process.wait()
             raise
     found: dict[str, Any] = {}

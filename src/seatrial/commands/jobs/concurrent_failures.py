@@ -29,7 +29,8 @@ class JobUses(msgspec.Struct, frozen=True, kw_only=True):
 
     def of_families(self) -> Places:
         """Number of the family and the day of each job."""
-        return np.unique(self.day * (int(self.family.max(initial=0)) + 1) + self.family, return_inverse=True)[1]
+        _, group = np.unique(self.day * (int(self.family.max(initial=0)) + 1) + self.family, return_inverse=True)
+        return np.asarray(group, np.intp)
 
 
 class DayFailures(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,12 +40,17 @@ class DayFailures(msgspec.Struct, frozen=True, kw_only=True):
     group: Places
     """Number of the family and the day of each job."""
     jobs: Places
-    failures: Reals
+    failures: Places
 
 
 def by_day(failed: NDArray[np.bool_], group: Places) -> DayFailures:
     """Failures of each group of jobs; `group` as `JobUses.of_families` numbers them."""
-    return DayFailures(failed=failed, group=group, jobs=np.bincount(group), failures=np.bincount(group, failed))
+    return DayFailures(
+        failed=failed,
+        group=group,
+        jobs=np.bincount(group),
+        failures=np.bincount(group[failed], minlength=int(group.max(initial=-1)) + 1),
+    )
 
 
 def repeated_failures(days: DayFailures, members: Members, uses: JobUses, place: int) -> NDArray[np.bool_]:
@@ -60,12 +66,12 @@ def repeated_failures(days: DayFailures, members: Members, uses: JobUses, place:
     for user, day in {(int(uses.user[job]), int(uses.day[job])) for job in failing}:
         same = failing[(uses.user[failing] == user) & (uses.day[failing] == day)]
         groups = np.unique(days.group[same])
-        here = own[np.isin(days.group[own], groups)]
-        share = float(failed[here].mean())
+        on_member = own[np.isin(days.group[own], groups)]
+        share = float(failed[on_member].mean())
         near = (began[own] >= began[same].min()) & (began[own] <= began[same].max() + DAY_S)
         others = own[near & (uses.user[own] != user)]
-        elsewhere = int(days.jobs[groups].sum()) - len(here)
-        failures = float(days.failures[groups].sum()) - np.count_nonzero(failed[here])
+        elsewhere = int(days.jobs[groups].sum()) - len(on_member)
+        failures = float(days.failures[groups].sum()) - np.count_nonzero(failed[on_member])
         users = np.unique(uses.user[others], return_inverse=True)[1]
         of_users = np.bincount(users, ~uses.completed[others]) / np.bincount(users)
         healthy = len(others) > 0 and 2 * float(of_users.mean()) < share
