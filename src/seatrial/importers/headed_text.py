@@ -32,9 +32,10 @@ LETTERS = re.compile(r"[A-Za-z]+")
 NO_NODES = RUN_WORDS | PART_WORDS | (CONDITION_WORDS - {"n", "p", "q"}) | frozenset({
     "pass", "round", "step", "thread", "v", "version", "omp", "openmp", "o", "opt", "gcc", "icc", "icx", "ifx", "ifort",
     "intel", "oneapi", "clang", "llvm", "aocc", "nvhpc", "pgi", "cce", "cuda", "rocm", "openmpi", "ompi", "mpich",
-    "impi", "mvapich", "ucx", "ofi", "pmix", "kernel", "el", "rhel", "sles",
+    "impi", "mvapich", "ucx", "ofi", "pmix", "kernel", "el", "rhel", "sles", "mlx", "hfi", "cxi", "bnxt", "nvme", "sda",
+    "sdb", "sdc", "eth", "eno", "ens", "enp",
 })  # fmt: skip
-"""Letters of names that repetitions, parts of a node, sizes, compilers and libraries have."""
+"""Letters of names that repetitions, parts of a node, sizes, compilers, libraries and devices have."""
 NO_ANSWER = "Minion did not return"
 RELAYED = re.compile(
     r"^(?:pdsh@[\w.-]{1,100}|clush): "
@@ -79,8 +80,10 @@ def _headings(text: str) -> "list[re.Match[str]]":
             return []
         if "before" in headings[0].groupdict():  # nothing closes it: all are alike, from the first line on
             alike = {(match["before"], name_form(match["node"])) for match in headings}
-            whole = not text[: headings[0].start()].strip() and all(map(str.strip, blocks))
-            if not whole or len(alike) > 1 or len({*names}) < 2:
+            silent = [not block.strip() for block in blocks]
+            if text[: headings[0].start()].strip() or 2 * sum(silent) >= len(silent):
+                return []
+            if len(alike) > 1 or len({*names}) < 2:
                 return []
     return headings if all(map(_is_set, headings)) else []
 

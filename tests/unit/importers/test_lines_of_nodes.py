@@ -128,6 +128,12 @@ def test_a_name_alone_on_a_line_is_a_heading(heading: str) -> None:
     assert _kinds_of_text(text) == (Kind.FLEET,)
 
 
+def test_a_node_that_printed_nothing_below_its_heading_was_not_measured() -> None:
+    """One of three; of one of two nobody knows whether names are headings."""
+    table = read_fleet_table("### n1\nTriad 380.5\n### n2\n### n3\nTriad 381.5\n")
+    assert table.values == {"n1": [380.5], "n2": [], "n3": [381.5]}
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -137,8 +143,9 @@ def test_a_name_alone_on_a_line_is_a_heading(heading: str) -> None:
         "n1\nn2\n381.5\n",
         "Begin of all\nn1\n380.5\nn2\n381.5\n",
         "run1\n380.5\nrun2\n381.5\n",
+        "mlx5_0\n24.5\nmlx5_1\n24.6\n",
     ],
-    ids=["one node", "two forms", "two kinds of names", "nothing below", "text above", "runs"],
+    ids=["one node", "two forms", "two kinds of names", "nothing below", "text above", "runs", "devices"],
 )
 def test_other_names_alone_on_a_line_are_no_headings(text: str) -> None:
     assert not is_headed(text)
