@@ -75,14 +75,18 @@ class LoneCell(msgspec.Struct, frozen=True, kw_only=True):
 
         `subjects`, `written`: all that have this cell, and their names in short form.
         """
-        what = f"{self.column} {_short(self.cell)}" if self.cell else f"no {self.column}"
+        what = f"{self.column} {_short(self.cell, self.usual)}" if self.cell else f"no {self.column}"
         who = written if len(written) <= LONGEST else count(len(subjects), "part" if " " in written else "node")
-        others = f", others {_short(self.usual) or 'none'}" if self.usual != self.cell else ""
+        others = f", others {_short(self.usual, self.cell) or 'none'}" if self.usual != self.cell else ""
         return f"{who if len(subjects) > 1 else written} {verb(len(subjects), 'has', 'have')} {what}{others}"
 
 
-def _short(cell: str) -> str:
-    return cell[:LONGEST].rstrip(" ,;:")
+def _short(cell: str, other: str) -> str:
+    """Shorten a cell to what fits; a long one begins two words before the first that differs from the other's."""
+    words, usual = cell.split(" "), other.split(" ")
+    unlike = next((place for place, pair in enumerate(zip(words, usual, strict=False)) if pair[0] != pair[1]), 0)
+    first = max(unlike - 2, 0) if len(cell) > LONGEST and other else 0
+    return f"{'… ' * (first > 0)}{' '.join(words[first:])}"[:LONGEST].rstrip(" ,;:")
 
 
 class MeasuredRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from seatrial.importers.headed_text import with_prefixes
 from seatrial.importers.lone_numbers import are_few
 from seatrial.importers.outcome_words import DOUBTFUL, RIGHT, fails
-from seatrial.model.column_words import CONDITION_WORDS, SENSOR_WORDS, last_word, names_result
+from seatrial.model.column_words import CONDITION_WORDS, SENSOR_WORDS, last_word, names_result, words_of
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import LOSSES
 from seatrial.model.unit_text import NUMBER, is_number, unit_of
@@ -47,6 +47,8 @@ VALUE = re.compile(
     rf"(?P<before>(?:[A-Za-z][\w.%/-]{{0,40}}[=:,;])?)(?P<number>{NUMBER})(?P<unit>[A-Za-zµ%/]{{0,12}})(?P<after>[,;]?)"
 )
 """A number in a line, with its name before it or its unit behind it."""
+LISTED = re.compile(r"(?<=[\w%)/])[,;](?=[ \t]+\S)")
+"""What divides the values in a line: `bandwidth = 24000 MB/s, latency = 1.2 us`."""
 SHELL_TIME = re.compile(
     r"(?:\b(?P<label>real|user|sys)\t)?(?<!\S)(?:(?P<h>\d{1,5})h)?(?P<m>\d{1,9})m(?P<s>\d{1,2}(?:[.,]\d{1,9})?)s(?!\S)"
 )
@@ -84,6 +86,12 @@ def by_node(text: str) -> dict[str, str]:
 
 
 def with_failures(text: str, line: str = "") -> tuple[str, list[tuple[str, str]]]:
+    """What `_with_failures` makes of it, with values of one line of a node apart: `a = 1, b = 2` as `a=1 b=2`."""
+    text, beside = _with_failures(text, line)
+    return LISTED.sub("", text).replace(" = ", "=") if by_node(text) else text, beside
+
+
+def _with_failures(text: str, line: str) -> tuple[str, list[tuple[str, str]]]:
     """The text with `failed` in place of the numbers of each run whose node printed none, or a failure in their place.
 
     Most nodes must print lines of the same words with numbers in the same places; there may be several such lines.
@@ -101,7 +109,7 @@ def with_failures(text: str, line: str = "") -> tuple[str, list[tuple[str, str]]
     of_form = {form: [row for rows in parts.values() for own, row in rows if own == form] for form in usual}
     measures = _measures(parts, usual, line)
     if not measures and (timed := SHELL_TIME.sub(_in_seconds, text)) != text:  # beside another result it is none
-        return with_failures(timed, line)
+        return _with_failures(timed, line)
     if (ended := next(filter(_ended, usual), None)) and not measures:
         raise NothingRanError(
             f"Most nodes printed no value but {' '.join(of_form[ended][0])[:80]!r}.",
@@ -173,7 +181,7 @@ def _measures(parts: Printed, usual: Sequence[Form], line: str) -> list[Form]:
         return chosen
     of_results = [*filter(_may_be_result, numbered)]
     varying = [form for form in of_results if len({str(_numbers(form, rows)) for rows in parts.values()}) > 1]
-    left = [form for form in varying if last_word(_labels(form)[-1]) not in CONDITION_WORDS]
+    left = [form for form in varying if not _is_condition(_labels(form)[-1])]
     left = left or varying or of_results or (numbered if len(numbered) == sum(map(_has_digits, usual)) else [])
     if len({*map(_shape, left)}) > 1:
         left = [*filter(_is_rate, left)] or left
@@ -225,6 +233,12 @@ def _may_be_result(form: Form) -> bool:
     about = WARNING.match(line) or RIGHT.search(line) or ENDED_WELL.search(line) or fails(line)
     label = _labels(form)[-1]
     return not about and names_result(label) and last_word(label) not in LOSSES | SENSOR_WORDS
+
+
+def _is_condition(label: str) -> bool:
+    """Whether the words before a number name a condition: `Number of Threads requested`."""
+    longer = {word for word in words_of(label) if len(word) > 1}
+    return not CONDITION_WORDS.isdisjoint({last_word(label), *longer})
 
 
 def _is_rate(form: Form) -> bool:

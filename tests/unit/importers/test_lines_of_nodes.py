@@ -208,6 +208,39 @@ def test_a_column_of_times_of_a_shell_is_in_seconds() -> None:
     assert table.values == {"n1": [62.5], "n2": [63.0], "n3": [59.5]}
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bandwidth = {} MB/s, latency = {} us",
+        "bandwidth={} MB/s; latency={} us",
+        "bandwidth = {} latency = {}",
+    ],
+)
+def test_values_of_one_line_are_values_of_their_names(line: str) -> None:
+    text = printed("pdsh", [(f"n{place}", line.format(24_000.5 + place, 1.25 + place)) for place in range(1, 5)])
+    metrics = {stratum.conditions: stratum.values for stratum in read_fleet_table(text).strata}
+    bandwidth = {f"n{place}": [24_000.5 + place] for place in range(1, 5)}
+    latency = {f"n{place}": [1.25 + place] for place in range(1, 5)}
+    assert metrics == {(("metric", "bandwidth"),): bandwidth, (("metric", "latency"),): latency}
+
+
+@pytest.mark.parametrize(("words", "asked"), [("Number of Threads requested", False), ("Score of n0 is", True)])
+def test_a_line_of_a_condition_is_no_result(words: str, *, asked: bool) -> None:
+    lines = [
+        (f"n{place}", line)
+        for place in range(1, 7)
+        for line in (f"Triad {380 + place}.5", f"{words} = {32 if place == 4 else 64}")
+    ]
+    text = printed("pdsh", lines)
+    if asked:
+        with pytest.raises(UnclearResultError):
+            read_fleet_table(text)
+    else:
+        (cell,) = read_fleet_table(text).lone
+        assert (cell.subject, cell.cell[-2:], cell.usual[-2:]) == ("n4", "32", "64")
+        assert cell.text(["n4"], "n4") == "n4 has a line … requested = 32, others … requested = 64"
+
+
 @pytest.mark.parametrize(("same", "asked"), [(9, True), (10, False)])
 def test_a_number_that_all_nodes_print_is_a_setting(same: int, *, asked: bool) -> None:
     lines = [
