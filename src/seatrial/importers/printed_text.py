@@ -88,7 +88,8 @@ def by_node(text: str) -> dict[str, str]:
 def with_failures(text: str, line: str = "") -> tuple[str, list[tuple[str, str]]]:
     """What `_with_failures` makes of it, with values of one line of a node apart: `a = 1, b = 2` as `a=1 b=2`."""
     text, beside = _with_failures(text, line)
-    return LISTED.sub("", text).replace(" = ", "=") if by_node(text) else text, beside
+    apart = LISTED.sub("", text).replace(" = ", "=")
+    return apart if apart != text and by_node(text) else text, beside
 
 
 def _with_failures(text: str, line: str) -> tuple[str, list[tuple[str, str]]]:
