@@ -118,7 +118,7 @@ def sampled(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> tupl
     option = f"The partition allows jobs of {count(most, 'node')} (MaxNodes)" if limited else option
     over = f" of {count(len(known), 'leaf switch', 'leaf switches')}" if known else ""
     if limited and most < FEWEST:
-        raise SeatrialError(f"{option}, and a pair needs two.", "Choose another by --partition.")
+        raise SeatrialError(f"{option}, and a pair needs two.", "Choose another --partition.")
     if len(chosen) < FEWEST:
         raise UsageError(f"{option} leaves {count(len(chosen), 'node')}{over}, and a pair needs two.", "Leave it out.")
     remark = f"{option}: {len(chosen)} of {count(len(nodes), 'node')}{over} {verb(len(chosen))} measured."

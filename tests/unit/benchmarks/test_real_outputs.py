@@ -12,7 +12,7 @@ from tests.support.paths import DATA
 
 BREACHES = {"netpipe-3.7.2.out": {"uneven-numbers"},
             "gb10-level2-partial-skip.json": {"diagnostic-setting", "diagnostic-skipped"}}  # fmt: skip
-"""Of two ranks of one processor, from 27 bytes on, a message takes a time slice of it."""
+"""NetPIPE ran on two ranks of one processor: from 27 bytes on, a message takes a time slice of it."""
 LARGEST = {"netpipe-3.7.2.out": 262144}
 NUMBERS: dict[str, tuple[str, dict[str, str | int], tuple[str, float]]] = {
     "hpcc-1.5.0.out": ("hpcc", {"ranks": 2, "order": 500}, ("rate_flops_per_s", 6.0646e8)),

@@ -66,7 +66,7 @@ def fio_json(rates: Sequence[float], options: Callable[[int], dict[str, str]] = 
 
 
 def fio_text(rates: Sequence[int], name: str = "w") -> str:
-    """As many clones of one job, without --group_reporting."""
+    """Output of fio for clones of one job, a rate each, without --group_reporting."""
     total, moved = sum(rates), 10 * sum(rates)
     clones = "".join(
         f"{name}: (groupid=0, jobs=1): err= 0: pid={place}: Mon Nov 23 04:19:50 2026\n"

@@ -9,7 +9,7 @@ from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count
 
 STEP = "partition"
-OTHER = "Choose another by --partition, or ask your site."
+OTHER = "Choose another --partition, or ask your site."
 SHORTEST_BUDGET_S = 10.0
 """A shorter check is not worth proposing."""
 UNLIMITED = {"UNLIMITED", "INFINITE", "NONE", "N/A", ""}
@@ -84,7 +84,7 @@ def _state(name: str, state: str) -> Iterator[Finding]:
         "INACTIVE": "takes no jobs and starts none (it is inactive)",
     }.get(state.upper())
     if meaning is not None:
-        repair = f"Choose another by --partition, or have it opened: scontrol update PartitionName={name} State=UP."
+        repair = f"Choose another --partition, or have it opened: scontrol update PartitionName={name} State=UP."
         yield _refuses(f"The partition {name} {meaning}.", repair)
 
 
@@ -93,7 +93,7 @@ def _nodes(name: str, values: Mapping[str, str], nodes: int) -> Iterator[Finding
     if most.isdecimal() and nodes > int(most):
         limit = count(int(most), "node")
         says = f"The partition {name} allows jobs of at most {limit} (MaxNodes), and {nodes} are wanted."
-        pair = f"Name at most {most} by --nodes, or choose another by --partition."
+        pair = f"Name at most {most} by --nodes, or choose another --partition."
         yield _refuses(says, pair if int(most) > 1 else f"No pair fits into it. {OTHER}")
     if least.isdecimal() and nodes < int(least):
         yield _refuses(
@@ -106,7 +106,7 @@ def _time(name: str, values: Mapping[str, str], minutes: int, budget_s: Callable
     if limit is not None and minutes > limit:
         says = f"The partition {name} allows jobs of {limit} min at most (MaxTime), and a check asks for {minutes} min."
         fitting = budget_s(limit)
-        shorter = f"Give check --budget {fitting:.0f}s or less, or choose another by --partition."
+        shorter = f"Give check --budget {fitting:.0f}s or less, or choose another --partition."
         yield _refuses(says, shorter if fitting >= SHORTEST_BUDGET_S else OTHER)
 
 
@@ -117,7 +117,7 @@ def _place(name: str, allowed: str, host: str) -> Iterator[Finding]:
         return
     if host and host not in hosts:
         says = f"The partition {name} takes jobs only from {allowed} (AllocNodes), and this is {host}."
-        yield _refuses(says, f"Start it on {allowed}, or choose another by --partition.")
+        yield _refuses(says, f"Start it on {allowed}, or choose another --partition.")
 
 
 def _shared(name: str, shares: str) -> Iterator[Finding]:
@@ -129,7 +129,7 @@ def _shared(name: str, shares: str) -> Iterator[Finding]:
             FindingKind.PARTITION_REFUSES,
             f"The partition {name} shares nodes between jobs (OverSubscribe={shares}): other jobs may run beside this "
             "one.",
-            "Choose another by --partition, or wait for a quiet time.",
+            "Choose another --partition, or wait for a quiet time.",
         )
 
 
@@ -143,7 +143,7 @@ def _people(name: str, values: Mapping[str, str], user_id: int, groups: Collecti
         yield _refuses(f"The partition {name} takes no jobs of root (DisableRootJobs).", "Run it as another user.")
     if values.get("ReqResv") == "YES":
         says = f"The partition {name} takes only jobs within a reservation (ReqResv)."
-        yield _refuses(says, "Name one by SALLOC_RESERVATION, or choose another by --partition.")
+        yield _refuses(says, "Name one by SALLOC_RESERVATION, or choose another --partition.")
     for of, what, variable in (("Accounts", "accounts", "SALLOC_ACCOUNT"), ("Qos", "QOS", "SALLOC_QOS")):
         only, denied = values.get(f"Allow{of}", "ALL"), values.get(f"Deny{of}", "")
         if only not in ("ALL", ""):
