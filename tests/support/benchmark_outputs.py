@@ -36,11 +36,15 @@ def osu_collective(validation: str = "Pass") -> str:
     return f"\n# OSU MPI Allreduce Latency Test v7.3\n# Datatype: MPI_INT.\n{names}{rows}"
 
 
-def imb(version: str = "2019 Update 5", megabyte: int = 10**6, ranks: int = 2) -> str:
-    """IMB-MPI1 PingPong, then Barrier."""
+def imb(
+    version: str = "2019 Update 5",
+    megabyte: int = 10**6,
+    ranks: int = 2,
+    times: Callable[[int], float] = lambda size: 2 + size / 3000,
+) -> str:
+    """IMB-MPI1 PingPong, in which each size takes that time in microseconds, then Barrier."""
     rows = "".join(
-        f"{size:>13d}{1000:>13d}{2 + size / 3000:>13.2f}{size / (2 + size / 3000) * 1e6 / megabyte:>13.2f}\n"
-        for size in SIZES
+        f"{size:>13d}{1000:>13d}{times(size):>13.2f}{size / times(size) * 1e6 / megabyte:>13.2f}\n" for size in SIZES
     )
     rule = "#" + 51 * "-" + "\n"
     head = f"{rule}#    Intel(R) MPI Benchmarks {version}, MPI-1 part\n{rule}"

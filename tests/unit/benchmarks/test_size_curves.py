@@ -37,20 +37,6 @@ def osu_latency(of: Curve, spoiled: Mapping[int, float] = {}, test: str = "Laten
     return f"# OSU MPI {test} Test v5.9\n# Size          Latency (us)\n{rows}"
 
 
-def imb(of: Curve) -> str:
-    """PingPong with these times."""
-    lines = []
-    for line in outputs.imb().split("\n"):
-        cells = line.split()
-        if len(cells) == 4 and cells[0].isdecimal() and cells[1] == "1000":
-            time = of(int(cells[0]))
-            cells[2:] = [f"{time:.2f}", f"{int(cells[0]) / time:.2f}"]
-            lines.append("".join(f"{cell:>13}" for cell in cells))
-        else:
-            lines.append(line)
-    return "\n".join(lines)
-
-
 def perftest(of: Curve, sizes: Sequence[int] = SIZES[1:]) -> str:
     text = outputs.perftest()
     head = text[: text.index(" 2 ")]
@@ -98,7 +84,7 @@ def bus(size: int) -> float:
         (osu_latency(times, {8192: 10.0}), "latency is 22.5 µs at 8 KiB, beside"),
         (osu_latency(times, {1: 40, 8192: 10.0}, "Allreduce Latency"), "latency is 22.5 µs at 8 KiB, beside"),
         (osu_latency(times, {64: 0.0}), "latency is 0 ns at 64 B"),
-        (imb(lambda size: times(size) * (12 if size == 32768 else 1)), "latency is 53.8 µs at 32 KiB"),
+        (outputs.imb(times=lambda size: times(size) * (12 if size == 32768 else 1)), "latency is 53.8 µs at 32 KiB"),
         (perftest(lambda size: rates(size) * (0.3 if size == 1 << 20 else 1)), "bandwidth is 3.58 GB/s at 1 MiB"),
         (nccl(lambda size: bus(size) * (0.1 if size == 1 << 27 else 1)), "bus bandwidth is 32.2 GB/s at 128 MiB"),
         (nccl(lambda size: bus(min(size, 1 << 25)) * (0.2 if size > 1 << 25 else 1)), "bus bandwidth changes from 23"),
@@ -112,7 +98,7 @@ def bus(size: int) -> float:
         (osu_latency(lambda size: 40.0 if size < 16 else times(size)), "latency is 40.0 µs at 8 B, beside"),
         (osu_latency(lambda size: 40.0 if size < 16384 else times(size)), "latency is 40.0 µs at 8 KiB, beside"),
         (osu_bw(lambda size: size / 50 if size < 16384 else rates(size)), "bandwidth is 163.8 MB/s at 8 KiB, beside"),
-        (imb(lambda size: 60.0 if size <= 4096 else times(size)), "latency is 60.0 µs at 4 KiB, beside"),
+        (outputs.imb(times=lambda size: 60.0 if size <= 4096 else times(size)), "latency is 60.0 µs at 4 KiB, beside"),
     ],
 )  # fmt: skip
 def test_a_size_far_off_the_others_is_noted(text: str, reason: str) -> None:
@@ -128,7 +114,7 @@ def test_a_size_far_off_the_others_is_noted(text: str, reason: str) -> None:
     osu_latency(lambda size: times(size) + (6 if size > 8192 else 0)),
     osu_latency(times, {1: 30.0}), osu_latency(times, {64: 6.0}, "Allreduce Latency"),
     osu_latency(times, {64: 0.4}, "Allreduce Latency"),
-    imb(lambda size: times(size) * (2.5 if size > 65536 else 1)),
+    outputs.imb(times=lambda size: times(size) * (2.5 if size > 65536 else 1)),
     perftest(rates), perftest(rates, [2, 4096, 65536, 1048576]), nccl(bus),
     nccl(lambda size: bus(size) * (0.5 if 1 << 20 <= size < 1 << 22 else 1)),
     osu_bw(rates) + osu_bw(rates, {1 << 20: 0.8}),

@@ -116,20 +116,6 @@ def hpl(tests: Sequence[tuple[int, int, int, float]], order: int = 20000) -> str
     return text[:begin] + rows + tail
 
 
-def imb(times: Callable[[int], float]) -> str:
-    text = outputs.imb()
-    lines = []
-    for line in text.split("\n"):
-        cells = line.split()
-        if len(cells) == 4 and cells[0].isdecimal():
-            time = times(int(cells[0]))
-            cells[2:] = [f"{time:.2f}", f"{int(cells[0]) / time:.2f}"]
-            lines.append("".join(f"{cell:>13}" for cell in cells))
-        else:
-            lines.append(line)
-    return "\n".join(lines)
-
-
 def osu(factor: float, largest: int = 1 << 22, test: str = "Latency", title: str = "OSU MPI", least: int = 1) -> str:
     """A table whose times are all this many times those of a healthy path, from this size on."""
     sizes = [1 << power for power in range(least.bit_length() - 1, largest.bit_length())]
@@ -162,7 +148,7 @@ def osu_beginning(factor: float) -> str:
         (hpl([(192, 4, 8, 100.0), (192, 4, 8, 101.0), (192, 4, 8, 1000.0)]),
          "rate is 5.33 Gflop/s in one of 3 repetitions (variant WR11C2R4, n 20000, nb 192, p 4, q 8), beside 53.3"),
         (hpl([(192, 4, 8, 100.0), (256, 4, 8, 1000.0)]), "rate is 5.33 Gflop/s (WR11C2R4 256 4 8), beside 53.3 Gf"),
-        (imb(lambda size: 2 + size / 11000) + imb(lambda size: 20 + size / 1100),
+        (outputs.imb(times=lambda size: 2 + size / 11000) + outputs.imb(times=lambda size: 20 + size / 1100),
          "latency is 3.83 ms in one of 2 repetitions (test PingPong, ranks 2, 4 MiB), beside 383.3 µs"),
         (osu(1.0) * 4 + osu(10.0), "latency is 3.83 ms in one of 5 repetitions (test latency, 4 MiB), beside 382.8 µs"),
     ],
