@@ -117,7 +117,8 @@ SCENARIOS ?=
 series: setup-test
 	.venv/bin/python -m tests.series --repeat $(REPEAT) --healthy $(HEALTHY) $(SCENARIOS)
 
-# Faults that a check may overlook, FEW of each, on a quiet machine and beside BUSY programs that take its cores.
+# Faults that a check may overlook, FEW of each, on a quiet machine and beside BUSY programs that take its cores (each of
+# them once, beside other tests, in lab-beside).
 FEW ?= 5
 BUSY ?= 8
 hidden: setup-test

@@ -22,6 +22,7 @@ def pytest_configure() -> None:
 
 
 LONGEST_FIRST = (
+    "test_hidden_faults.py",
     "test_requalify.py",
     "test_qualify.py",
     "test_check_faults.py",

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, end)
     wanted = HIDDEN if given.hidden else SCENARIOS
     files = given.files or [ROOT / "tests" / "scenarios" / f"{name}.toml" for name in wanted]
-    files = [beside(path, given.beside) for path in files] if given.beside else files
+    if given.beside:
+        files = [unsure(path, FOLDER / "beside", given.beside) for path in files]
     rows: list[Row] = []
     for path in files:
         scenario = read_scenario(path)
@@ -86,15 +88,19 @@ def main() -> int:
     return int(any(one["right"] < one["runs"] for one in rows))
 
 
-def beside(path: Path, programs: int) -> Path:
-    """The scenario beside that many other programs: it may name less, but nobody else, and no fault ends as PASS."""
+def unsure(path: Path, folder: Path, programs: int, arguments: Sequence[str] = ()) -> Path:
+    """The scenario on a busy machine, in a file of `folder`: less may be named, but nobody else, and no fault passes.
+
+    `programs`: how many run beside the check. `arguments`: of the check.
+    """
     lines = path.read_text(encoding="utf-8").splitlines()
     kept = [line.replace("[[expect]]", "[[also_allowed]]") for line in lines]
     kept = [line for line in kept if line.split(" =")[0] not in ("exit_code", "verdicts", "hogs", "within_s")]
     allowed = UNSURE if NAMES in kept else ("PASS", "INCONCLUSIVE")
-    busy = FOLDER / "beside" / path.name
-    busy.parent.mkdir(parents=True, exist_ok=True)
-    busy.write_text("\n".join([f"hogs = {programs}", f"verdicts = {json.dumps(allowed)}", *kept]), encoding="utf-8")
+    first = [f"hogs = {programs}", f"verdicts = {json.dumps(allowed)}", f"arguments = {json.dumps(arguments)}"]
+    folder.mkdir(parents=True, exist_ok=True)
+    busy = folder / path.name
+    busy.write_text("\n".join([*first, *kept]), encoding="utf-8")
     return busy
 
 
