@@ -1,7 +1,7 @@
 """All benchmarks in one table, which of them an output is of, and its numbers as values of one run for the archive."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import dedent
 
@@ -41,7 +41,7 @@ from seatrial.benchmarks import (
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.benchmarks.headings import by_heading
-from seatrial.importers.other_outputs import recognised, refuse_binary
+from seatrial.importers.other_outputs import FORMATS, LOOKED_AT, OUTPUTS, PROSE, OtherOutput, refuse_binary
 from seatrial.importers.outcome_words import fails
 from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.printed_text import SHARE, by_node, plain
@@ -103,6 +103,7 @@ def benchmark_named(name: str) -> Benchmark:
     return BENCHMARKS[name]
 
 
+MEASURES = "seatrial judge reads tables of pairs, values of nodes, values over time and outputs of benchmarks."
 MOST_WITHOUT = 100
 """Nodes without an output at the beginning of a file of outputs."""
 
@@ -114,6 +115,36 @@ def detected(text: str) -> Benchmark | None:
             if _has_mark(benchmark, form):
                 return benchmark
     return None
+
+
+def recognised(text: str) -> OtherOutput | None:
+    """The benchmark or other tool that printed a text, as far as it is known, by its beginning."""
+    looked_at = text[:LOOKED_AT]
+    if PROSE.mark.search(looked_at):
+        return PROSE
+    if benchmark := detected(looked_at):
+        return OtherOutput(
+            mark=re.compile(benchmark.marks[0], re.MULTILINE),
+            name=f"the output of {benchmark.title}",
+            remedy=f"{benchmark.as_pairs or 'seatrial judge --as output reads it.'} {FORMATS}",
+        )
+    return next((output for output in OUTPUTS if output.mark.search(looked_at)), None)
+
+
+def refusal(text: str, wanted: str, reason: UsageError) -> UsageError:
+    """The error for a text that is not what is wanted: what it looks like; else the reason why it was not read."""
+    output = recognised(text)
+    return UsageError(f"This looks like {output.name}, not like {wanted}.", output.remedy) if output else reason
+
+
+def refusal_of_folder(texts: Mapping[str, str], wanted: str, reason: UsageError | None = None) -> UsageError:
+    """The error for a folder without what is wanted: what most of its files look like; else the reason."""
+    counted = Counter((output.name, output.remedy) for text in texts.values() if (output := recognised(text)))
+    if not counted:
+        return reason or UsageError(f"The folder has no {wanted}.", MEASURES)
+    ((name, remedy), files), *_ = counted.most_common(1)
+    of_all = "all" if files == len(texts) else f"{files} of {len(texts)}"
+    return UsageError(f"The files of this folder ({of_all}) look like {name}, not like {wanted}.", remedy)
 
 
 def outputs_by_node(text: str) -> dict[str, str]:
@@ -228,16 +259,14 @@ def _less_than_a_line(text: str) -> bool:
     """Whether it was cut off within its first line, and looks like nothing else: whoever names its benchmark may be
     right.
     """
-    return len(text) <= FIRST_LINE and "\n" not in text and detected(text) is None and recognised(text) is None
+    return len(text) <= FIRST_LINE and "\n" not in text and recognised(text) is None
 
 
 def _unrelated(text: str, wanted: str) -> UsageError:
     """The error for a text of something else, with what it looks like."""
-    benchmark = detected(text)
-    other = recognised(text)
-    like = f"the output of {benchmark.title}" if benchmark else other.name if other else ""
-    what = f"This looks like {like}, not like {wanted}." if like else f"This does not look like {wanted}."
-    return UsageError(what, "seatrial bench list shows the known benchmarks.")
+    remedy = "seatrial bench list shows the known benchmarks."
+    looks = refusal(text, wanted, UsageError(f"This does not look like {wanted}.", remedy))
+    return UsageError(looks.what, remedy)
 
 
 def output_batch(source: Source, text: str) -> Batch:

@@ -67,6 +67,9 @@ class AlikeNumbers(msgspec.Struct, frozen=True):
     labels: tuple[str, ...]
     most: float
     """The ratio of the largest to the smallest from which on they are uneven."""
+    in_turn: bool = False
+    """Whether the numbers have no setting, which may change from run to run: only those that are worse than one before
+    and one behind them are uneven."""
 
 
 class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +101,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Validity gates of its own; those of every benchmark are in `gates.EVERY`."""
     complete: str
     """What shows that an output is complete."""
+    as_pairs: str = ""
+    """How its outputs are read as a table of pairs of nodes; empty: they are none."""
     own_limits: bool = False
     """Whether the program compares its numbers with limits of its own, so that an output without breaches passes."""
     scaling: Scaling = Scaling.NONE

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seatrial.benchmarks.declaration import (
@@ -51,6 +51,8 @@ TOTAL = re.compile(
 )
 TERSE = re.compile(r"(?m)^[345];fio-\d[^;\n]*;")
 FEWEST_TERSE = 5 + 2 * 41
+DEPTHS = 7
+"""Fields of shares of operations by how many were in flight."""
 MEAN_LATENCY = 4 + 4 + 4 + 20 + 2
 """Fields from the first of a direction to the mean of its total latency."""
 DISKS = re.compile(r"^Disk stats \(read/write\):")
@@ -148,6 +150,7 @@ def _terse(text: str) -> Output:
             if not kibibytes:
                 continue
             labels: dict[str, Label] = {"job": fields[2], "direction": direction}
+            reading.setting = _terse_setting(fields, first)
             reading.result("bandwidth_bytes_per_s", fields[first + 1], line, 1024, labels)
             reading.result("rate_per_s", fields[first + 2], line, 1.0, labels)
             reading.result("latency_s", fields[first + MEAN_LATENCY], line, 1e-6, labels)
@@ -159,6 +162,17 @@ def _terse(text: str) -> Output:
     if lines < declared:
         reading.lack(f"{declared} jobs are declared, and {lines} lines have results")
     return reading.output()
+
+
+def _terse_setting(fields: Sequence[str], first: int) -> str:
+    """The size of operations and how many are in flight: a terse line has no options. Empty if it has no depths."""
+    operations = _field(fields[first + 2])
+    parts = (fields[place : place + DEPTHS] for place in range(FEWEST_TERSE, len(fields) - DEPTHS))
+    depths = next((part for part in parts if all(field.endswith("%") for field in part)), None)
+    if not operations or not depths:
+        return ""
+    size = 2 ** round(math.log2(1024 * _field(fields[first + 1]) / operations))
+    return f"group {fields[3]} {size} bytes {' '.join(depths)}"
 
 
 def _field(text: str) -> float:
@@ -321,7 +335,14 @@ BENCHMARK = Benchmark(
     name="fio",
     title="fio",
     requires="fio and a folder or device to test",
-    marks=(r"^fio-\d", r"^[345];fio-\d", r'^[ \t]*+(?:\{[ \t]*+)?"fio version"\s*:', r": \(g=\d{1,18}\): rw=\w+"),
+    marks=(
+        r"^fio-\d",
+        r"^[345];fio-\d",
+        r'^[ \t]*+(?:\{[ \t]*+)?"fio version"\s*:',
+        r": \(g=\d{1,18}\): rw=\w+",
+        r": \(groupid=\d{1,18}, jobs=\d{1,18}\): err=",
+        r"^[ \t]++(?:read|write) ?: (?:IOPS|io)=",
+    ),
     beginnings=('{\n  "fio version"', "fio: "),
     parse=parse,
     metrics=(

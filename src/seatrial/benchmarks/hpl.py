@@ -299,7 +299,7 @@ BENCHMARK = Benchmark(
     name="hpl",
     title="HPL (High-Performance Linpack)",
     requires="xhpl, HPL.dat, BLAS and MPI",
-    marks=(r"HPLinpack \d|HPL-NVIDIA", r"^T/V\s+N\s+NB\s+P\s+Q"),
+    marks=(r"HPLinpack \d|HPL-NVIDIA", r"^T/V\s+N\s+NB\s+P\s+Q", r"^HPL_pdgesv\(\) (?:start|end) time"),
     beginnings=("=" * 80 + "\nHPLinpack",),
     parse=parse,
     metrics=(

@@ -90,6 +90,7 @@ def _read(reading: Reading, run: NcclRun) -> None:
         reading.note(f"{groups} of ranks worked at the same time; ranks and nodes are those of the first.")
     if len(set(run.groups.values())) > 1:
         reading.lack("its groups have different numbers of ranks: which of them its bus bandwidth is of is unknown")
+    reading.setting = run.head[1] if run.ranks else ""
     labels: dict[str, Label] = {"test": run.collective}
     if run.ranks:
         labels |= {"ranks": len(run.ranks), "nodes": len(run.hosts)}
@@ -144,6 +145,7 @@ BENCHMARK = Benchmark(
     name="nccl-tests",
     title="nccl-tests",
     requires="nccl-tests or rccl-tests (all_reduce_perf, alltoall_perf, sendrecv_perf, ...), built with MPI",
+    as_pairs="A folder of complete ones, each between two nodes, is a table of pairs.",
     marks=(MARK.pattern, r"^#\s*(?:n|r)ccl-tests version|^#\s*Collective test starting:"),
     beginnings=("# nThread ", "# nccl-tests version ", "# Collective test starting: "),
     parse=parse,

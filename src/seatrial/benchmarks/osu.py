@@ -5,8 +5,19 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from seatrial.benchmarks.declaration import AUTO, PAIR, PAIR_BYTES, Benchmark, Launch, Parameter, largest_message, whole
+from seatrial.benchmarks.declaration import (
+    AUTO,
+    PAIR,
+    PAIR_BYTES,
+    AlikeNumbers,
+    Benchmark,
+    Launch,
+    Parameter,
+    largest_message,
+    whole,
+)
 from seatrial.benchmarks.reading import OutputLine, Reading
+from seatrial.benchmarks.uneven_numbers import OFF
 from seatrial.importers.osu import COLUMN
 from seatrial.model.benchmark import LEAST_OF_PATH, BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
 from seatrial.model.errors import UsageError
@@ -307,9 +318,11 @@ BENCHMARK = Benchmark(
         Metric("overlap_share", "of communication hidden by computation"),
     ),
     main_metric="bandwidth_bytes_per_s",
+    alike=(AlikeNumbers((), OFF, in_turn=True),),  # collectives do not print their ranks
     evidence=("test", "pairs", "ranks"),
     gates=(FindingKind.DATA_CORRUPT, FindingKind.NUMBERS_DISAGREE, FindingKind.CONSTANT_RESULTS),
     complete="sizes double up to 4 MiB (two ranks) or 1 MiB (collectives), or up to what -m in a printed command line, "
     "or --largest, says; there is no closing line",
+    as_pairs="Tests between two nodes are a table of pairs if a line with both names is above each.",
     launch=OSU,
 )

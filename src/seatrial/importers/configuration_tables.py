@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from seatrial.importers.columns import TableColumn, read_columns
-from seatrial.importers.other_outputs import recognised, refuse_listing
+from seatrial.importers.other_outputs import refuse_listing
 from seatrial.importers.written_numbers import is_missing
 from seatrial.model.benchmark import Better
 from seatrial.model.column_words import RUN_WORDS, words_of
@@ -54,8 +54,6 @@ def read_table(name: str, text: str, words: TableWords) -> ConfigurationTable:
     """The values of a table in CSV or JSON. Raises UsageError, which begins with the name of the file."""
     try:
         refuse_listing(text)
-        if (tool := recognised(text)) is not None and text.lstrip()[:1] not in "[{":
-            raise UsageError(f"This looks like {tool.name}, not like a table of configurations.", tool.remedy)
         return _table(read_columns(_with_names(text)), words)
     except UsageError as error:
         raise UsageError(f"{name}: {error.what}", error.remedy) from error

@@ -1,8 +1,7 @@
-"""Values of one benchmark from many nodes: CSV, JSON, and folders of outputs of STREAM."""
+"""Values of one benchmark from many nodes: CSV and JSON."""
 
 import itertools
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Mapping, Sequence
 
@@ -21,8 +20,7 @@ from seatrial.importers.columns import (
 from seatrial.importers.labelled_columns import with_labels
 from seatrial.importers.lone_cells import LoneCell, MeasuredRow, lone_cells, lone_lines
 from seatrial.importers.node_names import refuse_phrases, refuse_sets, short_names
-from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
-from seatrial.importers.output_names import OUTPUT_NAME
+from seatrial.importers.other_outputs import refuse_listing
 from seatrial.importers.row_keys import refuse_copies, refuse_repeated, refuse_unlike_rows, row_keys
 from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
 from seatrial.importers.series import TIME_NAMES
@@ -37,8 +35,6 @@ NUMBERS = RUN_NAMES - {"time", "date", "timestamp"}
 """Columns that number the measurements of a node."""
 NO_NODES = RUN_NAMES | TIME_NAMES
 """Columns that never hold the names of nodes."""
-STREAM_ROW = re.compile(r"^(Copy|Scale|Add|Triad):\s+([0-9]{1,30}(?:\.[0-9]{0,30})?)(?=\s)", re.MULTILINE)
-STREAM_DEFAULT = "Triad"
 ROWS_DIFFER = 0.1
 FEWEST_EXPLAINED = 12
 EXPLAINED = 0.5
@@ -331,22 +327,6 @@ def _with_one_name(nodes: TableColumn) -> TableColumn:
         nodes = msgspec.structs.replace(nodes, cells=tuple(cell[:-1] for cell in nodes.cells))
     short = short_names(set(nodes.cells))
     return msgspec.structs.replace(nodes, cells=tuple(short.get(cell, cell) for cell in nodes.cells))
-
-
-def read_outputs(texts: Mapping[str, str], column: str = "") -> Fleet:
-    """The fleet of STREAM's outputs in a folder, by file name. Raises UsageError if there are none."""
-    wanted = (column or STREAM_DEFAULT).capitalize()
-    runs: dict[str, list[tuple[int, float]]] = {}
-    for name, text in texts.items():
-        rates = dict(STREAM_ROW.findall(text))
-        if (match := OUTPUT_NAME.fullmatch(name)) and rates:
-            if wanted not in rates:
-                raise UsageError(f"{name} has no rate of {wanted!r}.", f"It has {', '.join(rates)}.")
-            runs.setdefault(match["node"], []).append((int(match["run"]), float(rates[wanted])))
-    if not runs:
-        none = UsageError("The folder has no output of STREAM with the name NODE-stream-1n-JOB-iter-RUN.out.", REMEDY)
-        raise refusal_of_folder(texts, "outputs of STREAM with the name NODE-stream-1n-JOB-iter-RUN.out", none)
-    return {node: [rate for _, rate in sorted(found)] for node, found in runs.items()}
 
 
 def _json_number(value: object, name: str) -> float:

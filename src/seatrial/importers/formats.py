@@ -10,7 +10,7 @@ from seatrial.importers.linktest import LIST, is_linktest, parse_linktest, parse
 from seatrial.importers.mpigraph import parse_mpigraph
 from seatrial.importers.nccl_tests import is_nccl_folder, parse_nccl_files
 from seatrial.importers.osu import parse_osu, parse_osu_files
-from seatrial.importers.other_outputs import UTF8_MARK, refusal, refusal_of_folder, refuse_unread
+from seatrial.importers.other_outputs import UTF8_MARK, refuse_unread
 from seatrial.importers.pair_evidence import NotPairs, UnclearPairs
 from seatrial.importers.pair_lines import is_nxnlatbw, parse_csv, parse_nxnlatbw
 from seatrial.importers.pair_tables import is_square, parse_pair_table, refuse_conditions
@@ -81,15 +81,15 @@ def read_matrix(source: Source, form: str = "auto") -> PairTable:
 def _otherwise(first: bytes, beginning: str, importer: Importer, error: NotPairs) -> PairTable:
     """The pairs of a table that csv refused with `error`, in a form that people write. Raises UsageError."""
     if importer is not FORMATS["csv"] or len(first) > PIECE_BYTES:
-        raise refusal(beginning, error) from error
+        raise error
     try:
         return parse_pair_table(beginning)
     except UnclearPairs:
         raise
     except NotPairs as other:
-        raise refusal(beginning, other if is_square(beginning) else error) from other
+        raise other if is_square(beginning) else error from other
     except UsageError:
-        raise refusal(beginning, error) from error
+        raise error from None  # what it says of lines fits any text
 
 
 def read_matrix_files(texts: Files, form: str = "auto") -> PairTable:
@@ -102,10 +102,7 @@ def read_matrix_files(texts: Files, form: str = "auto") -> PairTable:
         raise UsageError(
             f"--format {form} reads one file, not a folder.", f"Formats for folders: {', '.join(folders)}."
         )
-    try:
-        return read(texts)
-    except NotPairs as error:
-        raise refusal_of_folder(texts, "tables of pairs of nodes", error) from error
+    return read(texts)
 
 
 def _importer(form: str) -> Importer:

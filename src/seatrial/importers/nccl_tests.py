@@ -17,7 +17,10 @@ from seatrial.model.pair_table import DEAD_BANDWIDTH, PairTable, repeated_pair_t
 from seatrial.model.unit_text import NUMBER, is_number, number_of, whole_number
 from seatrial.model.words import count
 
-MARK = re.compile(r"^#?[ \t]*+nThreads?[: ]\s*\d{1,6}\s+nGpus|^#\s+size\s+count\b.{0,80}\balgbw\b", re.MULTILINE)
+MARK = re.compile(
+    r"^#?[ \t]*+nThreads?[: ]\s*\d{1,6}\s+nGpus|^#\s+size\s+count\b.{0,80}\balgbw\b|\bout-of-place\s+in-place\b",
+    re.MULTILINE,
+)
 HEAD = re.compile(r"^#\s*nThreads?[: ]\s*\d{1,6}\s+nGpus[: ]\s*\d{1,6}\b")
 START = re.compile(r"^#\s*Collective test starting:\s*(?P<test>\w{1,40})")
 CONCLUDED = re.compile(r"^#\s*Collective test concluded:")

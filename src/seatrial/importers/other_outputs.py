@@ -4,8 +4,6 @@ A table of pairs is refused far more often because it is another tool's output t
 """
 
 import re
-from collections import Counter
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from seatrial.model.errors import UsageError
@@ -17,7 +15,6 @@ FORMATS = "Formats of tables of pairs: docs/judge-pairs.md."
 NONE = f"No seatrial command reads it. {FORMATS}"
 JSON_TEXT = "JSON"
 """Name of a text of which no more is known."""
-PROSE = "a text about programs (Markdown or reStructuredText)"
 FACTS = "seatrial facts --from reads recordings of machines."
 
 
@@ -35,46 +32,18 @@ def _output(mark: str, name: str, remedy: str = NONE, *, document: bool = False)
     return OtherOutput(re.compile(mark, re.MULTILINE), name, remedy, document)
 
 
-def _parsed(mark: str, name: str, benchmark: str) -> OtherOutput:
-    return _output(mark, name, f"seatrial judge --as output --benchmark {benchmark} reads it. {FORMATS}")
-
-
+PROSE = _output(
+    r"\A\s*(?:# [^\n#:]{1,100}\n\s*\n|\w[\w &/-]{2,100}\n={3,100}\n\s*\n)|^```\w{0,20}[ \t]*$",
+    "a text about programs (Markdown or reStructuredText)",
+    "Copy the output of a program out of it into a file of its own.",
+)
+"""It may quote an output of any program."""
 OUTPUTS = (
-    _output(
-        r"\A\s*(?:# [^\n#:]{1,100}\n\s*\n|\w[\w &/-]{2,100}\n={3,100}\n\s*\n)|^```\w{0,20}[ \t]*$",
-        PROSE,
-        "Copy the output of a program out of it into a file of its own.",
-    ),
-    _output(
-        r"Intel\(R\) MPI Benchmarks|^#\s*Benchmarking\s+\w+|#bytes\s+#repetitions",
-        "the output of the Intel MPI Benchmarks (IMB)",
-        "It has a row for each message size, not for each pair of nodes: seatrial judge --as output --benchmark imb "
-        f"reads it, and {CHECK}",
-    ),
-    _output(
-        r"^#\s*OSU\s",
-        "the output of the OSU micro-benchmarks",
-        f"seatrial judge reads their tests between two nodes if a line with both names is above each table. {FORMATS}",
-    ),
-    _parsed(r"HPC Challenge Benchmark|^Begin of (?:MPI|Star|Single)\w+", "the output of HPCC", "hpcc"),
-    _parsed(r"HPL-(?:MxP|AI)-NVIDIA|HPL[ -](?:MxP|AI) Result", "the output of HPL-MxP", "hpl-mxp"),
-    _parsed(r"^BabelStream\s*$|^Function\s+Mi?Bytes/sec", "the output of BabelStream", "babelstream"),
-    _parsed(r"HPLinpack|^T/V\s+N\s+NB\s+P\s+Q|HPL_pdgesv", "the output of HPL (Linpack)", "hpl"),
     _output(
         r"^final\s+=\s+[\d.]{1,12} GF\b|^HPCG-NVIDIA \d",
         "what NVIDIA's HPCG prints while it runs",
         "It does not say whether the result is valid: seatrial judge reads its report, HPCG-Benchmark_*.txt.",
     ),
-    _parsed(r"HPCG[- ]Benchmark|^HPCG", "the output of HPCG", "hpcg"),
-    _parsed(r"^STREAM version|^Triad:\s+[\d.]+", "the output of STREAM", "stream"),
-    _parsed(r"OpenFOAM|^ExecutionTime = |Foam::|^Exec\s+: \S*Foam\b", "the output of OpenFOAM", "openfoam"),
-    _parsed(r"^LAMMPS \(", "the output of LAMMPS", "lammps"),
-    _parsed(r"^GROMACS:\s+gmx mdrun|:-\) GROMACS - gmx mdrun", "the log of GROMACS", "gromacs"),
-    _parsed(r"^[ \t]+Program PWSCF v\.", "the output of Quantum ESPRESSO", "espresso"),
-    _parsed(r"^[ \t]*+\d{1,9}:\s+\d{1,18} bytes\s+\d{1,18} times\s+-->", "the output of NetPIPE", "netpipe"),
-    _parsed(r"^mdtest-\d", "the output of mdtest", "mdtest"),
-    _parsed(r"^IOR-\d|MPI Coordinated Test of Parallel I/O|^access\s+bw\(MiB/s\)", "the output of IOR", "ior"),
-    _parsed(r"^fio-\d|\"fio version\"|clat percentiles|^[ \t]++(?:read|write)\s*: IOPS=", "the output of fio", "fio"),
     _output(
         r"^Port=\d{1,18} Lid=0x|^START_PM_INFO",
         "counters of ibdiagnet",
@@ -106,25 +75,6 @@ OUTPUTS = (
         "seatrial fabric check --counters reads two of them.",
     ),
     _output(r"^Unicast lids \[", "forwarding tables of a fabric", "seatrial fabric check --routes reads them."),
-    _parsed(
-        r"^[ \t]*+#bytes\s+#iterations|^[ \t]*+Dual-port\s+:|RDMA_\w{1,40} BW Test|Send (?:BW|Latency) Test",
-        "the output of perftest (ib_write_bw and others)",
-        "perftest",
-    ),
-    _output(
-        r"nccl-tests|^#\s+nThread|out-of-place\s+in-place",
-        "the output of nccl-tests or rccl-tests",
-        "seatrial judge --as output --benchmark nccl-tests reads one output; a folder of complete ones, each between "
-        "two nodes, is a table of pairs.",
-    ),
-    _parsed(r'^nvbandwidth Version|"nvbandwidth"\s*:', "the output of nvbandwidth", "nvbandwidth"),
-    _parsed(r"%\s{1,8}proc'd: ", "the output of gpu-burn", "gpu-burn"),
-    _parsed(r"^\[CUDA Bandwidth Test\]", "the output of CUDA's bandwidthTest", "cuda-bandwidth-test"),
-    _parsed(r"\bMallocMode=\w", "the output of hipBusBandwidth", "hip-bus-bandwidth"),
-    _parsed(r"^cpu_(?:to|and)_gpu\d{1,4}_by_", "the output of SuperBench's gpu_copy", "gpu-copy"),
-    _parsed(r"\bRocmBandwidthTest Version", "the output of rocm_bandwidth_test", "rocm-bandwidth-test"),
-    _parsed(r"^TransferBench v", "the output of TransferBench", "transferbench"),
-    _parsed(r'"DCGM (?:GPU )?Diagnostic"\s*:', "the output of dcgmi diag -j", "dcgm-diagnostic"),
     _output(
         r"^\[P2P \(Peer-to-Peer\) GPU Bandwidth Latency Test\]|^P2P Connectivity Matrix",
         "the output of CUDA's p2pBandwidthLatencyTest",
@@ -174,12 +124,6 @@ OUTPUTS = (
         "the output of elbencho",
         "A table of nodes and rates is judged: seatrial judge TABLE.csv.",
     ),
-    _parsed(r"NAS Parallel Benchmarks|^ Mop/s total {1,9}=", "the output of the NAS Parallel Benchmarks", "npb"),
-    _parsed(
-        r"^(?:tcp|udp|sctp|sdp|rds|rc|uc|ud|xrc|ver)_\w{2,40}+:[ \t]*+\n[ \t]++\w{1,40}+[ \t]++=",
-        "the output of qperf",
-        "qperf",
-    ),
     _output(
         r"^Intel\(R\) Memory Latency Checker|^ALL Reads\s*:|^LIKWID MICRO BENCHMARK|^MByte/s:\s"
         r"|^(?:=+ )?Timing linear equation system solver|^Performance Summary \(GFlops\)"
@@ -203,7 +147,6 @@ OUTPUTS = (
         "the results of Ramble",
         "A table of its figures of merit is judged, a row for each node and experiment: seatrial judge TABLE.csv.",
     ),
-    _parsed(r"\[GUP/s\]|^Total Main table size = ", "the output of RandomAccess (GUPS) by itself", "gups"),
     _output(
         r"^hfi1_\d{1,3}:\d{1,3}\s+PortG(?:U)?ID:",
         "the output of opainfo",
@@ -342,12 +285,6 @@ SION = "sion"
 """LinkTest's binary result: its importer says how to convert it."""
 
 
-def recognised(beginning: str) -> OtherOutput | None:
-    """The tool that printed a text, as far as it is known."""
-    looked_at = beginning[:LOOKED_AT]
-    return next((output for output in OUTPUTS if output.mark.search(looked_at)), None)
-
-
 def refuse_unread(beginning: bytes) -> None:
     """Raises UsageError for an empty, packed or binary file, and for text in two-byte characters."""
     if not beginning.strip():
@@ -379,21 +316,3 @@ def refuse_listing(text: str) -> None:
                     f"This looks like the output of {listing.program}, not like a table of measurements.",
                     "Give the numbers that a benchmark reached, as CSV with a first line of names.",
                 )
-
-
-def refusal(beginning: str, reason: UsageError) -> UsageError:
-    """The error for a text that is not a table of pairs: what it looks like; else the reason why it was not read."""
-    output = recognised(beginning)
-    if output is None:
-        return reason
-    return UsageError(f"This looks like {output.name}, not like a table of pairs of nodes.", output.remedy)
-
-
-def refusal_of_folder(texts: Mapping[str, str], wanted: str, reason: UsageError) -> UsageError:
-    """The error for a folder without what is wanted: what most of its files look like; else the reason."""
-    counted = Counter(output for text in texts.values() if (output := recognised(text)) is not None)
-    if not counted:
-        return reason
-    output, files = counted.most_common(1)[0]
-    of_all = "all" if files == len(texts) else f"{files} of {len(texts)}"
-    return UsageError(f"The files of this folder ({of_all}) look like {output.name}, not like {wanted}.", output.remedy)

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from seatrial.benchmarks.catalogue import recognised
 from seatrial.commands.fabric.view import problems_report
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.map_check import check_map
-from seatrial.importers.other_outputs import recognised
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import DeviceKind
 from seatrial.model.verdict import FindingKind, Verdict

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from seatrial.importers.fleets import read_outputs
+from seatrial.benchmarks.catalogue import refusal_of_folder
 from seatrial.importers.formats import read_matrix_files
+from seatrial.importers.pair_evidence import NotPairs
 from seatrial.importers.reframe import is_perflog, read_perflog
 from seatrial.importers.series import read_series
 from seatrial.model.errors import UsageError
@@ -82,15 +83,13 @@ NCCL = """# nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807
 @pytest.mark.parametrize("others", [0, 1])
 def test_a_folder_gets_the_name_of_what_most_of_its_files_are(others: int) -> None:
     texts = {f"n{number}-n9.log": NCCL for number in range(3)} | {f"job{n}.err": "chat\n" for n in range(others)}
-    for refused in (read_outputs, read_matrix_files):
-        with pytest.raises(UsageError, match="look like the output of nccl-tests") as caught:
-            refused(texts)
-        assert "a folder of complete ones" in caught.value.remedy
-        assert ("(3 of 4)" if others else "(all)") in caught.value.what
+    refused = refusal_of_folder(texts, "table of pairs")
+    assert "look like the output of nccl-tests" in refused.what
+    assert "A folder of complete ones" in refused.remedy
+    assert ("(3 of 4)" if others else "(all)") in refused.what
 
 
 def test_a_folder_of_nothing_known_says_what_is_read() -> None:
-    with pytest.raises(UsageError, match="none has an OSU table"):
+    with pytest.raises(NotPairs, match="none has an OSU table"):
         read_matrix_files({"a.log": "chat\n"})
-    with pytest.raises(UsageError, match="no output of STREAM"):
-        read_outputs({"a.log": "chat\n"})
+    assert "tables of pairs" in refusal_of_folder({"a.log": "chat\n"}, "output of a known benchmark").remedy

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from seatrial.benchmarks.catalogue import recognised
 from seatrial.frame.command_line import run
-from seatrial.importers.other_outputs import recognised
 from seatrial.node.frame import FactsFormatError
 from seatrial.recordings.command_text import facts_from_text, is_translated
 from tests.support.command_line import Seatrial

@@ -198,6 +198,8 @@ def _of_files(
                 continue
             outputs.append((benchmark.name, label, output))
         for name, label, text in tables:
+            if (tool := catalogue.recognised(text)) is not None and text.lstrip()[:1] not in "[{":
+                raise UsageError(f"{name}: This looks like {tool.name}, not like a table of values.", tool.remedy)
             measured += labelled(read_table(name, text, wanted.table), label, alone=len(labels) == 1)
     if outputs and wanted.table.per:
         raise UsageError("--per names a column of a table, and there are outputs.", "Give a table with both columns.")

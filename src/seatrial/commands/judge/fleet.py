@@ -6,11 +6,11 @@ from typing import TypeVar
 import msgspec
 
 from seatrial.archive import run_sets
-from seatrial.benchmarks.catalogue import detected, outputs_by_node
+from seatrial.benchmarks.catalogue import detected, outputs_by_node, refusal_of_folder
 from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.sources import Sources
 from seatrial.driver import facts_reading
-from seatrial.importers.fleets import FleetTable, aligned, one_stratum, read_fleet_table, read_outputs
+from seatrial.importers.fleets import FleetTable, aligned, one_stratum, read_fleet_table
 from seatrial.importers.listed_nodes import with_listed_nodes
 from seatrial.judgement.comparison import history
 from seatrial.judgement.fleet import judge, outputs, strata
@@ -42,7 +42,9 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     for file in sources.paths:
         if file.is_dir():
             folder = sources.folder(file)
-            tables[str(file)] = outputs.table_of_outputs(folder, column) or one_stratum(read_outputs(folder, column))
+            if (table := outputs.table_of_outputs(folder, column)) is None:
+                raise refusal_of_folder(folder, "output of a known benchmark")
+            tables[str(file)] = table
         elif parts := outputs_by_node(text := sources.text(file)):
             texts.update(parts)
             lost += [node for node, part in parts.items() if not detected(part)]

@@ -19,15 +19,7 @@ from seatrial.importers.formats import FORMATS
 from seatrial.importers.linktest import LIST
 from seatrial.importers.nccl_tests import is_nccl_folder
 from seatrial.importers.osu import pairs_of_names, size_tables
-from seatrial.importers.other_outputs import (
-    JSON_TEXT,
-    PROSE,
-    UTF8_MARK,
-    recognised,
-    refusal_of_folder,
-    refuse_listing,
-    refuse_unread,
-)
+from seatrial.importers.other_outputs import JSON_TEXT, PROSE, UTF8_MARK, refuse_listing, refuse_unread
 from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.pair_lines import RANK_COLUMNS, column_names, names_columns, parse_columns, parse_csv
 from seatrial.importers.pair_tables import is_pair_table
@@ -53,7 +45,6 @@ CONFIGURATIONS = frozenset({
 """Columns of words that name configurations and never nodes."""
 UNPAIRED = ("node", "host", "hostname", "nodename")
 """Behind a first column of ranks or ports they name where each is; a second end has the name of an end."""
-MEASURES = "seatrial judge reads tables of pairs, values of nodes, values over time and outputs of benchmarks."
 
 
 def kind_of(sources: Sources, accepting: Sequence[Kind]) -> Kind:
@@ -151,8 +142,7 @@ def _kind_of_folder(texts: Mapping[str, str]) -> Kind:
     if any(catalogue.detected(text) for text in texts.values()):
         _refuse_configurations(texts)
         return Kind.FLEET
-    reason = UsageError("No file of this folder is the output of a known benchmark.", MEASURES)
-    raise refusal_of_folder(texts, "outputs of a known benchmark", reason)
+    raise catalogue.refusal_of_folder(texts, "output of a known benchmark")
 
 
 def _has_pairs(texts: Mapping[str, str]) -> bool:
@@ -196,10 +186,10 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
     """The kinds that a text can be which is not a table of pairs. Raises UsageError where none is."""
     if catalogue.outputs_by_node(text):
         return (Kind.FLEET,)
-    other = recognised(text)
+    other = catalogue.recognised(text)
     if catalogue.detected(text) is not None:
-        if other is not None and other.name == PROSE and not catalogue.parse_auto(text)[1].results:
-            raise UsageError(f"This looks like {PROSE}, without a result in it.", other.remedy)
+        if other is PROSE and not catalogue.parse_auto(text)[1].results:
+            raise UsageError(f"This looks like {PROSE.name}, without a result in it.", PROSE.remedy)
         return (Kind.OUTPUT,)
     if other is not None and other.document:
         raise UsageError(f"This looks like {other.name}, which seatrial judge does not read.", other.remedy)
@@ -221,7 +211,7 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
             raise UsageError(f"This looks like {other.name}{unread}.", other.remedy) from error
         if catalogue.begins(text):
             return (Kind.OUTPUT,)
-        advice = error.remedy if error.what.startswith("Column ") else MEASURES
+        advice = error.remedy if error.what.startswith("Column ") else catalogue.MEASURES
         raise UsageError(f"seatrial judge does not know this: {error.what}", advice) from error
     if not kinds:
         raise UsageError(
@@ -246,7 +236,7 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
     columns = split_outcomes(read_columns(text))
     if not any(column.numeric for column in columns):
         refuse_almost_numbers(columns)
-        raise UsageError("no column of it has numbers.", MEASURES)
+        raise UsageError("no column of it has numbers.", catalogue.MEASURES)
     names = [column.name for column in columns]
     words = [one for one in columns if not (one.numeric or are_moments(one) or is_outcome(one) or _is_remark(one))]
     sized = any(column.name in TABLE_SIZES and column.numeric and len(set(column.cells)) > 1 for column in columns)

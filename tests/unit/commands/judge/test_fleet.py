@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.frame.command_line import run
-from seatrial.importers.fleets import read_fleet_table, read_outputs
+from seatrial.importers.fleets import read_fleet_table
 from seatrial.judgement.fleet.judge import judge_nodes, with_facts
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import Verdict
@@ -103,27 +103,6 @@ HUGE = ("node,value\nn1,1e308\n", '{"n1": [1e308]}', f'{{"n1": [{10**400}]}}')
 def test_what_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         read_fleet_table(text)
-
-
-def test_a_rate_that_is_no_number_is_no_rate() -> None:
-    with pytest.raises(UsageError, match="not like outputs of STREAM with the name"):
-        read_outputs({"n1-stream-1n-1-iter-1.out": "Triad:  1.2.3  4\n"})
-
-
-def test_outputs_of_stream() -> None:
-    text = "Function    Best Rate MB/s\nCopy:  {}  0.1\nTriad:  {}  0.1\n"
-    texts = {
-        "gpu-1-stream-1n-12-iter-2.out": text.format(5, 2),
-        "gpu-1-stream-1n-11-iter-1.out": text.format(4, 1),
-        "n2-stream-1n-13-iter-1.out": text.format(6, 3),
-        "stream-1n-13-iter-1.err": "",
-    }
-    assert read_outputs(texts) == {"gpu-1": [1.0, 2.0], "n2": [3.0]}
-    assert read_outputs(texts, "copy") == {"gpu-1": [4.0, 5.0], "n2": [6.0]}
-    with pytest.raises(UsageError, match=r"no rate of 'Add'.*Copy, Triad"):
-        read_outputs(texts, "add")
-    with pytest.raises(UsageError, match="no output of STREAM"):
-        read_outputs({"a.txt": "x"})
 
 
 def verdict(values: dict[str, list[float]]) -> Verdict:

@@ -105,7 +105,6 @@ def test_folders_are_outputs_by_node_pairs_or_a_run(tmp_path: Path, seatrial: Se
     ("text", "said"),
     [
         ("Architecture:   x86_64\n", r"looks like a description of a machine .*seatrial facts --from"),
-        ("# n1 n2\n# out-of-place in-place\n", "looks like the output of nccl-tests"),
         ("# Plugin\n\nIt lets nccl-tests and netperf use libfabric.\n", r"a text about programs .*file of its own"),
         ("Plugin\n======\n\nIt lets nccl-tests use libfabric.\n", "a text about programs"),
         ("# Plugin\n\nRun the Intel(R) MPI Benchmarks.\n", "a text about programs .* without a result in it"),

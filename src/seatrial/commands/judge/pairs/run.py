@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from seatrial.benchmarks import catalogue
 from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.pairs.view import located_report
 from seatrial.commands.judge.sources import Sources
@@ -14,13 +15,16 @@ from seatrial.fabric import routes as fabric_routes
 from seatrial.files.inputs import MAP_BYTES, ROUTES_BYTES, argument_text
 from seatrial.importers.formats import read_matrix, read_matrix_files
 from seatrial.importers.lone_cells import lone_ends
+from seatrial.importers.pair_evidence import NotPairs, UnclearPairs
 from seatrial.locate.table import locate_in_table, topology_classes, with_switch_names
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.fabric import NO_FABRIC
+from seatrial.model.pair_table import PairTable
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.render.report import Report
 
+PAIRS = "a table of pairs of nodes"
 LOOKED_AT = 1 << 20
 """Bytes at the beginning of a table, of which the other columns are looked at: all of a large one would take longer
 than all else, and most nodes are in each part of it."""
@@ -35,10 +39,7 @@ def pairs_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     file = sources.only("A table of pairs is read from one file or folder.")
     shares = {BANDWIDTH: wanted.effect, LATENCY: wanted.latency_effect}
     asked = {metric: share for metric, share in shares.items() if share is not None}
-    if file.is_dir():
-        table = read_matrix_files(sources.folder(file), wanted.form)
-    else:
-        table = read_matrix(sources.stream(file), wanted.form)
+    table = _table_of(sources, file, wanted.form)
     classes = topology_classes(table)
     topology, routes = wanted.topology, wanted.routes
     if routes and table.pairs > MOST_ROUTED_PAIRS:
@@ -56,6 +57,20 @@ def pairs_judged(sources: Sources, wanted: JudgeOptions) -> Report:
         located = msgspec.structs.replace(located, verdict=Verdict.NOTE)
     code = EXIT_CODES.get(located.verdict, ExitCode.INCOMPLETE)
     return located_report(table, located, groups, classes, code, lone=lone)
+
+
+def _table_of(sources: Sources, file: Path, form: str) -> PairTable:
+    """The table of a file or folder. Raises UsageError with what it looks like if it is no table of pairs."""
+    try:
+        if file.is_dir():
+            return read_matrix_files(sources.folder(file), form)
+        return read_matrix(sources.stream(file), form)
+    except UnclearPairs:
+        raise
+    except NotPairs as error:
+        if file.is_dir():
+            raise catalogue.refusal_of_folder(sources.folder(file), PAIRS, error) from error
+        raise catalogue.refusal(_beginning(sources, file), PAIRS, error) from error
 
 
 def _beginning(sources: Sources, file: Path) -> str:
