@@ -2,8 +2,9 @@
 
 import re
 
-from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
+from seatrial.benchmarks.declaration import AlikeNumbers, Benchmark, Launch, Parameter, Scaling, whole
 from seatrial.benchmarks.reading import OutputLine, Reading, moment_of
+from seatrial.benchmarks.uneven_numbers import OFF
 from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
 from seatrial.model.unit_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -61,11 +62,11 @@ def parse(text: str) -> Output:
     """All runs of one output."""
     reading = Reading("mdtest", text, closing=FINISHED.pattern)
     runs, begun, ends, rows, times = 0, 0, 0, 0, False
-    began = None
+    began, where, command = None, "", ""
     phases: set[str] = set()
     for line in reading.whole_lines:
         if start := START.search(line.text):
-            runs, rows, times = runs + 1, 0, False
+            runs, rows, times, where = runs + 1, 0, False, start[0]
             reading.version = start["version"]
             reading.evidence("ranks", whole_number(start["ranks"]), line)
             reading.evidence("nodes", whole_number(start["nodes"]), line)
@@ -78,7 +79,7 @@ def parse(text: str) -> Output:
         elif row := ROW.match(line.text):
             rows += 1
             if _carried_out(row, phases):
-                _row(reading, line, row, times)
+                _row(reading, line, row, times, f"{where} {command}")
         elif clock := BEGAN.match(line.text):
             began, begun = moment_of(clock["time"], DATE), begun + 1
         elif clock := FINISHED.match(line.text):
@@ -87,6 +88,7 @@ def parse(text: str) -> Output:
             _refuse_empty(reading, line, rows)
         else:
             phases = _remark(reading, line, phases)
+            command = line.text if COMMAND.match(line.text) else command
     if not runs:
         reading.lack("it has no run (mdtest-... was launched with ...)")
     if ends < max(runs, begun):
@@ -129,8 +131,9 @@ def _carried_out(row: "re.Match[str]", phases: set[str]) -> bool:
     return not zeros or not (operation == "rename" or (phases and operation not in phases))
 
 
-def _row(reading: Reading, line: OutputLine, row: "re.Match[str]", times: bool) -> None:
+def _row(reading: Reading, line: OutputLine, row: "re.Match[str]", times: bool, setting: str) -> None:
     operation = row["operation"].lower()
+    reading.setting = "" if operation.startswith("tree") else setting  # a tree may be one directory
     metric = "time_s" if times else "rate_per_s"
     for statistic in ("mean", "most", "least"):
         reading.result(metric, row[statistic], line, labels={"operation": operation, "statistic": statistic})
@@ -149,6 +152,7 @@ BENCHMARK = Benchmark(
     parse=parse,
     metrics=(Metric("rate_per_s", "operations of all ranks"), Metric("time_s", "of one phase, where it is printed")),
     main_metric="rate_per_s",
+    alike=(AlikeNumbers(("statistic",), OFF),),  # the most, the mean and the least of its iterations
     evidence=("ranks", "nodes", "items", "iterations"),
     gates=(FindingKind.NUMBERS_DISAGREE, FindingKind.WORK_SKIPPED, FindingKind.CLOCK_BACKWARDS),
     complete="`-- finished at ... --` for each run",

@@ -17,6 +17,7 @@ COLUMN = re.compile(
     r"99\.9%[ _]percentile|tps average|CPU_Util)\[?(?P<unit>[^\]\s]{0,12})\]?"
 )
 RULE = re.compile(r"^\s*-{20,}\s*$")
+CONNECTION = re.compile(r"^\s*(?!(?:local|remote|GID)\b)[A-Za-z][\w ./#-]{1,40}?\s*: ")
 QUEUES = re.compile(r"\bNumber of qps\s*:\s*(\d{1,6})\b")
 BINARY_MEGABYTE = 1 << 20
 """Bytes of what perftest calls MB, and in later versions MiB."""
@@ -39,6 +40,8 @@ class PerftestTable(msgspec.Struct):
     """What each column after the iterations is, and its unit."""
     rows: list[int] = msgspec.field(default_factory=list)
     """The size of each."""
+    setting: str = ""
+    """Title and connection, as the lines above the table print them."""
     closed: bool = False
     """Whether a rule ends it."""
 
@@ -46,17 +49,20 @@ class PerftestTable(msgspec.Struct):
 def parse(text: str) -> Output:
     """All tables of one output: a rule of dashes ends each."""
     reading = Reading("perftest", text)
-    test, begun, tables = "", list[OutputLine](), list[PerftestTable]()
+    test, setting, begun, tables = "", "", list[OutputLine](), list[PerftestTable]()
     for line in reading.whole_lines:
         if title := TITLE.match(line.text):
             test = title["what"].lower().removesuffix(" test")
+            setting = ""
             reading.evidence("test", test, line)
             begun.append(line)
-        elif queues := QUEUES.search(line.text):
-            reading.evidence("queue_pairs", whole_number(queues[1]), line)
+        elif CONNECTION.match(line.text):
+            setting += line.text
+            if queues := QUEUES.search(line.text):
+                reading.evidence("queue_pairs", whole_number(queues[1]), line)
         elif heading := HEADING.match(line.text):
             columns = [(each["what"].replace("_", " "), each["unit"]) for each in COLUMN.finditer(heading["columns"])]
-            tables.append(PerftestTable(test=test, heading=line, columns=columns))
+            tables.append(PerftestTable(test=test, heading=line, columns=columns, setting=setting))
         elif tables and tables[-1].rows and RULE.match(line.text):
             tables[-1].closed = True
         elif tables and not tables[-1].closed and is_row(line.text):
@@ -81,6 +87,7 @@ def _row(reading: Reading, table: PerftestTable, line: OutputLine) -> None:
     size = whole_number(fields[0])
     table.rows.append(size)
     labels: dict[str, str | int] = {"test": table.test, "bytes": size}
+    reading.setting = f"{table.test} {table.setting}"
     rate = messages = rounding = 0.0
     for (what, unit), printed in zip(table.columns, fields[2:], strict=False):
         if what == "BW average" and unit in RATES:

@@ -27,11 +27,14 @@ STEPS = {1: 1.0, 2: 4 / 3, 3: 4 / 3}
 """Over which steps a fall is looked for, and how much larger its bound is: several caches may end there."""
 FEWEST = 3
 """Rows of a table, and rows at its beginning that do not show one interruption."""
-TYPICAL = ("average", "p50", "median")
+TYPICAL = ("average", "mean", "p50", "median")
 """Statistics that are judged: extremes scatter."""
 MESSAGES = "1/s"
 UNITS = ("B/s", MESSAGES, "s")
 RATES = ("flop/s", *UNITS)
+
+
+REPETITIONS = AlikeNumbers((), OFF)
 
 
 class SizePoint(NamedTuple):
@@ -62,28 +65,36 @@ class SizePoint(NamedTuple):
 
 
 class Uneven(NamedTuple):
-    """What is uneven in a table: by which factor, the number, and a sentence without its end."""
+    """What is uneven in a table: by which factor, the number, one beside it, and a sentence without its end."""
 
     factor: float
     result: Result
+    other: Result | None
     reason: str
+
+    def breach(self, metric: Metric) -> Breach:
+        """It as a note; in a first line the two numbers are enough."""
+        size = f" at {_size(self.result)}" if self.result.labels.get("bytes") else ""
+        values = [units.in_unit(each.value, metric.unit) for each in (self.result, self.other) if each]
+        return Breach(
+            kind=FindingKind.UNEVEN_NUMBERS,
+            reason=self.reason,
+            brief=f"{_name(metric)} {values[0]}{size}, beside {values[1]}" if self.other else "",
+            line=self.result.line,
+            text=self.result.printed,
+        )
 
 
 def uneven_numbers(benchmark: Benchmark, output: Output) -> list[Breach]:
     """The worst number of each table, of the metric that is declared first; a size with two rows comes before."""
-    uneven: dict[object, Uneven] = {}
+    uneven: dict[object, Breach] = {}
     for metric in benchmark.metrics:
         for key, table in _tables(metric, output):
             for part in (*_repeated(table), *sorted(_off(metric, table), key=lambda part: -part.factor)):
-                uneven.setdefault(key, part)
+                uneven.setdefault(key, part.breach(metric))
         for group, part in _uneven_groups(benchmark, metric, output):
-            uneven.setdefault(group, part)
-    breaches = {
-        (part.result.line, part.reason): Breach(
-            kind=FindingKind.UNEVEN_NUMBERS, reason=part.reason, line=part.result.line, text=part.result.printed
-        )
-        for part in uneven.values()
-    }
+            uneven.setdefault(group, part.breach(metric))
+    breaches = {(breach.line, breach.reason): breach for breach in uneven.values()}
     return sorted(breaches.values(), key=lambda breach: breach.line)
 
 
@@ -92,24 +103,27 @@ def _uneven_groups(benchmark: Benchmark, metric: Metric, output: Output) -> Iter
     results = [
         result
         for result in (output.results if metric.unit in RATES else ())
-        if result.metric == metric.name and result.setting and 0 < result.value < math.inf
-        if result.labels.get("statistic", TYPICAL[0]) in TYPICAL
+        if result.metric == metric.name and 0 < result.value < math.inf
     ]
     of_table = {"bytes", *(name for alike in benchmark.alike for name in alike.labels)}
-    for alike in (AlikeNumbers((), OFF), *(benchmark.alike if metric == benchmark.main else ())):
+    for alike in (REPETITIONS, *(each for each in benchmark.alike if each.in_turn or metric == benchmark.main)):
         groups: defaultdict[tuple[object, ...], list[Result]] = defaultdict(list)
         times: Counter[tuple[object, ...]] = Counter()
         for result in results:
-            labels = result.setting, *sorted(result.labels.items())
+            typical = "statistic" in alike.labels or result.labels.get("statistic", TYPICAL[0]) in TYPICAL
+            if not typical or alike.in_turn == bool(result.setting):
+                continue
+            labels = ("", result.setting), *sorted(result.labels.items())
             times[labels] += 1 if alike.labels else 0
             groups[(times[labels], *(label for label in labels if label[0] not in alike.labels))].append(result)
-        apart = [part for group in groups.values() for part in _apart(metric, alike, group)]
+        look = _worse_for_a_time if alike.in_turn else _apart
+        apart = [part for group in groups.values() for part in look(metric, alike, group)]
         for part in sorted(apart, key=lambda part: -part.factor):
             of_part = (label for label in sorted(part.result.labels.items()) if label[0] not in of_table)
             yield (alike.labels, part.result.setting, *of_part), part
 
 
-def _apart(metric: Metric, alike: AlikeNumbers, group: Sequence[Result]) -> Iterator[Uneven]:
+def _apart(metric: Metric, alike: AlikeNumbers, group: Sequence[Result], repetitions: int = 0) -> Iterator[Uneven]:
     """The least and the greatest of several numbers that are farther apart than they may be, the odd one first."""
     extremes = [extreme(group, key=lambda result: result.value) for extreme in (min, max)]
     worst, best = sorted(_points(metric, extremes), key=lambda point: point.most)
@@ -127,8 +141,21 @@ def _apart(metric: Metric, alike: AlikeNumbers, group: Sequence[Result]) -> Iter
         labels = {name: label for name, label in odd.result.labels.items() if label != "" and name != "statistic"}
         where = ", ".join(_size(odd.result) if name == "bytes" else f"{name} {label}" for name, label in labels.items())
         of = f" ({where})" if where else ""
-        ends = f"{values[0]} in one of {count(len(group), 'repetition')}{of}, beside {values[1]}"
-    yield Uneven(best.least / worst.most, odd.result, f"{_name(metric)} is {ends}: the most expected is {most:g} times")
+        ends = f"{values[0]} in one of {count(repetitions or len(group), 'repetition')}{of}, beside {values[1]}"
+    reason = f"{_name(metric)} is {ends}: the most expected is {most:g} times"
+    yield Uneven(best.least / worst.most, odd.result, other.result, reason)
+
+
+def _worse_for_a_time(metric: Metric, alike: AlikeNumbers, group: Sequence[Result]) -> Iterator[Uneven]:
+    """The number that is worst beside better ones before and behind it, as no growing number of ranks makes it."""
+    points = _points(metric, group)
+    reached = map(min, _best_before(points), _best_before(points[::-1])[::-1])
+    factors = [better / point.most if point.most else 0.0 for better, point in zip(reached, points, strict=True)]
+    worst = factors.index(max(factors))
+    if factors[worst] >= points[worst].off:
+        before, behind = (max(part, key=lambda point: point.least) for part in (points[:worst], points[worst + 1 :]))
+        three = [point.result for point in (before, points[worst], behind)]
+        yield from _apart(metric, alike, three, repetitions=len(group))
 
 
 def _tables(metric: Metric, output: Output) -> Iterator[tuple[tuple[object, ...], list[Result]]]:
@@ -161,7 +188,7 @@ def _repeated(table: Sequence[Result]) -> Iterator[Uneven]:
     again = [after for before, after in pairwise(table) if before.labels["bytes"] == after.labels["bytes"]]
     if again and len(again) < len(table) - 1:
         more = f", and {count(len(again) - 1, 'more row')} of that kind" if len(again) > 1 else ""
-        yield Uneven(math.inf, again[0], f"{_size(again[0])} has two rows{more}")
+        yield Uneven(math.inf, again[0], None, f"{_size(again[0])} has two rows{more}")
 
 
 def _off(metric: Metric, table: Sequence[Result]) -> Iterator[Uneven]:
@@ -193,7 +220,7 @@ def _falls(metric: Metric, points: Sequence[SizePoint]) -> Iterator[Uneven]:
                 ends = f"{_at(metric, before)} to {_at(metric, point)}"
                 within = "at once" if steps == 1 else f"within {count(steps, 'size')}"
                 reason = f"{_name(metric)} changes from {ends} {within}, and larger messages do not recover"
-                yield Uneven(before.least / left, point.result, reason)
+                yield Uneven(before.least / left, point.result, before.result, reason)
 
 
 def _slow_beginning(metric: Metric, points: Sequence[SizePoint]) -> Iterator[Uneven]:
@@ -206,7 +233,7 @@ def _slow_beginning(metric: Metric, points: Sequence[SizePoint]) -> Iterator[Une
         faster = next(later for later in paces[place + 1 :] if later.least == best[place])
         ends = f"{_at(metric, points[place])}, beside {_at(metric, faster)}"
         reason = f"{_name(metric)} is {ends}: all smaller messages take as long"
-        yield Uneven(best[place] / quickest[place], points[place].result, reason)
+        yield Uneven(best[place] / quickest[place], points[place].result, faster.result, reason)
 
 
 def _best_before(points: Sequence[SizePoint]) -> list[float]:
@@ -241,7 +268,7 @@ def _half_digit(printed: str) -> float:
 def _beside(metric: Metric, point: SizePoint, others: Sequence[SizePoint], factor: float) -> Uneven:
     """What one size reaches, and what the others do."""
     beside = " and ".join(_at(metric, other) for other in others)
-    return Uneven(factor, point.result, f"{_name(metric)} is {_at(metric, point)}, beside {beside}")
+    return Uneven(factor, point.result, others[0].result, f"{_name(metric)} is {_at(metric, point)}, beside {beside}")
 
 
 def _at(metric: Metric, point: SizePoint) -> str:

@@ -65,7 +65,7 @@ def breach_finding(breach: Breach, subject: Subject) -> Finding:
         subject=subject,
         verdict=breach.kind.verdict,
         statement=f"{where}{breach.reason}." + (f" The line: {breach.text}" if breach.text else ""),
-        brief=f"{breach.kind.value}: {where}{breach.reason}",
+        brief=f"{breach.kind.value}: {breach.brief or where + breach.reason}",
         printed=breach.text,
         remedy=REMEDIES.get(breach.kind, "Do not use this run."),
     )

@@ -191,6 +191,8 @@ class Breach(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: FindingKind
     reason: str
+    brief: str = ""
+    """The reason in a few words, as in a first line; empty: it is short itself."""
     line: int = 0
     text: str = ""
 

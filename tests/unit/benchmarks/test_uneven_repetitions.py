@@ -8,10 +8,12 @@ import pytest
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import BENCHMARKS, parse_auto
 from seatrial.benchmarks.uneven_numbers import OFF
-from seatrial.judgement.benchmark_findings import word_of_output
+from seatrial.judgement.benchmark_findings import breach_finding, word_of_output
 from seatrial.model.benchmark import Output
+from seatrial.model.subject import output as output_subject
 from seatrial.model.verdict import FindingKind
 from tests.support import benchmark_outputs as outputs
+from tests.support import gpu_outputs
 
 AMOUNT_MIB = 3200.0
 
@@ -128,6 +130,28 @@ def osu_beginning(factor: float) -> str:
     return osu(factor, 2048) + "".join(osu(10.0, least=4096).splitlines(keepends=True)[2:])
 
 
+def allreduce(*factors: float) -> str:
+    return "".join(osu(factor, 1 << 20, "Allreduce Latency", least=4096) for factor in factors)
+
+
+def mdtest(factor: float, operation: str = "File stat") -> str:
+    """The least of three iterations is this many times below the most; 300 and 100 for 3."""
+    row = f"   {operation:<25s} {100 * factor:>14.3f} {100:>14.3f} {70 * factor:>14.3f} {25.1:>14.3f}\n"
+    begin, _, rest = outputs.mdtest().partition(f"   {operation}")
+    return f"{begin}{row}{rest.partition(chr(10))[2]}"
+
+
+def perftest(most: float, queues: int = 1) -> str:
+    return outputs.perftest(most=most).replace("Number of qps   : 1", f"Number of qps   : {queues}")
+
+
+def fio_terse(rate: int, kibibytes: int = 4, depths: str = "100.0%") -> str:
+    """One job that writes at this rate in KiB/s with this many KiB for each operation."""
+    direction = [str(10 * rate), str(rate), str(rate // kibibytes), "10000", *["0"] * 37]
+    rest = ["1.5%", "2.5%", "9", "0", "0", depths, *["0.0%"] * 6, *["0.00%"] * 12, "vda", "0"]
+    return ";".join(("3", "fio-3.33", "w", "0", "0", *["0"] * 41, *direction, *rest)) + "\n"
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -151,11 +175,33 @@ def osu_beginning(factor: float) -> str:
         (outputs.imb(times=lambda size: 2 + size / 11000) + outputs.imb(times=lambda size: 20 + size / 1100),
          "latency is 3.83 ms in one of 2 repetitions (test PingPong, ranks 2, 4 MiB), beside 383.3 µs"),
         (osu(1.0) * 4 + osu(10.0), "latency is 3.83 ms in one of 5 repetitions (test latency, 4 MiB), beside 382.8 µs"),
+        (allreduce(1, 1, 10, 1),
+         "latency is 491.6 µs in one of 4 repetitions (test allreduce latency, 512 KiB), beside 49.2 µs: the most exp"),
+        (mdtest(10), "rate is 100 1/s (least)"),
+        (perftest(12e9) + perftest(1.2e9), "bandwidth is 1"),
+        (gpu_outputs.nccl() * 2 + gpu_outputs.nccl(most=4.0), "bus bandwidth is 7.00 GB/s in one of 3 repetitions (te"),
+        (fio_terse(100_000) * 2 + fio_terse(10_000), "bandwidth is 10.2 MB/s in one of 3 repetitions (job w, dir"),
     ],
 )  # fmt: skip
 def test_numbers_that_should_be_alike_are_noted(text: str, reason: str) -> None:
     assert word_of_output(judged(text)) == "NOTE"
     assert any(one.startswith(reason) for one in notes(text)), notes(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "brief"),
+    [
+        (ior([228.3, 22.83]), "bandwidth 23.9 MB/s, beside 239.4 MB/s"),
+        (osu(1.0) * 4 + osu(10.0), "latency 3.83 ms at 4 MiB, beside 382.8 µs"),
+        (osu_beginning(100.0), "latency 168.6 µs at 2 KiB, beside 18.7 µs"),
+    ],
+)
+def test_a_first_line_has_the_two_numbers_in_one_line(text: str, brief: str) -> None:
+    (breach, *_) = judged(text).breaches
+    finding = breach_finding(breach, output_subject("imb.out"))
+    assert finding.brief == f"uneven-numbers: {breach.brief}"
+    assert len(f"NOTE  imb.out: {finding.brief}") <= 80
+    assert breach.brief == brief
 
 
 @pytest.mark.parametrize(
@@ -173,6 +219,12 @@ def test_numbers_that_should_be_alike_are_noted(text: str, reason: str) -> None:
         hpl([(1, 1, 4, 0.02), (4, 1, 4, 0.3)], order=1000),
         osu(1.0, 1 << 20, "Allreduce Latency") + osu(20.0, 1 << 20, "Allreduce Latency"),
         osu(1.0) + osu(10.0, title="OSU MPI-CUDA"),
+        allreduce(1, 2, 5, 20),
+        allreduce(1, 10, 10, 10),
+        mdtest(10, "Tree creation"),
+        perftest(12e9) + perftest(1.2e9, queues=8),
+        fio_terse(100_000) + fio_terse(10_000, kibibytes=1024),
+        fio_terse(100_000) + fio_terse(10_000, depths="0.0%"),
     ],
 )
 def test_other_settings_and_usual_scatter_are_not_noted(text: str) -> None:
@@ -191,6 +243,9 @@ def test_other_settings_and_usual_scatter_are_not_noted(text: str) -> None:
         (8.0, lambda factor: hpl([(192, 4, 8, 100.0), (256, 4, 8, 100.0 * factor)])),
         (OFF, lambda factor: hpl([(192, 4, 8, 100.0), (192, 4, 8, 100.0 * factor)])),
         (OFF, lambda factor: osu(100.0, least=4096) + osu(100.0 * factor, least=4096)),
+        (OFF, lambda factor: allreduce(100.0, 100.0 * factor, 100.0)),
+        (OFF, mdtest),
+        (OFF, lambda factor: fio_terse(300_000) + fio_terse(int(300_000 / factor))),
         (8.0, lambda factor: osu_beginning(2.0) + osu_beginning(2.0 * factor)),
     ],
 )
