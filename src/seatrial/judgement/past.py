@@ -30,7 +30,7 @@ from seatrial.model.subject import CLUSTER, Subject, SubjectKind, node, output
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count, natural_sorted, some
-from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE
+from seatrial.statistics.estimates import ERROR_RATE
 from seatrial.statistics.rank_sum import adjusted_together
 from seatrial.statistics.run_comparison import RunComparison, compare_runs
 
@@ -134,7 +134,12 @@ def compare_past(
             compared.items(), chance, apart, strict=True
         )
         for ratio in _judged(
-            metric, names, columns, comparison, _certain(comparison, p_values, relative), lines[metric]
+            metric,
+            names,
+            columns,
+            comparison,
+            comparison.subjects.certain(p_values, relative <= ERROR_RATE),
+            lines[metric],
         )
     )
 
@@ -182,7 +187,7 @@ def _judged(
     alone = len(then) == 1
     least = max(line.effect, line.of_one_run) if alone else line.effect
     for place, name in enumerate(names):
-        estimate = _estimate(comparison, place, len(then))
+        estimate = comparison.subjects.ratio(place, comparison.runs)
         ratio = PastRatio(node=name, metric=metric, ratio=estimate, slower=False, figure=line.figure)
         large = ratio.loss > least
         if metric == LATENCY:
@@ -203,31 +208,6 @@ def _columns(
     names = [name for name, value in latest.items() if value and any(run.get(name) for run in then)]
     rows = [[run.get(name) or math.nan for name in names] for run in then if any(run.get(name) for name in names)]
     return names, (np.array(rows, float), np.array([[latest[name] for name in names]], float))
-
-
-def _certain(comparison: RunComparison, p_values: Reals, relative: Reals) -> NDArray[np.bool_]:
-    """Nodes that changed by their own test, or otherwise than the others with an interval that does not hold 1."""
-    change = comparison.subjects
-    away = ((change.low > 0) | (change.high < 0)) & (relative <= ERROR_RATE)
-    with np.errstate(invalid="ignore"):
-        same_way = np.sign(change.relative) == np.sign(change.change)
-        return np.asarray((p_values <= ERROR_RATE) | (away & same_way))
-
-
-def _estimate(comparison: RunComparison, place: int, runs: int) -> Estimate:
-    low, value, high = (
-        float(numbers[place])
-        for numbers in (comparison.subjects.low, comparison.subjects.change, comparison.subjects.high)
-    )
-    bounded = math.isfinite(low) and math.isfinite(high) and high < math.log(1e6)
-    return Estimate(
-        value=math.exp(value),
-        low=math.exp(low) if bounded else 0.0,
-        high=math.exp(high) if bounded else math.inf,
-        confidence=CONFIDENCE,
-        runs=runs + 1,
-        method=f"ratio to the geometric mean of {count(runs, 'run')}; Student's interval over runs",
-    )
 
 
 def past_findings(past: Past | None, ratios: Sequence[PastRatio], others: Sequence[Finding]) -> list[Finding]:

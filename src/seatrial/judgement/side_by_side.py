@@ -19,7 +19,6 @@ from seatrial.statistics.estimates import CONFIDENCE, median, median_estimate, r
 from seatrial.statistics.rank_sum import adjusted
 from seatrial.statistics.run_comparison import compare_runs
 
-SINGLE = "ratio of single runs, without an interval"
 FEWEST_TO_SCATTER = 4
 """Values beyond one a size; of fewer nobody says which of two configurations scatters more."""
 
@@ -169,21 +168,12 @@ def _compared(
     figure: ComparedFigure, best: FigureCurve, beside: FigureCurve, size: float
 ) -> tuple[Estimate, float, float]:
     """How many times as good the best one is, the chance of that without a difference, and what it is surely within."""
-    if max(len(curve.runs[size]) for curve in (best, beside)) == 1:
-        good, other = best.runs[size][0], beside.runs[size][0]
-        alone = good / other if figure.better is Better.MORE else other / good
-        return Estimate(value=alone, low=0.0, high=math.inf, confidence=0.0, runs=1, method=SINGLE), math.nan, 1.0
     pair = [np.array(curve.runs[size])[:, None] for curve in (best, beside)]
     first, second = reversed(pair) if figure.better is Better.MORE else pair
-    change = compare_runs(first, second).together
-    logs = (float(change.change[0]), float(change.low[0]), float(change.high[0]))
-    value, low, high = (math.exp(log) if log < math.log(1e300) else math.inf for log in logs)
+    compared = compare_runs(first, second)
+    change = compared.together
     most = max(abs(float(change.same_low[0])), abs(float(change.same_high[0])))
-    ratio = Estimate(
-        value=value, low=low, high=high, confidence=CONFIDENCE, runs=min(len(first), len(second)),
-        method="ratio of geometric means over runs, Student's interval on their logarithms",
-    )  # fmt: skip
-    return ratio, float(change.p_value[0]), 1 - math.exp(-most)
+    return change.ratio(0, compared.runs), float(change.p_value[0]), 1 - math.exp(-most)
 
 
 def _outcome(ratio: Estimate, chance: float, *, same: bool) -> ComparisonOutcome:

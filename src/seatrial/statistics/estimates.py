@@ -29,6 +29,8 @@ MEDIAN_ERROR = 1.2533
 FEWEST_FOR_P99 = 100
 """The 99th percentile of fewer iterations is just the maximum."""
 P99 = 0.99
+MOST_LOG = 700.0
+"""The exponential of more is not a double."""
 POWER = 0.90
 """Probability that the runs decide, if the deviations are as estimated."""
 MOST_RUNS = 1000
@@ -170,7 +172,7 @@ def paired_ratio(pairs: Sequence[tuple[float, float]], confidence: float) -> Est
     return Estimate(
         value=math.exp(mean),
         low=math.exp(mean - half),
-        high=math.inf if mean + half > 700 else math.exp(mean + half),
+        high=math.inf if mean + half > MOST_LOG else math.exp(mean + half),
         confidence=confidence,
         runs=count,
         method=f"geometric mean of {count} paired ratios, Student's interval on their logarithms",

@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from seatrial.model.measurement import Estimate
 from seatrial.model.pair_table import Reals
 from seatrial.statistics.change_errors import (
     LEAST_DEVIATION,
@@ -34,6 +35,8 @@ from seatrial.statistics.change_errors import (
 )
 from seatrial.statistics.estimates import (
     CONFIDENCE,
+    ERROR_RATE,
+    MOST_LOG,
     SAMENESS_CONFIDENCE,
     quantile,
     ratio_tails,
@@ -76,6 +79,22 @@ class SubjectChange(msgspec.Struct, frozen=True, kw_only=True):
         bound = -math.log1p(-threshold)
         inside: NDArray[np.bool_] = (self.same_low > -bound) & (self.same_high < bound)
         return inside
+
+    def certain(self, p_value: Reals, deviates: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Subjects whose change is no chance by its own test (`p_value`, adjusted), or by its interval, with the
+        deviations of whole runs, if the subject changed otherwise than the others did (`deviates`) and the same way."""
+        with np.errstate(invalid="ignore"):
+            away = ((self.low > 0) | (self.high < 0)) & (np.sign(self.relative) == np.sign(self.change))
+            return np.asarray((p_value <= ERROR_RATE) | (away & deviates))
+
+    def ratio(self, place: int, runs: tuple[int, int]) -> Estimate:
+        """One subject's ratio, second set over first, of so many `runs`; without bounds if these cannot give any."""
+        logs = (float(numbers[place]) for numbers in (self.change, self.low, self.high))
+        value, low, high = (math.inf if log > MOST_LOG else math.exp(log) for log in logs)
+        return Estimate(
+            value=value, low=low, high=high, confidence=CONFIDENCE, runs=sum(runs),
+            method=f"geometric mean of ratios, {runs[0]} and {runs[1]} runs; Student's interval over runs",
+        )  # fmt: skip
 
 
 class Levels(msgspec.Struct, frozen=True, kw_only=True):

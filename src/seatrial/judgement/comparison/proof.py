@@ -11,8 +11,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import MetricTable
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.verdict import ComparisonOutcome
-from seatrial.statistics.estimates import CONFIDENCE, runs_to_detect
-from seatrial.statistics.run_comparison import SubjectChange
+from seatrial.statistics.estimates import runs_to_detect
 
 EXPLAINS = 0.5
 """A cause explains at least this part of the loss."""
@@ -140,24 +139,11 @@ def _measured(
     leading = by_pair or by_node
     everywhere = row.subject == FABRIC and len(nodes) >= (len(by_node.columns.names) if by_node else 0)
     if leading and everywhere:
-        return FABRIC, _ratio(leading.comparison.together, 0, leading.comparison.runs)
+        return FABRIC, leading.comparison.together.ratio(0, leading.comparison.runs)
     wanted = row.subject.name if row.subject != FABRIC else next(iter(nodes), "")
     for subjects in (by_node, by_pair):
         if subjects and wanted in subjects.columns.names:
             place = subjects.columns.names.index(wanted)
-            ratio = _ratio(subjects.comparison.subjects, place, subjects.comparison.runs)
+            ratio = subjects.comparison.subjects.ratio(place, subjects.comparison.runs)
             return Subject(kind=subjects.kind, name=wanted), ratio
     return None
-
-
-def _ratio(change: SubjectChange, place: int, runs: tuple[int, int]) -> Estimate:
-    low, high = float(change.low[place]), float(change.high[place])
-    return Estimate(
-        value=math.exp(float(change.change[place])),
-        low=math.exp(low) if low > -math.inf else 0.0,
-        high=math.exp(high) if high < math.inf else math.inf,
-        confidence=CONFIDENCE,
-        runs=sum(runs),
-        method=f"geometric mean of ratios, {runs[0]} and {runs[1]} runs in the order A B B A; "
-        "Student's interval over runs",
-    )

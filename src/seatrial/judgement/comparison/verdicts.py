@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from seatrial.judgement.comparison.records import Changed, Counts, MetricChange
 from seatrial.judgement.comparison.subjects import Columns, ComparedSubjects, compare_subjects, pairs_of_one
-from seatrial.model.measurement import Estimate
 from seatrial.model.pair_table import Flags
 from seatrial.model.run_values import MetricTable, RunMetric
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.verdict import ComparisonOutcome
-from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE, runs_to_decide
+from seatrial.statistics.estimates import ERROR_RATE, MOST_LOG, runs_to_decide
 from seatrial.statistics.rank_sum import adjusted, adjusted_together
 from seatrial.statistics.run_comparison import RunComparison, SubjectChange
 
@@ -24,8 +23,6 @@ FEWEST_RUNS = 2
 """Runs of a pair in each set, before it is called slower or faster."""
 MOST_OF_CHANGE = 0.5
 """The middle run shows at least this part of the mean change."""
-MOST_LOG = 700.0
-"""The exponential of more is not a double."""
 OUTCOMES = tuple(ComparisonOutcome)
 SLOWER, FASTER, SAME, INCONCLUSIVE = range(len(OUTCOMES))
 Codes = NDArray[np.int8]
@@ -103,13 +100,8 @@ def _repeated(columns: Columns, change: NDArray[np.float64], kind: SubjectKind) 
 def _outcomes(
     change: SubjectChange, p_value: NDArray[np.float64], deviates: Flags, sign: int, threshold: float
 ) -> Codes:
-    """Sameness counts before a change that is certain and does not matter.
-
-    A change is certain by its own test, or where the subject changed otherwise than the others did and its interval,
-    with the deviations of whole runs, does not hold 1.
-    """
-    away = ((change.low > 0) | (change.high < 0)) & deviates & (np.sign(change.relative) == np.sign(change.change))
-    certain = (p_value <= ERROR_RATE) | away
+    """Sameness counts before a change that is certain and does not matter."""
+    certain = change.certain(p_value, deviates)
     codes = np.full(len(change.change), INCONCLUSIVE, dtype=np.int8)
     codes[certain & (sign * change.change > 0)] = SLOWER
     codes[certain & (sign * change.change < 0)] = FASTER
@@ -250,16 +242,7 @@ def _row(
     *,
     deviates: bool,
 ) -> Changed:
-    change = float(column.change[number])
-    runs = comparison.runs
-    ratio = Estimate(
-        value=_exponential(change),
-        low=_exponential(float(column.low[number])),
-        high=_exponential(float(column.high[number])),
-        confidence=CONFIDENCE,
-        runs=sum(runs),
-        method=f"geometric mean of ratios, {runs[0]} and {runs[1]} runs; Student's interval over runs",
-    )
+    change, ratio = float(column.change[number]), column.ratio(number, comparison.runs)
     return Changed(
         subject=subject,
         metric=metric,
@@ -267,16 +250,12 @@ def _row(
         before=before,
         after=before * ratio.value,
         ratio=ratio,
-        beyond_others=_exponential(float(column.relative[number])),
+        beyond_others=math.exp(min(float(column.relative[number]), MOST_LOG)),
         deviates=deviates,
         more_runs=0
         if outcome is not ComparisonOutcome.INCONCLUSIVE
         else _more_runs(change, comparison, subject, threshold),
     )
-
-
-def _exponential(log_ratio: float) -> float:
-    return math.inf if log_ratio > MOST_LOG else math.exp(log_ratio)
 
 
 def _more_runs(change: float, comparison: RunComparison, subject: Subject, threshold: float) -> int | None:
