@@ -17,7 +17,7 @@ from tests.support.paths import DATA, ROOT
 
 FILE = DATA / "house" / "bounds.json"
 SOURCES = sorted(ROOT.glob("src/seatrial/**/*.py"))
-JUDGING = ("locate/", "judgement/", "pairs/", "statistics/", "commands/check/")
+JUDGING = ("locate/", "judgement/", "experiment/", "pairs/", "statistics/", "commands/check/")
 """Rooms that decide what is at fault."""
 SHORT_LINES = 40
 LONG_LINES = 50

@@ -11,6 +11,7 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.run import Run
 from seatrial.driver.storage_trial import StorageTrial, prepared
+from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.judgement.nodes.trials import suspected_trials, suspects
 from seatrial.launch.contract import StartManner
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
@@ -64,10 +65,8 @@ def _open(measurer: Measurer, groups: Iterable[tuple[str, ...]]) -> tuple[tuple[
     return tuple(group for group in groups if not any(name in lost or node_of(name) in lost for name in group))
 
 
-RETESTS = 6
-"""Repetitions of a node that is out of line, beside others: with two before, a single good one does not clear it."""
 CONTROLS = 4
-"""Nodes that are measured beside it."""
+"""Nodes that are measured beside one that is out of line."""
 MOST_SUSPECTS = 8
 
 
@@ -162,7 +161,7 @@ class NodeTrialRounds:
         frame.progress.stage(f"Measuring {some(suspected, MOST_SUSPECTS)} again beside other nodes")
         again = suspected_trials(frame.measurer.group_measurements, frame.facts)
         trials = [trial for trial in self._trials if trial in again]
-        rounds = self.rounds(range(repetitions, repetitions + RETESTS), nodes, trials)
+        rounds = self.rounds(range(repetitions, repetitions + RETEST_RUNS), nodes, trials)
         return self.carry_out(rounds, deadline) == len(rounds)
 
     def _controls(self, suspected: Sequence[str]) -> tuple[str, ...]:

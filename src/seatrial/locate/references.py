@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from seatrial.drift.peer_groups import comparable
+from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair
 from seatrial.locate.significance import HALF_NORMAL
 from seatrial.locate.thresholds import (
@@ -17,7 +18,6 @@ from seatrial.locate.thresholds import (
     LATENCY_FLOOR_S,
     LATENCY_RATIO,
     MOST_LACK,
-    RETEST_RUNS,
     RUN_SCATTER,
     SCATTERS,
     SUSPICION,

@@ -54,9 +54,6 @@ its core for some milliseconds also keeps its partner waiting, so that a little 
 UNIFORM_SHARE = 0.9
 """When this share of all pairs is below the limit's floor and none below its peers, the whole fabric is."""
 
-RETEST_RUNS = 6
-"""The fewest runs whose range covers the median with 95 % (96.9 %)."""
-
 RETEST_PAIRS = 4
 """Pairs measured again for each suspect."""
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from seatrial.experiment.controls import forth_or_back
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.transport import Role, Variant
 from seatrial.pairs.survey import LATENCY
@@ -50,10 +51,10 @@ def bytes_of(wanted: Round) -> int:
 
 
 def ablation_order(variants: Sequence[Variant], block: int, draw: random.Random) -> tuple[Variant, ...]:
-    """The default first, the others in random order; every other block reversed (ABBA)."""
+    """The default first, the others in random order; every other block reversed."""
     first, *others = variants
     draw.shuffle(others)
-    return (first, *others) if block % 2 == 0 else (*others, first)
+    return tuple(forth_or_back((first, *others), block))
 
 
 def over_rail(variants: Sequence[Variant], rail: str, held: Mapping[str, str]) -> tuple[Variant, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
+from seatrial.experiment.controls import shuffled
 from seatrial.model.measurement import Shape
 from seatrial.model.subject import Direction
 from seatrial.model.words import leaf_order
@@ -250,13 +251,8 @@ def again_rounds(
     partners in a row share cables, on others those to partners everywhere. `first`: the turn to begin with; a turn has
     the same partners in every call.
     """
-    draw = random.Random(seed)
-    rounds: list[list[Pair]] = []
-    for turn in range(first, first + times):
-        order = list(loaded)
-        draw.shuffle(order)
-        rounds += [_leaf_turn(leaves, leaf, way, turn, blocks=blocks) for leaf, way in order]
-    return rounds
+    order = shuffled(loaded, range(first, first + times), random.Random(seed))
+    return [_leaf_turn(leaves, leaf, way, turn, blocks=blocks) for turn, (leaf, way) in order]
 
 
 def _leaf_turn(leaves: Leaves, leaf: str, way: Direction, turn: int, *, blocks: bool) -> list[Pair]:

@@ -5,18 +5,17 @@ from collections.abc import Sequence
 
 import msgspec
 
+from seatrial.experiment.controls import RETEST_RUNS, shuffled
 from seatrial.model.measurement import Phase, Round, Shape
 from seatrial.pairs.rank_pairs import LATENCY_BYTES
-from seatrial.pairs.rounds import Pair, abba
-from seatrial.pairs.sizes import REPETITIONS, Pace, geometric_sizes, latency_shape, seconds_of, stream_shape
+from seatrial.pairs.rounds import Pair
+from seatrial.pairs.sizes import Pace, geometric_sizes, latency_shape, seconds_of, stream_shape
 
 PLATEAU_HALVINGS = 1
 """The plateau is read from the largest size and this many halvings of it."""
 MORE_REPETITIONS = 9
 """The interval of nine runs leaves out minimum and maximum, so that one disturbed run has no effect."""
 TOGETHER = "+"
-Schedule = tuple[tuple[str, int], ...]
-"""Variant and repetition, in the order of measuring."""
 
 
 class RailDesign(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,10 +34,10 @@ def rail_variants(rails: Sequence[str]) -> dict[str, tuple[str, ...]]:
 def rail_design(
     most_bytes: int, per_octave: int, variants: int, pace: Pace, *, start_s: float, budget_s: float
 ) -> RailDesign:
-    """The finest sizes for which every variant gets `MORE_REPETITIONS`, or else `REPETITIONS`, within the budget.
+    """The finest sizes for which every variant gets `MORE_REPETITIONS`, or else `RETEST_RUNS`, within the budget.
 
     Runs come before sizes: fewer than six runs settle nothing. The coarsest choice, one latency and the plateau, is
-    taken where nothing fits. `start_s`: the cost of starting the probe again; `rail_schedule` shows how often.
+    taken where nothing fits. `start_s`: the cost of starting the probe again, at each change of the variant.
     """
     choices = [_shapes(geometric_sizes(most_bytes, each), pace) for each in dict.fromkeys((per_octave, 1))]
     choices.append(_shapes(geometric_sizes(most_bytes, 1)[::-2][::-1], pace))
@@ -46,32 +45,23 @@ def rail_design(
     coarsest = (latency_shape(LATENCY_BYTES, pace), *(stream_shape(size, pace) for size in plateau))
     for shapes in (*choices, coarsest):
         once_s = variants * sum(seconds_of(shape, pace) for shape in shapes)
-        for repetitions in (MORE_REPETITIONS, REPETITIONS):
+        for repetitions in (MORE_REPETITIONS, RETEST_RUNS):
             starts = (variants - 1) * repetitions + 1
             if repetitions * once_s + starts * start_s <= budget_s:
                 return RailDesign(shapes=shapes, repetitions=repetitions)
-    return RailDesign(shapes=coarsest, repetitions=REPETITIONS)
+    return RailDesign(shapes=coarsest, repetitions=RETEST_RUNS)
 
 
 def _shapes(sizes: Sequence[int], pace: Pace) -> tuple[Shape, ...]:
     return tuple(shape(size, pace) for size in sizes for shape in (latency_shape, stream_shape))
 
 
-def rail_schedule(variants: Sequence[str], repetitions: int) -> Schedule:
-    """All variants in each repetition, forth and back (ABBA), so that drift affects all of them equally.
-
-    At each reversal the variant needs no new start of the probe.
-    """
-    return tuple((variant, repetition) for repetition, variant in abba(variants, repetitions))
-
-
 def rail_rounds(pair: Pair, design: RailDesign, variant: str, repetition: int, seed: int) -> tuple[Round, ...]:
     """One repetition of one variant, in a new random order."""
-    shapes = list(design.shapes)
-    random.Random(f"{seed} {repetition} {variant}").shuffle(shapes)
+    order = shuffled(design.shapes, [repetition], random.Random(f"{seed} {repetition} {variant}"))
     return tuple(
-        Round(phase=Phase.VARIANT, repetition=repetition, shape=shape, pairs=(pair,), variant=variant)
-        for shape in shapes
+        Round(phase=Phase.VARIANT, repetition=number, shape=shape, pairs=(pair,), variant=variant)
+        for number, shape in order
     )
 
 

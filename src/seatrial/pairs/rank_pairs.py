@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from seatrial.experiment.controls import shuffled
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.pairs.rounds import Pair
 from seatrial.pairs.sizes import MOST_IN_FLIGHT, Pace, as_many_as_last, latency_shape, seconds_of
@@ -61,17 +62,13 @@ def rate_shape(ranks: int, pace: Pace) -> Shape:
 
 def saturation_rounds(pair: Pair, counts: Sequence[int], repetitions: int, pace: Pace, seed: int) -> tuple[Round, ...]:
     """Latency, message rate and, at every size, bandwidth for each number of ranks; a new random order each time."""
-    rounds = []
-    for repetition in range(repetitions):
-        some = [(latency_shape(LATENCY_BYTES, pace), ranks) for ranks in counts]
-        some += [(rate_shape(ranks, pace), ranks) for ranks in counts]
-        some += [(window_shape(size, ranks, pace), ranks) for size in SIZES for ranks in counts]
-        random.Random(f"{seed} {repetition}").shuffle(some)
-        rounds += [
-            Round(phase=Phase.SATURATION, repetition=repetition, shape=shape, pairs=place_pairs(pair, ranks))
-            for shape, ranks in some
-        ]
-    return tuple(rounds)
+    some = [(latency_shape(LATENCY_BYTES, pace), ranks) for ranks in counts]
+    some += [(rate_shape(ranks, pace), ranks) for ranks in counts]
+    some += [(window_shape(size, ranks, pace), ranks) for size in SIZES for ranks in counts]
+    return tuple(
+        Round(phase=Phase.SATURATION, repetition=number, shape=shape, pairs=place_pairs(pair, ranks))
+        for number, (shape, ranks) in shuffled(some, range(repetitions), random.Random(seed))
+    )
 
 
 def repetitions_within(counts: Sequence[int], pace: Pace, budget_s: float, most: int, fewest: int) -> int:

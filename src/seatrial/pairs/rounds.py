@@ -4,14 +4,12 @@ import math
 import random
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from typing import TypeVar
 
 import msgspec
 
 from seatrial.model.units import share
 
 Pair = tuple[str, str]
-_Item = TypeVar("_Item")
 
 
 def circle_rounds(nodes: Sequence[str]) -> list[list[Pair]]:
@@ -129,15 +127,3 @@ def pieces(pairs: Sequence[Pair], paths: Sequence[Sequence[Hashable]]) -> list[l
             result.append([])
         result[number].append(place)
     return result
-
-
-def abba_block(items: Sequence[_Item], block: int) -> Sequence[_Item]:
-    """The order within one block: forward in even blocks, reversed in odd ones, so that a steady drift cancels."""
-    return items if block % 2 == 0 else items[::-1]
-
-
-def abba(variants: Sequence[str], repetitions: int) -> tuple[tuple[int, str], ...]:
-    """(repetition, variant), each variant once in every repetition: A B B A A B ..."""
-    return tuple(
-        (repetition, variant) for repetition in range(repetitions) for variant in abba_block(variants, repetition)
-    )

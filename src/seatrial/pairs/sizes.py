@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from seatrial.experiment.controls import RETEST_RUNS, shuffled
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.settings import CURVE_PER_OCTAVE
 from seatrial.pairs.rounds import Pair
 
-REPETITIONS = 6
-"""The fewest runs whose range covers the median with 95 % (96.9 %)."""
 FEWEST_REPETITIONS = 3
 RESOLUTION = 1.02
 """A switch is placed well enough when the sizes on both sides of it are no further apart than this."""
@@ -90,9 +89,9 @@ def seconds_of(shape: Shape, pace: Pace, ranks: int = 1) -> float:
 
 
 def repetitions_within(sizes: Sequence[int], pace: Pace, budget_s: float) -> int:
-    """How often all sizes can be measured in that time: `FEWEST_REPETITIONS` to `REPETITIONS`."""
+    """How often all sizes can be measured in that time: `FEWEST_REPETITIONS` to `RETEST_RUNS`."""
     once = sum(seconds_of(shape(size, pace), pace) for size in sizes for shape in (latency_shape, stream_shape))
-    return min(max(int(budget_s / once), FEWEST_REPETITIONS), REPETITIONS)
+    return min(max(int(budget_s / once), FEWEST_REPETITIONS), RETEST_RUNS)
 
 
 def curve_rounds(pair: Pair, sizes: Sequence[int], repetitions: int, pace: Pace, seed: int) -> tuple[Round, ...]:
@@ -102,12 +101,11 @@ def curve_rounds(pair: Pair, sizes: Sequence[int], repetitions: int, pace: Pace,
     with the stream of the largest: without it, a budget that is spent early would leave the rate of a small size as
     what the link reaches.
     """
-    rounds = []
-    for repetition in range(repetitions):
-        shapes = [shape(size, pace) for size in sizes for shape in (latency_shape, stream_shape)]
-        random.Random(f"{seed} {repetition} {len(sizes)}").shuffle(shapes)
-        shapes.sort(key=lambda shape: (shape.kernel, shape.message_bytes) != (Kernel.ONEWAY, max(sizes)))
-        rounds += [Round(phase=Phase.CURVE, repetition=repetition, shape=shape, pairs=(pair,)) for shape in shapes]
+    shapes = [shape(size, pace) for size in sizes for shape in (latency_shape, stream_shape)]
+    order = shuffled(shapes, range(repetitions), random.Random(f"{seed} {len(sizes)}"))
+    rounds = [Round(phase=Phase.CURVE, repetition=number, shape=shape, pairs=(pair,)) for number, shape in order]
+    largest = (Kernel.ONEWAY, max(sizes))
+    rounds.sort(key=lambda one: (one.repetition, (one.shape.kernel, one.shape.message_bytes) != largest))
     return tuple(rounds)
 
 
@@ -115,10 +113,8 @@ def closer_rounds(
     pair: Pair, sizes: Sequence[int], repetitions: int, pace: Pace, seed: int, *, first: int = 0
 ) -> tuple[Round, ...]:
     """Latency alone at some sizes, in repetitions from `first` on: sizes that place a step, or more runs of all."""
-    rounds = []
-    for repetition in range(first, first + repetitions):
-        order = list(sizes)
-        random.Random(f"{seed} {repetition} {sizes}").shuffle(order)
-        shapes = [latency_shape(size, pace) for size in order]
-        rounds += [Round(phase=Phase.CURVE, repetition=repetition, shape=shape, pairs=(pair,)) for shape in shapes]
-    return tuple(rounds)
+    order = shuffled(sizes, range(first, first + repetitions), random.Random(f"{seed} {first} {sizes}"))
+    return tuple(
+        Round(phase=Phase.CURVE, repetition=number, shape=latency_shape(size, pace), pairs=(pair,))
+        for number, size in order
+    )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from seatrial.experiment.controls import shuffled
 from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import Design
@@ -237,9 +238,7 @@ def _rounds(
 ) -> Iterator[Round]:
     """`latency`: None where it is not measured."""
     for repetition in range(repetitions):
-        order = list(chosen)
-        random.Random(seed + repetition).shuffle(order)
-        for pairs in order:
+        for _, pairs in shuffled(chosen, [repetition], random.Random(seed + repetition)):
             back = tuple((target, source) for source, target in pairs)
             for one, ways in ((latency, tuple(pairs)), (bandwidth, tuple(pairs)), (bandwidth, back)):
                 if one is not None:

@@ -1,4 +1,4 @@
-"""Estimates with intervals over runs: medians, paired ratios, statistics of iterations, Student's distribution.
+"""Estimates with intervals over runs: medians, statistics of iterations, Student's distribution.
 
 Iterations of one run are not independent, so no interval counts them: the unit of replication is the run.
 """
@@ -148,46 +148,6 @@ def _interval(count: int) -> tuple[int, float, str]:
         rank = 1 + bisect_left(ranks, True, key=lambda each: coverage(count, each) < CONFIDENCE)
         confidence = coverage(count, rank)
     return rank, confidence, f"median of {count} runs, order statistics {rank} and {count - rank + 1}"
-
-
-def paired_ratio(pairs: Sequence[tuple[float, float]], confidence: float) -> Estimate:
-    """How many times the second of each pair the first is: geometric mean of the ratios, with an interval.
-
-    Two settings are compared block by block: what disturbs a block disturbs both, and cancels.
-
-    Student's interval on the logarithms of the ratios, one ratio a block (Student, The probable error of a mean,
-    Biometrika 6, 1908; ratios rather than differences as Fleming and Wallace, How not to lie with statistics, CACM 29,
-    1986). One block gives no interval: it is then without bounds. Raises ValueError for none, and for numbers that
-    are not positive.
-    """
-    if not pairs or min(min(pair) for pair in pairs) <= 0:
-        raise ValueError(f"no ratios of {pairs}")
-    logs = [math.log(first / second) for first, second in pairs]
-    count = len(logs)
-    mean = math.fsum(logs) / count
-    half = math.inf
-    if count > 1:
-        spread = math.sqrt(math.fsum((value - mean) ** 2 for value in logs) / (count - 1))
-        half = student_quantile((1 + confidence) / 2, count - 1) * spread / math.sqrt(count)
-    return Estimate(
-        value=math.exp(mean),
-        low=math.exp(mean - half),
-        high=math.inf if mean + half > MOST_LOG else math.exp(mean + half),
-        confidence=confidence,
-        runs=count,
-        method=f"geometric mean of {count} paired ratios, Student's interval on their logarithms",
-    )
-
-
-def too_few(measured: Estimate) -> bool:
-    """Whether its interval cannot hold with 95 %: fewer than six runs."""
-    return measured.confidence < CONFIDENCE
-
-
-def paired(runs: Sequence[float], beside: Sequence[float]) -> Estimate | None:
-    """The ratio in each repetition that has both; None where none has."""
-    both = [(one, other) for one, other in zip(runs, beside, strict=False) if not math.isnan(one + other) and other > 0]
-    return median_estimate([one / other for one, other in both]) if both else None
 
 
 def mean_estimate(runs: Sequence[Reals]) -> Estimate:

@@ -81,14 +81,14 @@ class SubjectChange(msgspec.Struct, frozen=True, kw_only=True):
         return inside
 
     def certain(self, p_value: Reals, deviates: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Subjects whose change is no chance by its own test (`p_value`, adjusted), or by its interval, with the
+        """Subjects whose change is certain by its own test (`p_value`, adjusted), or by its interval, with the
         deviations of whole runs, if the subject changed otherwise than the others did (`deviates`) and the same way."""
         with np.errstate(invalid="ignore"):
             away = ((self.low > 0) | (self.high < 0)) & (np.sign(self.relative) == np.sign(self.change))
             return np.asarray((p_value <= ERROR_RATE) | (away & deviates))
 
     def ratio(self, place: int, runs: tuple[int, int]) -> Estimate:
-        """One subject's ratio, second set over first, of so many `runs`; without bounds if these cannot give any."""
+        """One subject's ratio, second set over first; without bounds if the `runs` of both sets cannot give any."""
         logs = (float(numbers[place]) for numbers in (self.change, self.low, self.high))
         value, low, high = (math.inf if log > MOST_LOG else math.exp(log) for log in logs)
         return Estimate(

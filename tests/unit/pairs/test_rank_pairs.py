@@ -2,9 +2,7 @@
 
 import pytest
 
-from seatrial.pairs.rails import rail_schedule
 from seatrial.pairs.rank_pairs import ROUNDS, lasting, pilot_shapes, placed_pairs, placed_rounds
-from seatrial.pairs.rounds import abba
 from seatrial.pairs.survey import BANDWIDTH_ROUND_S
 
 
@@ -24,14 +22,6 @@ def test_ranks_of_one_node_measure_with_those_of_the_next(
     places: tuple[tuple[str, ...], ...], pairs: tuple[tuple[str, str], ...]
 ) -> None:
     assert placed_pairs(places) == pairs
-
-
-def test_there_and_back_so_that_drift_falls_on_all_alike() -> None:
-    assert abba(("A", "B"), 3) == ((0, "A"), (0, "B"), (1, "B"), (1, "A"), (2, "A"), (2, "B"))
-    assert rail_schedule(("x", "y", "z"), 2) == (("x", 0), ("y", 0), ("z", 0), ("z", 1), ("y", 1), ("x", 1))
-    order = [variant for _, variant in abba(("A", "B"), 4)]
-    places = {variant: [place for place, one in enumerate(order) if one == variant] for variant in "AB"}
-    assert sum(places["A"]) == sum(places["B"])
 
 
 def test_a_round_lasts_as_long_as_wanted_and_has_a_warm_up() -> None:

@@ -17,7 +17,6 @@ from seatrial.statistics.estimates import (
     median,
     median_estimate,
     p99_estimate,
-    paired_ratio,
     student_quantile,
     two_groups,
 )
@@ -231,37 +230,6 @@ def test_a_million_iterations_take_no_time() -> None:
 )
 def test_quantiles_are_those_of_the_tables(probability: float, degrees: int, printed: float) -> None:
     assert student_quantile(probability, degrees) == pytest.approx(printed, abs=0.0006)
-
-
-def test_the_interval_covers_the_true_ratio_as_often_as_it_says() -> None:
-    draw = random.Random(7)
-    hits = 0
-    for _ in range(2000):
-        blocks = [math.exp(draw.gauss(0, 0.5)) for _ in range(4)]
-        pairs = [(2 * block * math.exp(draw.gauss(0, 0.1)), block * math.exp(draw.gauss(0, 0.1))) for block in blocks]
-        found = paired_ratio(pairs, 0.95)
-        hits += found.low <= 2 <= found.high
-    assert 0.935 < hits / 2000 < 0.965
-
-
-@given(st.lists(st.tuples(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6)), min_size=2, max_size=9))
-def test_turned_round_the_ratio_is_its_inverse(pairs: list[tuple[float, float]]) -> None:
-    there = paired_ratio(pairs, 0.99)
-    back = paired_ratio([(second, first) for first, second in pairs], 0.99)
-    assert there.value * back.value == pytest.approx(1)
-    assert there.low <= there.value <= there.high
-
-
-def test_one_block_gives_no_interval() -> None:
-    found = paired_ratio([(2.0, 1.0)], 0.95)
-    assert found.value == pytest.approx(2)
-    assert (found.low, found.high) == (0, math.inf)
-
-
-@pytest.mark.parametrize("pairs", [[], [(0.0, 1.0)], [(1.0, -1.0)]])
-def test_what_has_no_ratio_is_refused(pairs: list[tuple[float, float]]) -> None:
-    with pytest.raises(ValueError, match="no ratios"):
-        paired_ratio(pairs, 0.95)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

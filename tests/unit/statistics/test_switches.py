@@ -6,7 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from seatrial.pairs.sizes import REPETITIONS, between, geometric_sizes
+from seatrial.experiment.controls import RETEST_RUNS
+from seatrial.pairs.sizes import between, geometric_sizes
 from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Segmentation, segment
 
 Truth = Callable[[int], float]
@@ -70,7 +71,7 @@ class Pair:
             return found
         found = segment(runs, seed=self.seed)
         if found.doubtful:
-            self.mood = np.exp(self.draw.normal(0, self.noise, REPETITIONS))
+            self.mood = np.exp(self.draw.normal(0, self.noise, RETEST_RUNS))
             runs = {size: [*times, *self.times(size)] for size, times in runs.items()}
             found = segment(runs, seed=self.seed)
         return found

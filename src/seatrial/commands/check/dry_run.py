@@ -21,7 +21,7 @@ from seatrial.driver.progress import Progress
 from seatrial.driver.returning import with_candidates, with_partners
 from seatrial.driver.site import with_leaf_file
 from seatrial.driver.submitted import Submitted
-from seatrial.locate.thresholds import RETEST_RUNS
+from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.model import units
 from seatrial.model.fabric import Fabric
 from seatrial.model.node_list import node_list

@@ -6,13 +6,12 @@ from statistics import fmean, stdev
 import msgspec
 
 from seatrial.commands.check.leaf_loads import WAYS, Key, Load, apart, each_apart
-from seatrial.locate.thresholds import CONTROL_PAIRS, EFFECT, GROSS_LOSS, RETEST_RUNS, SCATTERS, to_log
+from seatrial.experiment.controls import RETEST_RUNS, SEVERAL, below, mean_ratio
+from seatrial.locate.thresholds import CONTROL_PAIRS, EFFECT, GROSS_LOSS, SCATTERS, to_log
 from seatrial.model.measurement import Estimate
 from seatrial.model.units import BANDWIDTH
-from seatrial.statistics.estimates import median, paired_ratio, robust_scale, two_groups
+from seatrial.statistics.estimates import median, robust_scale, two_groups
 
-CONFIDENCE = 0.99
-"""Confidence of the interval that must lie below `1 - EFFECT` as a whole."""
 ALIKE = 0.97
 """Leaves whose nodes could send at least this share of what another's could are as good a comparison."""
 NEARLY = 0.1
@@ -53,7 +52,7 @@ class LeafRatio(msgspec.Struct, frozen=True, kw_only=True):
 
     def slow(self, effect: float) -> bool:
         """Whether it is slow for certain: an uplink carries at least what it carried in its best run."""
-        return self.ratio.high < 1 - effect and max(self.rates) < (1 - effect) * self.best_expected_bytes_per_s
+        return below(self.ratio, 1 - effect) and max(self.rates) < (1 - effect) * self.best_expected_bytes_per_s
 
     def perhaps(self, effect: float) -> bool:
         """Whether it looks slow, and may not be."""
@@ -281,7 +280,7 @@ def _against(
         runs.append((rates[key].bytes_per_s, wanted))
     return LeafRatio(
         key=key,
-        ratio=paired_ratio(runs, CONFIDENCE),
+        ratio=mean_ratio(runs, SEVERAL),
         rates=tuple(rate for rate, _ in runs),
         expected_bytes_per_s=median([wanted for _, wanted in runs]),
         best_expected_bytes_per_s=max(wanted for _, wanted in runs),

@@ -15,10 +15,11 @@ from seatrial.drift.peer_groups import one_kernel
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
+from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.judgement.corrupt_data import corruption_suspects
 from seatrial.locate.evidence import MeasuredPair, Pair
 from seatrial.locate.explanation import nodes_of
-from seatrial.locate.thresholds import EFFECT, RETEST_RUNS
+from seatrial.locate.thresholds import EFFECT
 from seatrial.model import units
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.run import RecordedRun

@@ -15,11 +15,12 @@ from msgspec.structs import replace
 
 from seatrial.commands.check.pair_verdicts import JudgedPair
 from seatrial.commands.check.suspects import Suspicion, is_part
+from seatrial.experiment.controls import RETEST_RUNS, shuffled
 from seatrial.judgement.wording import who
 from seatrial.locate.evidence import MeasuredPair, Pair, in_one_direction
 from seatrial.locate.explanation import BUNDLES, MANY_PAIRS, Crossings, PartSuspect, blamed_parts
 from seatrial.locate.references import References
-from seatrial.locate.thresholds import CONTROL_PAIRS, RETEST_CAP, RETEST_PAIRS, RETEST_RUNS
+from seatrial.locate.thresholds import CONTROL_PAIRS, RETEST_CAP, RETEST_PAIRS
 from seatrial.model.fabric import Wiring
 from seatrial.model.loss import SessionLoss
 from seatrial.model.measurement import Phase, Round, Shape
@@ -319,14 +320,11 @@ def plan_retest(
     if near:
         beside.sort(key=lambda pair: near.get(pair[0]) != near.get(pair[1]))
     chosen += _controls(suspects, lossy, chosen, ordered, beside, size.controls)
-    rounds: list[Round] = []
-    for repetition in range(RETEST_RUNS):
-        order = [(pair, shape) for pair in chosen for shape in shapes]
-        draw.shuffle(order)
-        rounds += [
-            Round(phase=Phase.RETEST, repetition=repetition, shape=shape, pairs=(pair,)) for pair, shape in order
-        ]
-    return rounds
+    wanted_shapes = [(pair, shape) for pair in chosen for shape in shapes]
+    return [
+        Round(phase=Phase.RETEST, repetition=repetition, shape=shape, pairs=(pair,))
+        for repetition, (pair, shape) in shuffled(wanted_shapes, range(RETEST_RUNS), draw)
+    ]
 
 
 def _controls(

@@ -10,6 +10,7 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.manners import rail_manners, run_in
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
+from seatrial.experiment.controls import RETEST_RUNS, alternating, below, median_ratio
 from seatrial.locate.evidence import Pair, run_value
 from seatrial.locate.explanation import PartSuspect
 from seatrial.locate.thresholds import PEERS_FLOOR
@@ -17,10 +18,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase, Round, Shape
 from seatrial.model.units import BANDWIDTH, bandwidth
 from seatrial.model.verdict import Experiment, Finding
-from seatrial.statistics.estimates import median, median_estimate, paired, too_few
-
-REPETITIONS_A_TURN = 3
-"""There and back: twice as many in all, six, the fewest whose interval holds with 95 %."""
+from seatrial.statistics.estimates import median, median_estimate
 
 
 def measure_over_rails(
@@ -42,22 +40,16 @@ def measure_over_rails(
     if not manners or len(known) < len(measurer.nodes):
         return
     progress.stage(f"Measuring {len(pairs)} suspect pairs over {', '.join(manners)}, each alone")
-    progress.rounds(2 * len(manners) * REPETITIONS_A_TURN * len(pairs))
-    for turn, order in enumerate((list(manners), list(manners)[::-1])):
-        for rail in order:
-            rounds = [
-                Round(
-                    phase=Phase.VARIANT,
-                    repetition=turn * REPETITIONS_A_TURN + number,
-                    shape=shape,
-                    pairs=(pair,),
-                    variant=rail,
-                )
-                for number in range(REPETITIONS_A_TURN)
-                for pair in pairs
-            ]
-            if not run_in(measurer, manners[rail], rounds, deadline, f"Over {rail} alone"):
-                return
+    progress.rounds(len(manners) * RETEST_RUNS * len(pairs))
+    half = RETEST_RUNS // 2
+    for turn, rail in alternating(list(manners), 2):
+        rounds = [
+            Round(phase=Phase.VARIANT, repetition=number, shape=shape, pairs=(pair,), variant=rail)
+            for number in range(turn * half, (turn + 1) * half)
+            for pair in pairs
+        ]
+        if not run_in(measurer, manners[rail], rounds, deadline, f"Over {rail} alone"):
+            return
 
 
 PAIRS_OF_EACH = 2
@@ -101,7 +93,8 @@ def _told(finding: Finding, runs: Runs) -> Finding:
     measured = {rail: median_estimate([value for value in values if value > 0]) for rail, values in series.items()}
     order = sorted(measured, key=lambda rail: measured[rail].value)
     said = ", ".join(f"over {rail} alone {bandwidth(measured[rail].value)}" for rail in order)
-    slow = [rail for rail in order[:-1] if _slower(series[rail], series[order[-1]])]
+    best = series[order[-1]]
+    slow = [rail for rail in order[:-1] if below(median_ratio(zip(series[rail], best, strict=False)), PEERS_FLOOR)]
     names = " and ".join(slow)
     told = f"It is the rail {names}" if slow else "No rail is slower than another"
     return msgspec.structs.replace(
@@ -137,9 +130,3 @@ def _pooled(known: Sequence[Mapping[int, float]]) -> tuple[float, ...]:
     count = 1 + max(repetition for one in known for repetition in one)
     by_run = [[one[number] for one in known if number in one] for number in range(count)]
     return tuple(median(values) if values else math.nan for values in by_run)
-
-
-def _slower(runs: Sequence[float], best: Sequence[float]) -> bool:
-    """Below `PEERS_FLOOR` of the best in its whole interval, of six runs or more."""
-    ratio = paired(runs, best)
-    return ratio is not None and not too_few(ratio) and ratio.high < PEERS_FLOOR

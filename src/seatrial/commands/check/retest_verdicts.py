@@ -9,10 +9,11 @@ import msgspec
 
 from seatrial.commands.check.pair_verdicts import JudgedPair, limit_floor
 from seatrial.commands.check.second_look import LOOKS_BETWEEN_TRAFFIC, RetestOutcome, SecondLook, Verified
+from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair
 from seatrial.locate.explanation import Blamed
 from seatrial.locate.references import References
-from seatrial.locate.thresholds import EFFECT, RETEST_RUNS
+from seatrial.locate.thresholds import EFFECT
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import SubjectKind

@@ -10,9 +10,10 @@ from statistics import fmean
 
 import msgspec
 
+from seatrial.experiment.controls import RETEST_RUNS, Runs, usual_of_rounds
 from seatrial.judgement.processor_waits import Ends, LongWaits, RankWaits, explained
 from seatrial.locate.evidence import Pair
-from seatrial.locate.thresholds import CLEAR, GROSS_LOSS, LIMIT_FLOOR, RETEST_RUNS, SCATTERS, SURE
+from seatrial.locate.thresholds import CLEAR, GROSS_LOSS, LIMIT_FLOOR, SCATTERS, SURE
 from seatrial.model.measurement import Estimate
 from seatrial.statistics.estimates import CONFIDENCE, median, median_estimate, robust_scale
 
@@ -25,8 +26,6 @@ LEAST_SWING, SWING_SHARE = 2, 0.25
 bad ones the part is not decided: on a loaded machine one run in twenty is this slow."""
 
 
-Runs = Mapping[int, float]
-"""One value for each run, by its number among the runs of all retests."""
 EndsByRun = Mapping[int, Ends]
 
 
@@ -95,9 +94,9 @@ class SecondLook:
         controls = {pair: own for pair, own in self._over.items() if pair not in suspected}
         self._ranks = RankWaits(self._waited, controls)
         waits = [{run: max(ends) for run, ends in self._waited.get(pair, {}).items()} for pair in controls]
-        self._waits_beside = _of_each_run(waits)
+        self._waits_beside = usual_of_rounds(waits)
         """Median waits of the controls, by run."""
-        self._beside = _of_each_run(controls.values())
+        self._beside = usual_of_rounds(controls.values())
         apart = []
         for run, level in self._beside.items():
             together = [own[run] for own in controls.values() if run in own]
@@ -292,11 +291,6 @@ class SecondLook:
 def _by_run(runs: Collection[Runs], value: Callable[[list[float]], float]) -> list[float]:
     """One value for each run in which any of them has one, in the order of runs."""
     return [value([own[run] for own in runs if run in own]) for run in sorted(set().union(*runs))]
-
-
-def _of_each_run(columns: Collection[Runs]) -> dict[int, float]:
-    """Median of each run over those that have it."""
-    return {run: median([own[run] for own in columns if run in own]) for run in sorted(set().union(*columns))}
 
 
 def _middle(values: Sequence[float]) -> float:

@@ -8,10 +8,11 @@ import msgspec
 from seatrial.commands.check.leaf_comparison import LeafRatio
 from seatrial.commands.check.leaf_loads import Key, apart, is_light, loads, node_rates, rounds_of
 from seatrial.commands.check.loaded_scene import LoadState, Looks, scene_of
+from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.judgement.wording import WAYS, part_remedy, sentence, who
 from seatrial.locate.evidence import MeasuredPair, Pair
 from seatrial.locate.explanation import PartSuspect
-from seatrial.locate.thresholds import EFFECT, RETEST_RUNS
+from seatrial.locate.thresholds import EFFECT
 from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import LeafLoad, Loaded
 from seatrial.model.measurement import Measurement

@@ -23,6 +23,7 @@ from seatrial.driver.opening import write_batch
 from seatrial.driver.progress import Progress
 from seatrial.driver.reach import Reach
 from seatrial.driver.restoration import by_hand
+from seatrial.experiment.controls import alternating
 from seatrial.model.errors import ExitCode, LaunchError, SeatrialError, UsageError
 from seatrial.model.imported import Batch, Sense, Source
 from seatrial.model.node_list import node_list
@@ -31,7 +32,6 @@ from seatrial.process.process import Completed, own_program, run
 from seatrial.slurm.held_nodes import named_nodes
 
 BENCHMARK_S = 6 * 3600.0
-BLOCK = "abba"
 UNKNOWN_RUN_S = 3600.0
 """Seconds for which nodes are held for a run of a program that does not say how long it takes."""
 RUN_IN_JOB = frozenset({OWN, "srun", "mpirun", "mpiexec", "mpiexec.hydra", "prterun"})
@@ -113,18 +113,13 @@ def _nodes(change: ChangedByCommand | ChangedFile) -> tuple[str, ...]:
     return (change.node,) if isinstance(change, ChangedFile) else change.nodes
 
 
-def order_of(blocks: int) -> str:
-    """`abbaabba`: which setting each run has."""
-    return BLOCK * blocks
-
-
 def toggle_settings(archive: Path, toggle: Toggle, run_s: float, progress: Progress) -> Toggled:
     """Change a setting by the user's commands, and measure; `run_s`: for which nodes are held for each run.
 
     Errors as of `run_toggled`, and LaunchError where the nodes are not granted.
     """
     nodes = held_nodes(toggle)
-    seconds = len(order_of(toggle.blocks)) * run_s
+    seconds = 4 * toggle.blocks * run_s
     with Custody(new_run_name("toggle"), Reach(launcher="local"), nodes, seconds) as custody:
         if nodes:
             progress.stage(f"Job {custody.job} holds {node_list(nodes)} until the setting is restored")
@@ -160,7 +155,7 @@ def _measure(
     archive: Path, toggle: Toggle, custody: Custody, progress: Progress, runs: Mapping[str, list[str]]
 ) -> None:
     established = ""
-    for number, wanted in enumerate(order_of(toggle.blocks), 1):
+    for number, (_, wanted) in enumerate(alternating("ab", 2 * toggle.blocks), 1):
         usual = wanted == "a"
         if wanted != established:
             progress.stage(f"Setting {wanted.upper()}: {toggle.texts[0 if usual else 1]}")

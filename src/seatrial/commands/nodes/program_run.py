@@ -10,11 +10,11 @@ from seatrial.commands.nodes.program_judge import ProgramResult, judge_program
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
-from seatrial.driver.node_trials import RETESTS
 from seatrial.driver.opening import all_nodes, find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import MeasuredRun, Run
 from seatrial.driver.site_program import ProgramLaunches, site_program, starting
+from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.launch.contract import Launcher
 from seatrial.model.benchmark import StepResult
 from seatrial.model.errors import UsageError
@@ -108,7 +108,7 @@ class ProgramRun:
             if done == 1 and not judge_program(self.recorded()).benchmark:
                 return "The program gave no output on any node: start it on one yourself, or give more time (--budget)."
             if done == self._settings.repetitions and judge_program(self.recorded()).out_of_line:
-                wanted += RETESTS
+                wanted += RETEST_RUNS
         return ""
 
     def _spent(self, done: int, wanted: int) -> str:
@@ -133,6 +133,6 @@ class ProgramRun:
             rounds=settings.repetitions * turns,
             ordered_pairs=0,
             planned_pairs=0,
-            statement=f"The program on {count(nodes, 'node')}, {how}, {often}, and {RETESTS} times more if one is out "
-            "of line.",
+            statement=f"The program on {count(nodes, 'node')}, {how}, {often}, and {RETEST_RUNS} times more if one is "
+            "out of line.",
         )

@@ -8,11 +8,12 @@ from seatrial.archive.writer import RunWriter
 from seatrial.commands.nodes.judge import NodesResult, judge_nodes
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
-from seatrial.driver.node_trials import RETESTS, NodeTrialRounds
+from seatrial.driver.node_trials import NodeTrialRounds
 from seatrial.driver.opening import all_nodes, find_hosts, open_run
 from seatrial.driver.past import find_past, with_past
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import MeasuredRun, Run, describe
+from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.model.run import Design
 from seatrial.model.settings import NodesSettings
 from seatrial.model.words import count
@@ -76,8 +77,8 @@ class NodesRun:
         repetitions = self._settings.repetitions
         return self._rounds.design(
             "nodes",
-            f"each by itself, {repetitions} times; nodes that were out of line {RETESTS} times more, beside others. "
-            f"Links between nodes are not measured. {self._rounds.storage_said}".rstrip(),
+            f"each by itself, {repetitions} times; nodes that were out of line {RETEST_RUNS} times more, beside "
+            f"others. Links between nodes are not measured. {self._rounds.storage_said}".rstrip(),
             repetitions=repetitions,
             rounds=rounds,
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from seatrial.experiment.controls import above, below, median_ratio, too_few
 from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
 from seatrial.model.units import BANDWIDTH, LATENCY, share
@@ -42,19 +43,14 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def outcome(self) -> GainOutcome:
         """The result by the whole interval."""
-        if self.ratio.low > PRACTICAL:
+        if above(self.ratio, PRACTICAL):
             return GainOutcome.BETTER
-        return GainOutcome.WORSE if self.ratio.high < 1 / PRACTICAL else GainOutcome.NO_DIFFERENCE
+        return GainOutcome.WORSE if below(self.ratio, 1 / PRACTICAL) else GainOutcome.NO_DIFFERENCE
 
     @property
     def worse(self) -> bool:
         """Whether it measured worse in the median, shown by the interval or not: nobody wants to be advised that."""
         return self.ratio.value < 1 / PRACTICAL
-
-    @property
-    def enough(self) -> bool:
-        """Whether there were launches enough for an interval of 95 %."""
-        return self.ratio.confidence >= CONFIDENCE
 
     @property
     def text(self) -> str:
@@ -83,7 +79,10 @@ def _signed(change: float) -> str:
 
 
 def gains_of(measurements: Iterable[Measurement]) -> tuple[Gain, ...]:
-    """Bandwidth and latency, as far as both placements were measured in the same repetitions."""
+    """Bandwidth and latency, as far as both placements were measured in the same repetitions.
+
+    Ratios of launches that followed one another: what drifts slowly falls on both (Hahn and Meeker, 1991, 5.2).
+    """
     launches: dict[tuple[Kernel, int, str], list[Measurement]] = defaultdict(list)
     for one in measurements:
         if one.phase is Phase.VARIANT and one.times_s:
@@ -96,8 +95,11 @@ def gains_of(measurements: Iterable[Measurement]) -> tuple[Gain, ...]:
             if which is kernel
         }
         both = [one for one, variant in values if variant == ASKED and (one, ADVISED) in values]
-        if both:
-            found.append(_gain(metric, [values[one, ASKED] for one in both], [values[one, ADVISED] for one in both]))
+        asked, advised = ([values[one, variant] for one in both] for variant in (ASKED, ADVISED))
+        pairs = (advised, asked) if metric == BANDWIDTH else (asked, advised)
+        if ratio := median_ratio(zip(*pairs, strict=True)):
+            estimates = median_estimate(asked), median_estimate(advised)
+            found.append(Gain(metric=metric, asked=estimates[0], advised=estimates[1], ratio=ratio))
     return tuple(found)
 
 
@@ -116,15 +118,6 @@ def _value(some: Sequence[Measurement]) -> float:
     if some[0].shape.kernel is Kernel.PINGPONG:
         return median([run_value(one) for one in some])
     return sum(one.shape.window_bytes for one in some) / together_s(some)
-
-
-def _gain(metric: str, asked: Sequence[float], advised: Sequence[float]) -> Gain:
-    """Ratios of launches that followed one another: what drifts slowly falls on both (Hahn and Meeker, 1991, 5.2)."""
-    pairs = list(zip(asked, advised, strict=True))
-    ratios = [new / old if metric == BANDWIDTH else old / new for old, new in pairs]
-    return Gain(
-        metric=metric, asked=median_estimate(asked), advised=median_estimate(advised), ratio=median_estimate(ratios)
-    )
 
 
 class Fix(enum.StrEnum):
@@ -148,7 +141,7 @@ def fate(gains: Sequence[Gain], disobeyed: str, *, defect: bool = False) -> tupl
         return Fix.UNDECIDED, "it was not measured"
     said = ", ".join(gain.text for gain in gains)
     runs = gains[0].ratio.runs
-    if not all(gain.enough for gain in gains):
+    if any(too_few(gain.ratio) for gain in gains):
         many = "1 launch" if runs == 1 else f"{runs} launches"
         return Fix.UNDECIDED, f"{said}, from {many} of each, too few for {share(CONFIDENCE)}"
     worse = any(gain.worse for gain in gains)

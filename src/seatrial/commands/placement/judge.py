@@ -9,6 +9,7 @@ import msgspec
 from seatrial.commands.placement.advice import RANKFILE, Advice, advise, advised_line, already
 from seatrial.commands.placement.gain import ADVISED, Fix, Gain, fate, gains_of
 from seatrial.commands.placement.picture import NodePicture, RankRow, pictures, rank_rows
+from seatrial.experiment.controls import too_few
 from seatrial.judgement.corrupt_data import corrupt_flows, corrupted_pair, corruption_reason, sound
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.pair_limit import limit_between
@@ -307,7 +308,7 @@ def _impossible(recorded: RecordedRun, ranks: Mapping[str, tuple[RankPlace, ...]
         return ""
     for gain in gains:
         most = max(gain.asked.low, gain.advised.low)
-        if gain.metric == BANDWIDTH and gain.enough and most > limit.gate_bytes_per_s * GATE_TOLERANCE:
+        if gain.metric == BANDWIDTH and not too_few(gain.ratio) and most > limit.gate_bytes_per_s * GATE_TOLERANCE:
             return f"{bandwidth(most)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
     return ""
 

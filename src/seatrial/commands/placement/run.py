@@ -18,6 +18,7 @@ from seatrial.driver.facts_reading import FactsRead
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import MeasuredRun, Run, describe
 from seatrial.driver.site import environment_of_line, probe_for
+from seatrial.experiment.controls import alternating
 from seatrial.files.owners import temporary_folder
 from seatrial.judgement.rank_notes import by_node
 from seatrial.launch.contract import PLAIN, Hosts, StartManner
@@ -38,7 +39,6 @@ from seatrial.model.settings import PlacementSettings
 from seatrial.model.words import count
 from seatrial.node.rank_places import rank_places
 from seatrial.pairs.rank_pairs import ROUNDS, lasting, pilot_shapes, placed_pairs, placed_rounds
-from seatrial.pairs.rounds import abba
 
 DESIGN = "placement"
 THREADS = "OMP_NUM_THREADS"
@@ -93,7 +93,7 @@ class Placing(Run):
         shapes = self._pilot()
         self.progress.stage(f"Starting the line as it is and as advised, alternating, {starts} of each")
         self.progress.rounds(2 * starts * ROUNDS * len(shapes))
-        for repetition, variant in abba((ASKED, ADVISED), starts):
+        for repetition, variant in alternating((ASKED, ADVISED), starts):
             self.measurer.close()
             if variant == ASKED:
                 self.measurer.begin(PLAIN)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.benchmarks.declaration import AUTO, Benchmark, Scaling
+from seatrial.experiment.controls import shuffled
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count
 
@@ -85,14 +86,12 @@ def places_of(wanted: ScaleOptions, nodes: Sequence[str]) -> tuple[CurvePlace, .
 
 def in_order(places: Sequence[CurvePlace], wanted: ScaleOptions) -> tuple[Planned, ...]:
     """All repetitions: every size once in a random order, then every size again, so that a drift meets all alike."""
-    draw = random.Random(wanted.seed)
     smallest = {over: min(place.size for place in places if place.over == over) for over in (CORES, NODES)
                 if any(place.over == over for place in places)}  # fmt: skip
     planned = []
-    for repetition in range(1, wanted.repeat + 1):
-        for place in draw.sample(list(places), len(places)):
-            grown = place.size / smallest[place.over] if wanted.weak and place.over != OWN else 1.0
-            planned.append(Planned(place=place, repetition=repetition, grown=grown))
+    for repetition, place in shuffled(places, range(1, wanted.repeat + 1), random.Random(wanted.seed)):
+        grown = place.size / smallest[place.over] if wanted.weak and place.over != OWN else 1.0
+        planned.append(Planned(place=place, repetition=repetition, grown=grown))
     return tuple(planned)
 
 

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from seatrial.experiment.controls import usual_of_rounds
 from seatrial.judgement.nodes.figures import sustained
 from seatrial.model.measurement import GroupMeasurement, Kernel, Measurement, node_of
 from seatrial.model.node_trials import Measure, Runs
@@ -139,16 +140,12 @@ def _links(pairs: Iterable[Measurement]) -> dict[str, Runs]:
 
 
 def _losses(by_node: Mapping[str, Runs], *, of_share: bool, more_is_better: bool) -> dict[str, Runs]:
-    usual = {name: median([*runs.values()]) for name, runs in by_node.items()}
-    by_cycle: dict[int, list[float]] = defaultdict(list)
-    for runs in by_node.values():
-        for cycle, value in runs.items():
-            by_cycle[cycle].append(value)
+    of_cycle = usual_of_rounds(by_node.values(), FEWEST_ALIKE)
     losses: dict[str, Runs] = {name: {} for name in by_node}
     for name, runs in by_node.items():
+        own = median([*runs.values()])
         for cycle, value in runs.items():
-            alike = by_cycle[cycle]
-            reference = median(alike) if len(alike) >= FEWEST_ALIKE else usual[name]
+            reference = of_cycle.get(cycle, own)
             if of_share:
                 losses[name][cycle] = value - reference
             elif reference > 0:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.drift.peer_groups import hardware_groups
-from seatrial.locate.thresholds import RETEST_RUNS, SCATTERS
+from seatrial.experiment.controls import too_few, usual_of_rounds
+from seatrial.locate.thresholds import SCATTERS
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate
 from seatrial.model.node_trials import USEFUL, Heat, Measure, NodeFigures, PeerComparison, Runs
@@ -35,7 +36,7 @@ class Outlier(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def repeated(self) -> bool:
         """Whether it was measured often enough to decide."""
-        return self.comparison.ratios[self.node].runs >= RETEST_RUNS
+        return not too_few(self.comparison.ratios[self.node])
 
     @property
     def proved(self) -> bool:
@@ -93,17 +94,15 @@ def beside_peers(runs: Mapping[str, Runs], *, differences: bool) -> dict[str, li
     """Ratios of each node to the median of all nodes in the same repetition, so that what disturbs all of them
     disappears; or `differences` from it. Repetitions with too few nodes show nothing.
     """
-    ratios: dict[str, list[float]] = {node: [] for node in runs}
-    for repetition in sorted({number for values in runs.values() for number in values}):
-        present = {node: values[repetition] for node, values in runs.items() if repetition in values}
-        if len(present) < FEWEST_ALIKE:
-            continue
-        usual = median([*present.values()])
-        for name, value in present.items():
-            if differences:
-                ratios[name].append(value - usual)
-            elif usual > 0:
-                ratios[name].append(value / usual)
+    usual = usual_of_rounds(runs.values(), FEWEST_ALIKE)
+    ratios = {
+        node: [
+            values[number] - level if differences else values[number] / level
+            for number, level in usual.items()
+            if number in values and (differences or level > 0)
+        ]
+        for node, values in runs.items()
+    }
     return {node: values for node, values in ratios.items() if values}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from seatrial.drift.peer_groups import one_kernel
+from seatrial.experiment.controls import too_few
 from seatrial.judgement.nodes.collectives import clocks_of, collectives_of
 from seatrial.judgement.nodes.conditions import condition_notes
 from seatrial.judgement.nodes.figures import figures_of
@@ -13,7 +14,6 @@ from seatrial.judgement.nodes.limits import limits_of, without_turbo
 from seatrial.judgement.nodes.peers import Outlier, compare, heat_of, hot_node_finding, outliers
 from seatrial.judgement.nodes.storage import impossible, storage_notes, storage_of, without
 from seatrial.judgement.peer_suspects import with_suspects
-from seatrial.locate.thresholds import RETEST_RUNS
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import GroupMeasurement, Kernel, node_of
 from seatrial.model.node_trials import Measure, NodeFigures, NodeTrials, Storage, WrongResult
@@ -222,7 +222,7 @@ def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str
 def _suspicion(node: str, measure: Measure, trials: NodeTrials) -> str:
     """The note on a node that is out of line: by how much, and why that is not decided."""
     ratio = next(one.ratios[node] for one in trials.comparisons if one.measure is measure and node in one.ratios)
-    if ratio.runs < RETEST_RUNS:
+    if too_few(ratio):
         return (
             f"{node} was out of line in {measure.label} and not tried often enough to decide: try it again "
             f"(seatrial nodes)."

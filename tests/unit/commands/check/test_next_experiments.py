@@ -17,12 +17,13 @@ from seatrial.commands.check.next_experiments import (
     still_crowded,
 )
 from seatrial.commands.check.retest_verdicts import prove_bandwidth
+from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.locate.evidence import PairEvidence
 from seatrial.locate.explanation import MANY_PAIRS, Blamed, pair_suspects
-from seatrial.locate.thresholds import RETEST_CAP, RETEST_RUNS
+from seatrial.locate.thresholds import RETEST_CAP
 from seatrial.model import units
 from seatrial.model.fabric import NO_FABRIC, Component, Wiring
 from seatrial.model.measurement import Kernel, Phase, Round

@@ -13,8 +13,9 @@ from seatrial.commands.check.headline import headline, not_tested
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.commands.check.view import check_report
-from seatrial.driver.node_trials import REPETITIONS, RETESTS, try_nodes
+from seatrial.driver.node_trials import REPETITIONS, try_nodes
 from seatrial.driver.run import Run
+from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.judgement.nodes.storage import REASONS
 from seatrial.launch.contract import PLAIN, StartManner
 from seatrial.model.errors import ExitCode
@@ -201,7 +202,7 @@ def test_a_check_tries_all_nodes_at_once_and_those_out_of_line_again(tmp_path: P
     assert (finding.kind, finding.subject.text) == (FindingKind.SLOW_ARITHMETIC, "node:n3")
     assert outcome.judgement.complete
     repetitions = {wanted.repetition for wanted in launcher.asked}
-    assert repetitions == set(range(REPETITIONS + RETESTS))
+    assert repetitions == set(range(REPETITIONS + RETEST_RUNS))
     assert all(len(wanted.groups) == 4 for wanted in launcher.asked if wanted.shape.kernel is Kernel.FMA)
     again = checked(launcher, tmp_path, replay=outcome.folder, run="again")
     assert [one.kind for one in again.judgement.findings] == [FindingKind.SLOW_ARITHMETIC]

@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 
 from seatrial.commands.compare import toggle
-from seatrial.commands.compare.toggle import Toggle, order_of, toggle_of
+from seatrial.commands.compare.toggle import Toggle, toggle_of
 from seatrial.driver.custody import Custody
 from seatrial.driver.reach import Reach
 from seatrial.frame.command_line import run
@@ -124,7 +124,6 @@ def test_an_interrupt_restores_the_first_setting(number: signal.Signals, tmp_pat
 
 
 def test_what_is_refused() -> None:
-    assert order_of(2) == "abbaabba"
     for first, benchmark, said in (
         ("", ("b",), "empty command"),
         ("a 'b", ("b",), "divided into words"),

@@ -14,9 +14,9 @@ from seatrial.commands.nodes import program_run
 from seatrial.commands.nodes.program_judge import ProgramResult, judge_program
 from seatrial.commands.nodes.program_run import node_program, run_program
 from seatrial.commands.nodes.program_view import program_report
-from seatrial.driver.node_trials import RETESTS
 from seatrial.driver.run import MeasuredRun
 from seatrial.driver.site_program import SAMPLED, WATCHED
+from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.judgement.standings import looks_of
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import Gpu
@@ -70,8 +70,8 @@ def test_one_gpu_of_96_that_is_low_in_every_start_is_named(tmp_path: Path) -> No
     outcome, launcher = tried(tmp_path, burning(0.7))
     (finding,) = outcome.result.findings
     assert (finding.kind, finding.subject, finding.verdict) == (FindingKind.PROGRAM_SLOW, node("n4"), Verdict.SLOW)
-    assert finding.statement.startswith(f"n4 GPU 1 is 30 % below its peers in gpu-burn, by {3 + RETESTS} starts.")
-    assert set(launcher.begun.values()) == {NODES_REPETITIONS + RETESTS}
+    assert finding.statement.startswith(f"n4 GPU 1 is 30 % below its peers in gpu-burn, by {3 + RETEST_RUNS} starts.")
+    assert set(launcher.begun.values()) == {NODES_REPETITIONS + RETEST_RUNS}
     report = program_report(outcome.recorded.info, outcome.result, outcome.recorded.facts)
     assert report.headline == "SLOW  n4: GPU 1 30 % below its peers in gpu-burn"
     assert report.exit_code is ExitCode.FINDINGS

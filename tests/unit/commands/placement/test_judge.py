@@ -10,13 +10,13 @@ from seatrial.commands.check.judge import judge
 from seatrial.commands.placement.gain import ADVISED, ASKED, Fix, Gain, GainOutcome, gains_of
 from seatrial.commands.placement.judge import Placement, judge_placement
 from seatrial.commands.placement.view import PlacementFields, headline
+from seatrial.experiment.controls import alternating, too_few
 from seatrial.model.facts import NodeFacts, PciKind
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase, ProbeStart, RankPlace
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.pairs.rank_pairs import lasting, pilot_shapes, placed_pairs
-from seatrial.pairs.rounds import abba
 from seatrial.render.json import filled, json_text
 from tests.support.builders import Cluster, info_of, names, sail
 from tests.support.facts_examples import cluster, device, processor, server
@@ -75,7 +75,7 @@ def run_of(
     all_starts = [ProbeStart(session=1, ranks=ranks[ASKED])]
     all_starts += [
         ProbeStart(session=2 + number, ranks=ranks[variant], variant=variant)
-        for number, (_, variant) in enumerate(abba((ASKED, ADVISED), starts))
+        for number, (_, variant) in enumerate(alternating((ASKED, ADVISED), starts))
     ]
     design = Design(
         name="placement", pairs_at_once=2, repetitions=6, rounds=24, ordered_pairs=2, planned_pairs=2, statement=""
@@ -277,7 +277,7 @@ def test_gains_pair_launches_that_followed_one_another() -> None:
     ]
     for gain in gains_of(drift):
         assert gain.ratio.value == pytest.approx(1.1)
-        assert (gain.outcome, gain.enough) == (GainOutcome.BETTER, True)
+        assert (gain.outcome, too_few(gain.ratio)) == (GainOutcome.BETTER, False)
     assert gains_of(measured(ASKED, 0, 1.0)) == ()
 
 
@@ -300,7 +300,6 @@ def test_who_measures_with_whom() -> None:
     assert placed_pairs([["a:0", "a:1", "a:2"]]) == (("a:0", "a:1"),)
     assert placed_pairs([["a:0", "a:1"], ["b:0"], ["c:0"]]) == (("a:0", "b:0"),)
     assert placed_pairs([["a:0"]]) == ()
-    assert [variant for _, variant in abba(("A", "B"), 3)] == ["A", "B", "B", "A", "A", "B"]
     assert [lasting(SHAPES[0], took).iterations for took in (1.0, 1e-3, 1e-9, 0.0)] == [5, 100, 500, 500]
 
 

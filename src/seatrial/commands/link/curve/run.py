@@ -6,11 +6,11 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.run import MeasuredRun
 from seatrial.driver.two_nodes import TwoNodes, run_two_nodes
+from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.model.measurement import Kernel
 from seatrial.model.settings import CurveSettings
 from seatrial.model.words import count, verb
 from seatrial.pairs.sizes import (
-    REPETITIONS,
     Pace,
     between,
     closer_rounds,
@@ -83,6 +83,6 @@ def _settle(trial: TwoNodes, repetitions: int, pace: Pace, deadline: float) -> N
     fitted = fit_latency(trial.measurer.measurements, trial.pair, trial.seed)
     if fitted is None or not fitted.doubtful:
         return
-    trial.progress.stage(f"Measuring latencies {REPETITIONS} more times, to confirm or refute a protocol switch")
+    trial.progress.stage(f"Measuring latencies {RETEST_RUNS} more times, to confirm or refute a protocol switch")
     sizes = [*runs_by_size(trial.measurer.measurements, trial.pair, Kernel.PINGPONG)]
-    trial.measure(closer_rounds(trial.pair, sizes, REPETITIONS, pace, trial.seed, first=repetitions), deadline)
+    trial.measure(closer_rounds(trial.pair, sizes, RETEST_RUNS, pace, trial.seed, first=repetitions), deadline)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from seatrial.experiment.controls import below, median_ratio
 from seatrial.judgement.corrupt_data import sound
 from seatrial.judgement.outcome import RecordOutcome, pair_of
 from seatrial.judgement.pair_limit import judge_rate, limit_of_flow
@@ -176,17 +177,15 @@ def _model(times: Mapping[Point, Sequence[float]], window: int, seed: int) -> Ma
 
 def _one_rank_share(times: Mapping[Point, Sequence[float]], best: int, size: int) -> Estimate | None:
     """Repetition by repetition, so that what slowed both cancels."""
-    one, most = times.get((1, size), ()), times.get((best, size), ())
-    shares = [many / (best * single) for single, many in zip(one, most, strict=False)]
-    shares = [value for value in shares if not math.isnan(value)]
-    return median_estimate(shares) if shares else None
+    alone, most = times.get((1, size), ()), times.get((best, size), ())
+    return median_ratio((many, best * single) for single, many in zip(alone, most, strict=False))
 
 
 def _one_rank_findings(
     pair: Pair, by_ranks: Sequence[AtOnce], needed: int | None, part: Estimate | None
 ) -> tuple[Finding, ...]:
     """Whether one rank cannot drive the port; the estimate of its share says so in its whole interval."""
-    if part is None or needed is None or part.high >= ONE_RANK_FLOOR:
+    if part is None or needed is None or not below(part, ONE_RANK_FLOOR):
         return ()
     single = next(each for each in by_ranks if each.ranks == 1).bandwidth_bytes_per_s
     most = max(each.bandwidth_bytes_per_s.value for each in by_ranks)

@@ -6,6 +6,7 @@ from seatrial.driver.manners import rank_counts_of
 from seatrial.driver.progress import Progress
 from seatrial.driver.run import MeasuredRun
 from seatrial.driver.two_nodes import TwoNodes, run_two_nodes
+from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.settings import SaturateSettings
@@ -16,7 +17,7 @@ from seatrial.pairs.rank_pairs import (
     repetitions_within,
     saturation_rounds,
 )
-from seatrial.pairs.sizes import FEWEST_REPETITIONS, REPETITIONS, Pace
+from seatrial.pairs.sizes import FEWEST_REPETITIONS, Pace
 from seatrial.pairs.survey import BANDWIDTH
 
 
@@ -32,7 +33,7 @@ def _carry_out(trial: TwoNodes, settings: SaturateSettings) -> str:
     trial.start(counts[-1])
     deadline = monotonic_s() + budget_s
     pace = _pilot(trial)
-    repetitions = repetitions_within(counts, pace, budget_s, REPETITIONS, FEWEST_REPETITIONS)
+    repetitions = repetitions_within(counts, pace, budget_s, RETEST_RUNS, FEWEST_REPETITIONS)
     rounds = saturation_rounds(trial.pair, counts, repetitions, pace, trial.seed)
     numbers = ", ".join(map(str, counts))
     trial.plan(

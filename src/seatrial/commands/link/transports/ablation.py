@@ -19,6 +19,7 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.site import choose_launcher
 from seatrial.driver.two_nodes import Pair, TwoNodes, choose_rails, manners_of
+from seatrial.experiment.controls import forth_or_back
 from seatrial.launch.contract import Launcher, StartManner
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused, SeatrialError
 from seatrial.model.settings import TransportsSettings
@@ -26,7 +27,6 @@ from seatrial.model.transport import Carrier, Counted, Declared, Role, Variant, 
 from seatrial.node.hcas import Traffic, passed_between, read_traffic
 from seatrial.node.mpi import is_variable
 from seatrial.pairs.ablation import PILOT, ablation_order, bytes_of, over_rail, start_rounds
-from seatrial.pairs.rounds import abba_block
 
 TRIES = 2
 """A start that fails for no known reason, or whose probe dies, is tried once more: see driver.measurer.STARTS."""
@@ -109,7 +109,7 @@ class Ablation(TwoNodes):
         for block in range(self._starts):
             alive = sum(len(part.alive) for part in parts)
             self.progress.stage(f"Starting {alive} variants, {block + 1} of {self._starts}")
-            for part in abba_block([part for part in parts if part.alive], block):
+            for part in forth_or_back([part for part in parts if part.alive], block):
                 self._block(block, part)
             if self._cut:
                 where = f"in block {block + 1} of {self._starts}; what was measured is judged; give more by --budget"

@@ -13,9 +13,8 @@ from seatrial.commands.link.transports.effects import (
     TRACER_SHOWS,
     WIRE_SHOWS,
     Effect,
-    beyond,
-    within,
 )
+from seatrial.experiment.controls import above, below
 from seatrial.model.measurement import Estimate, Kernel
 from seatrial.model.transport import Carrier, Declared, Role, Variant, VariantNote
 from seatrial.model.units import bandwidth, duration, share
@@ -86,7 +85,7 @@ def shows(one: Effect, default: Effect) -> bool:
         return True
     if one.variant.role is Role.WITHOUT:
         return one.changed
-    return beyond(one.hobble_times, TRACER_SHOWS) or swollen(one, default)
+    return above(one.hobble_times, TRACER_SHOWS) or swollen(one, default)
 
 
 def swollen(one: Effect, default: Effect) -> bool:
@@ -105,7 +104,7 @@ def moved(one: Effect, default: Effect) -> bool:
 
 def _clears(one: Effect) -> bool:
     """Only slowing down clears a carrier: if it is excluded, another one may be as fast."""
-    return one.variant.role is Role.HOBBLED and not one.failure and within(one.hobble_times, TRACER_SHOWS)
+    return one.variant.role is Role.HOBBLED and not one.failure and below(one.hobble_times, TRACER_SHOWS)
 
 
 def _settled(verdict: CarrierVerdict, effects: Sequence[Effect]) -> CarrierVerdict:
@@ -149,7 +148,7 @@ def _timing(one: Effect, default: Effect) -> str:
 
 def apart(times: Estimate, line: float) -> bool:
     """Whether all of the interval lies beyond the threshold, on either side of 1."""
-    return beyond(times, line) or within(times, 1 / line)
+    return above(times, line) or below(times, 1 / line)
 
 
 def over(names: Sequence[str]) -> str:

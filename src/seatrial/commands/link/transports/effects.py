@@ -5,15 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from seatrial.experiment.controls import SEVERAL, above, below, mean_ratio
 from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
 from seatrial.model.transport import Counted, Role, Variant, VariantNote
-from seatrial.statistics.estimates import median_estimate, paired_ratio
+from seatrial.statistics.estimates import CONFIDENCE, median_estimate
 
-COMPARED = 0.99
-"""Confidence of each comparison with the default; about ten are made in a run."""
-TRACED = 0.95
-"""Confidence with which a carrier that was hobbled became slower, which is tested with a line far from 1."""
 BANDWIDTH_MATTERS = 1.05
 LATENCY_MATTERS = 1.10
 """Practical thresholds: starts of one and the same setting differ by as much on a quiet cluster."""
@@ -73,27 +70,17 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def slower(self) -> bool:
         """Whether it is slower by more than the threshold, in either metric, with all of the interval."""
-        return beyond(self.latency_times, LATENCY_MATTERS) or beyond(self.bandwidth_times, BANDWIDTH_MATTERS)
+        return above(self.latency_times, LATENCY_MATTERS) or above(self.bandwidth_times, BANDWIDTH_MATTERS)
 
     @property
     def faster(self) -> bool:
         """Whether it is faster by more than the threshold, in either metric, with all of the interval."""
-        return within(self.latency_times, 1 / LATENCY_MATTERS) or within(self.bandwidth_times, 1 / BANDWIDTH_MATTERS)
+        return below(self.latency_times, 1 / LATENCY_MATTERS) or below(self.bandwidth_times, 1 / BANDWIDTH_MATTERS)
 
     @property
     def changed(self) -> bool:
         """Whether it differs from the default by more than matters."""
         return self.slower or self.faster
-
-
-def beyond(times: Estimate | None, line: float) -> bool:
-    """Whether all of the interval lies above."""
-    return times is not None and times.runs > 1 and times.low > line
-
-
-def within(times: Estimate | None, line: float) -> bool:
-    """Whether all of the interval lies below."""
-    return times is not None and times.runs > 1 and times.high < line
 
 
 def times_text(times: float) -> str:
@@ -149,7 +136,7 @@ def _effect(notes: Sequence[VariantNote], mine: Mapping[int, Value], base: Mappi
     if not mine:
         failure = next((note.failure for note in notes if note.failure), "")
         return Effect(variant=variant, failure=failure or UNMEASURED, unmeasured=not failure)
-    confidence = TRACED if variant.role is Role.HOBBLED else COMPARED
+    confidence = CONFIDENCE if variant.role is Role.HOBBLED else SEVERAL  # a tracer is compared with a line far from 1
     blocks = [block for block in sorted(mine) if block in base] if variant.role not in BASES else []
     compared = [(mine[block], base[block]) for block in blocks]
     latency = [_alike(own.latency_s, other.latency_s, min) for own, other in compared]
@@ -160,8 +147,8 @@ def _effect(notes: Sequence[VariantNote], mine: Mapping[int, Value], base: Mappi
         starts=len(mine),
         latency_s=median_estimate([min(one.latency_s) for one in mine.values()]),
         bandwidth_bytes_per_s=median_estimate([max(one.bandwidth_bytes_per_s) for one in mine.values()]),
-        latency_times=paired_ratio(latency, confidence) if latency else None,
-        bandwidth_times=paired_ratio(bandwidth, confidence) if bandwidth else None,
+        latency_times=mean_ratio(latency, confidence) if latency else None,
+        bandwidth_times=mean_ratio(bandwidth, confidence) if bandwidth else None,
         devices=passed(counted.counted, counted.sent_bytes) if counted else None,
         wire_share=wire_share(counted.counted, counted.sent_bytes) if counted else None,
     )

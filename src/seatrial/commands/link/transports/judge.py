@@ -18,14 +18,13 @@ from seatrial.commands.link.transports.effects import (
     BANDWIDTH_MATTERS,
     LATENCY_MATTERS,
     Effect,
-    beyond,
     effects_of,
     factor_text,
     settings_text,
-    within,
 )
 from seatrial.commands.link.transports.inventory import Offer, missing_drivers, offers
 from seatrial.commands.link.transports.open_mpi import MCA
+from seatrial.experiment.controls import above, below
 from seatrial.judgement.corrupt_data import corrupted_pair, corruption_reason, sound
 from seatrial.judgement.outcome import RecordOutcome, failure_of, pair_of
 from seatrial.judgement.pair_limit import limit_between
@@ -63,15 +62,15 @@ def _finding(one: Effect, default: Effect, pair: tuple[str, str]) -> Finding:
     latency = f"latency {duration(one.latency_s.value)} against {duration(default.latency_s.value)}"
     carried = bandwidth(one.bandwidth_bytes_per_s.value)
     bandwidths = f"4 MiB bandwidth {carried} against {bandwidth(default.bandwidth_bytes_per_s.value)}"
-    by_latency = within(one.latency_times, 1 / LATENCY_MATTERS)
-    by_bandwidth = within(one.bandwidth_times, 1 / BANDWIDTH_MATTERS)
+    by_latency = below(one.latency_times, 1 / LATENCY_MATTERS)
+    by_bandwidth = below(one.bandwidth_times, 1 / BANDWIDTH_MATTERS)
     if one.latency_times and by_latency:
         gains.append(f"{latency} ({factor_text(one.latency_times)} of the default's time)")
     if one.bandwidth_times and by_bandwidth:
         gains.append(f"{bandwidths} ({factor_text(one.bandwidth_times)} of the default's time)")
-    if beyond(one.latency_times, LATENCY_MATTERS):
+    if above(one.latency_times, LATENCY_MATTERS):
         losses.append(latency)
-    if beyond(one.bandwidth_times, BANDWIDTH_MATTERS):
+    if above(one.bandwidth_times, BANDWIDTH_MATTERS):
         losses.append(bandwidths)
     where = f"over {one.variant.rail}" if one.variant.rail else "here"
     words = settings_text({name.removeprefix(MCA): value for name, value in one.variant.environment.items()})

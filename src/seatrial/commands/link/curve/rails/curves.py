@@ -7,6 +7,7 @@ import msgspec
 
 from seatrial.commands.link.curve.judge import Plateau, plateau_of, plateau_runs
 from seatrial.commands.link.curve.points import CurvePoint, points_of, runs_by_size
+from seatrial.experiment.controls import RETEST_RUNS, median_ratio, too_few
 from seatrial.judgement.pair_limit import against_limit, limit_between
 from seatrial.locate.evidence import Pair
 from seatrial.model.limit import Limit, NoLimit
@@ -14,8 +15,7 @@ from seatrial.model.measurement import Estimate, Kernel, Phase
 from seatrial.model.run import RecordedRun
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.rails import rails_of_variant
-from seatrial.pairs.sizes import REPETITIONS
-from seatrial.statistics.estimates import median_estimate, paired, too_few
+from seatrial.statistics.estimates import median_estimate
 
 
 class RailCurve(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,13 +101,13 @@ def _verdict(plateau: Plateau | None, limit: Limit | NoLimit, rails: Sequence[st
     if verdict is Verdict.INVALID:
         return verdict, f"{reason}: the setting did not hold the MPI to {' and '.join(rails)}"
     if isinstance(limit, Limit) and measured and too_few(measured):
-        return Verdict.INCONCLUSIVE, f"{reason}; {measured.runs} runs, and {REPETITIONS} are needed"
+        return Verdict.INCONCLUSIVE, f"{reason}; {measured.runs} runs, and {RETEST_RUNS} are needed"
     return verdict, reason
 
 
 def ratio_of(one: RailCurve, beside: RailCurve) -> RailRatio | None:
     """The ratio of the plateaus; None if no repetition has both."""
-    found = paired(one.bandwidth_runs, beside.bandwidth_runs)
+    found = median_ratio(zip(one.bandwidth_runs, beside.bandwidth_runs, strict=False))
     limits = [each.limit.limit_bytes_per_s for each in (one, beside) if isinstance(each.limit, Limit)]
     if found is None:
         return None

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from seatrial.commands.link.curve.rails.curves import RailCurve, RailRatio
+from seatrial.experiment.controls import above, below, median_ratio, too_few
 from seatrial.locate.evidence import Pair
 from seatrial.locate.thresholds import LATENCY_FLOOR_S, LATENCY_RATIO, LIMIT_FLOOR, PEERS_FLOOR
 from seatrial.model.limit import Limit
@@ -12,7 +13,6 @@ from seatrial.model.subject import pair as pair_subject
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count
-from seatrial.statistics.estimates import paired, too_few
 
 MORE_THAN_EVEN = 0.1
 """Rails that carry more together than the slowest's rate on each, and by this share at least, are not held by it."""
@@ -29,7 +29,7 @@ def slow_rail(pair: Pair, rail: RailCurve, best: RailCurve | None, ratio: RailRa
     measured = rail.bandwidth
     if measured is None or too_few(measured):
         return None
-    below_best = ratio is not None and not too_few(ratio.ratio) and ratio.ratio.high < floor_of(ratio)
+    below_best = ratio is not None and below(ratio.ratio, floor_of(ratio))
     if not below_best and rail.verdict is not Verdict.SLOW:
         return None
     said = f"{rail.name} carries {bandwidth(measured.value)}"
@@ -63,10 +63,10 @@ def floor_of(ratio: RailRatio) -> float:
 
 def late_rail(pair: Pair, rail: RailCurve, quickest: RailCurve) -> Finding | None:
     """A rail whose latency is more than `LATENCY_RATIO` times the quickest one's in its whole interval."""
-    ratio = paired(rail.latency_runs, quickest.latency_runs)
-    if ratio is None or too_few(ratio) or rail.latency_s is None or quickest.latency_s is None:
+    ratio = median_ratio(zip(rail.latency_runs, quickest.latency_runs, strict=False))
+    if ratio is None or rail.latency_s is None or quickest.latency_s is None:
         return None
-    if ratio.low <= LATENCY_RATIO or rail.latency_s.value - quickest.latency_s.value < LATENCY_FLOOR_S:
+    if not above(ratio, LATENCY_RATIO) or rail.latency_s.value - quickest.latency_s.value < LATENCY_FLOOR_S:
         return None
     return Finding(
         kind=FindingKind.SLOW_RAIL,
@@ -125,7 +125,7 @@ def _cause(carried: float, gain: RailRatio, singles: Sequence[RailCurve]) -> tup
             "as where messages are split into equal parts and the slowest rail sets the pace",
             f"Repair {slowest.variant}; until then leave it out, or give the MPI the rails' true rates.",
         )
-    if gain.ratio.high < NO_GAIN:
+    if below(gain.ratio, NO_GAIN):
         return (
             "no more than one rail",
             "Check whether the MPI spreads the messages of one pair over rails at all (Open MPI over TCP: "

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from seatrial.commands.link.curve.rails.curves import RailCurve, RailRatio, rail_curve, ratio_of
 from seatrial.commands.link.curve.rails.findings import floor_of, held_back, late_rail, slow_rail
+from seatrial.experiment.controls import RETEST_RUNS, above, below, too_few
 from seatrial.judgement.corrupt_data import corrupted_pair, sound
 from seatrial.judgement.outcome import RecordOutcome, pair_of
 from seatrial.judgement.pair_limit import after_run
@@ -14,8 +15,6 @@ from seatrial.model.measurement import Phase
 from seatrial.model.run import RecordedRun
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, Verdict, worst
-from seatrial.pairs.sizes import REPETITIONS
-from seatrial.statistics.estimates import too_few
 
 
 class RailComparison(RecordOutcome, frozen=True, kw_only=True):
@@ -78,7 +77,7 @@ def _rail_findings(
 def _decided(ratio: RailRatio) -> bool:
     """Whether it is known on which side of the threshold a rail lies."""
     floor = floor_of(ratio)
-    return not too_few(ratio.ratio) and (ratio.ratio.low >= floor or ratio.ratio.high < floor)
+    return below(ratio.ratio, floor) or above(ratio.ratio, floor)
 
 
 def _overall(
@@ -111,5 +110,5 @@ def _good(curves: Sequence[RailCurve], gain: RailRatio | None) -> str:
 def _open(ratio: RailRatio) -> str:
     said = f"{ratio.variant} carries {ratio.ratio.low:.2f} to {ratio.ratio.high:.2f} times what {ratio.beside} does"
     if too_few(ratio.ratio):
-        return f"{said}; {ratio.ratio.runs} runs, and {REPETITIONS} are needed"
+        return f"{said}; {ratio.ratio.runs} runs, and {RETEST_RUNS} are needed"
     return f"{said}, on both sides of {floor_of(ratio):.2f}; more runs (--budget) may decide"

@@ -5,10 +5,11 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.run import MeasuredRun
 from seatrial.driver.two_nodes import TwoNodes, choose_rails, manners_of, run_two_nodes
+from seatrial.experiment.controls import alternating
 from seatrial.launch.contract import StartManner
 from seatrial.model.errors import LaunchError
 from seatrial.model.settings import RailsSettings
-from seatrial.pairs.rails import RailDesign, rail_design, rail_rounds, rail_schedule, rail_variants
+from seatrial.pairs.rails import RailDesign, rail_design, rail_rounds, rail_variants
 
 
 def run_rails(settings: RailsSettings, progress: Progress | None = None) -> MeasuredRun[RailComparison]:
@@ -57,9 +58,8 @@ class Turns:
 
     def take(self, deadline: float) -> list[str]:
         """Until all are measured or `deadline` (monotonic_s) comes; a sentence for each variant that failed."""
-        schedule = rail_schedule(tuple(self._manners), self._design.repetitions)
-        self._trial.progress.rounds(len(schedule))
-        for variant, repetition in schedule:
+        self._trial.progress.rounds(len(self._manners) * self._design.repetitions)
+        for repetition, variant in alternating(tuple(self._manners), self._design.repetitions):
             if monotonic_s() > deadline:
                 break
             if variant not in self._failed:

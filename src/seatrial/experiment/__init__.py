@@ -1,0 +1,1 @@
+"""Subjects measured again beside controls: in which order, compared how, and what decides."""
