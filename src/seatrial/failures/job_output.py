@@ -23,6 +23,7 @@ PROGRAMS = re.compile(
     r"|(?:/\S+|bash|sh): line \d+: (?!warning: ).*"
     r"|[^\n:]{1,200}: (?:command not found|Permission denied|No such file or directory)"
     r"|[^\n]{1,400}: Assertion [`'][^\n]{1,400}' failed\.?[^\n]{0,80}|(?:FATAL|ERROR) {0,3}: {2,4}\S.*"
+    r"|\S{0,200}Assertion failure at .*|HDF5-DIAG: Error detected .*"
     r"|[^\n]{0,200}\b(?:cuda|hip)Error[A-Z]\w+[^\n]{0,400}|(?:CUDA|HIP|Cuda) (?:runtime )?error\b[^\n]{1,400})$"
 )
 """Lines with which launchers, shells and run-time libraries complain. A program's own word `error` says nothing."""
@@ -35,7 +36,7 @@ COMPLAINTS = re.compile(rf"{COMPLAINS.pattern}|\b(?:please|you can|try)\b", re.I
 """A box may give advice without any word of failure."""
 LAUNCH = re.compile(r"launch (?:for \S{1,40} )?failed")
 STACK = "error stack:"
-CALL = re.compile(r"\w[\w ]{0,80}\(\d{1,6}\)[. ]{0,80}: {0,9}(?P<words>.{0,4000})")
+CALL = re.compile(r"(?:\w[\w ]{0,80}\(\d{1,6}\)|\(unknown\)\(\))[. ]{0,80}: {0,9}(?P<words>.{0,4000})")
 CANCELLATION = re.compile(r"\bCANCELLED AT\b")
 SLURM_LINE = re.compile(r"slurmstepd\S*: |srun: |\s*$")
 OF_SLURM = (Speaker.SLURM, Speaker.NODE)
@@ -51,6 +52,8 @@ WHAT = re.compile(r"\n +(what\(\): [^\n]{1,400})")
 NO_CAUSE = "Read the lines above it in the output; `seatrial doctor` tries whether a launch works there at all."
 LOGIN = "Load its module in the job script, whose first line is #!/bin/bash -l where modules come with a login shell."
 CRASHED = "Look at the program: a core file, a debugger, or its last lines of output."
+BUS_ERROR = """Memory that it had mapped is not there: most often /dev/shm is full (df -h /dev/shm; in a container \
+--shm-size or --ipc=host), or a file was cut while it was read. Else look at the program."""
 KILLED = "The program did not end itself: most often the kernel did for memory (dmesg; sacct -o MaxRSS), or Slurm."
 MEMORY = "Ask for more memory (--mem), start fewer ranks on a node, or choose a smaller case."
 TIME = "Give the job more time (--time), or make it smaller."
@@ -90,8 +93,7 @@ def explain_output(text: str) -> JobFailure | None:
         ended is not None
         and loss.cause is not LossCause.CANCELLED
         and best is not None
-        and best.cause.speaker in OF_SLURM
-        and (order.passed(best) or not best.cause.lasting)
+        and (order.passed(best) or (best.cause.speaker in OF_SLURM and not best.cause.lasting))
     )
     last = loss.cause is LossCause.CANCELLED and best is not None and _ends_with(best, telling)
     if best is not None and (last or not best.cause.unspecific) and not restated:
@@ -139,7 +141,8 @@ def _crash(end: RankEnd, telling: str) -> JobFailure:
     """How the first rank ended, and what was last said before it."""
     quote = last_words(telling)
     says = f" It last said: {quote.rstrip('.')}." if quote else ""
-    remedy = KILLED if end.signal == signal.SIGKILL else CRASHED
+    remedies: dict[int | None, str] = {signal.SIGKILL: KILLED, signal.SIGBUS: BUS_ERROR}
+    remedy = remedies.get(end.signal, CRASHED)
     return JobFailure(meaning=f"{end.meaning}.{says}", remedy=remedy, quote=quote)
 
 

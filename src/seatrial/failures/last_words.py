@@ -13,9 +13,12 @@ from seatrial.model.loss import Loss, LossCause, RankDeath
 
 CONSEQUENCE = re.compile(
     r"\s{0,40}(?:(?:slurmstepd\S{0,255}|srun): +(?:error: +)?(?:\S+: tasks? |\*\*\* |launch/slurm: |Terminating "
-    r"|Job step aborted|Force Terminated|First task exited|Timed out waiting for job step|mpi/\w+: +_errhandler: )"
+    r"|Job step aborted|Force Terminated|First task exited|Failed to send MESSAGE_TASK"
+    r"|Timed out waiting for job step|mpi/\w+: +_errhandler: )"
     r"|(?:mpirun|mpiexec|prterun)\S{0,20} (?:noticed|has exited|detected)\b|\[(?:mpiexec|proxy:[\d:]+)@|Primary job "
     r"|a non-zero exit code|the job to be|= |\*\*\* (?:STEP|JOB|Process|on |reported|MPI_|and potentially|End of )"
+    r"|(?:YOUR )?APPLICATION TERMINATED WITH |This typically refers to a problem with your|Please see the FAQ page"
+    r"|MPT ERROR: Rank \d{1,9}\(g:\d{1,9}\) received signal"
     r"|\[[\w.-]+(?::\d+)+\] (?:Signal|Caught signal|\*\*\* Process)|Backtrace for this error|NOTE: invoking MPI_ABORT"
     r"|You may or may not see output|exactly when Open MPI kills|with errorcode \d|Proc: \[\[|Errorcode: \d"
     r"|.{0,400}(?:failed \(exitcode: |Sending process \d{1,9} closing signal|errors\.ChildFailedError)"

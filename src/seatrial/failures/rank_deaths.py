@@ -36,13 +36,23 @@ DAEMON_LOST = re.compile(
 )
 BAD_TERMINATION = re.compile(
     r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\s*\n"
-    r"=\s+(?:RANK (\d{1,9}) )?PID (\d{1,9}) RUNNING AT (\S+)\s*\n"
+    r"(?:=\s+(?:RANK (\d{1,9}) )?PID (\d{1,9}) RUNNING AT (\S+)\s*\n)?"
     r"=\s+(EXIT CODE|EXIT STATUS|KILLED BY SIGNAL): (\d{1,9})"
 )
-EXIT_STRING = re.compile(r"YOUR APPLICATION TERMINATED WITH THE EXIT STRING: [^\n]{0,400}\(signal (\d{1,9})\)")
+EXIT_STRING = re.compile(r"APPLICATION TERMINATED WITH THE EXIT STRING: [^\n]{0,400}\(signal (\d{1,9})\)")
 OWN_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d{1,9})\] Signal: [^\n]{0,400}\((\d{1,9})\)")
 UCX_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d{1,9}):\d+:\d+\] Caught signal (\d{1,9})")
-MV2_HANDLER = re.compile(r"(?m)^\[([\w.-]+):mpi_rank_(\d{1,9})\]\[error_sighandler\] [^\n]{0,400}\(signal (\d{1,9})\)")
+MPI_HANDLERS = (
+    re.compile(
+        r"(?m)^\[(?P<host>[\w.-]+):mpi_rank_(?P<rank>\d{1,9})\]\[error_sighandler\] "
+        r"[^\n]{0,400}\(signal (?P<signal>\d{1,9})\)"
+    ),
+    re.compile(
+        r"MPT ERROR: Rank (?P<rank>\d{1,9})\(g:\d{1,9}\) received signal \w{1,20}\((?P<signal>\d{1,9})\)"
+        r"(?:\.\s{1,80}Process ID: \d{1,9}, Host: (?P<host>[\w.-]{1,255}))?"
+    ),
+)
+"""How MVAPICH2 and MPT report that a signal ended a rank."""
 SIGNALS = {signal.strsignal(number): int(number) for number in signal.valid_signals()}
 KILL, TERM = int(signal.SIGKILL), int(signal.SIGTERM)
 SHELL_SIGNALS = range(129, 129 + 31)
@@ -170,9 +180,10 @@ def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
     for rank, code in FIRST_EXIT.findall(text):
         named = True
         yield RankDeath(node=_place_of(int(rank), "", ranks), rank=int(rank), exit_code=int(code))
-    for host, rank, number in MV2_HANDLER.findall(text):
+    for match in (match for handler in MPI_HANDLERS for match in handler.finditer(text)):
         named = True
-        yield RankDeath(node=_place_of(int(rank), host, ranks), rank=int(rank), signal=int(number))
+        number = int(match["rank"])
+        yield RankDeath(node=_place_of(number, match["host"] or "", ranks), rank=number, signal=int(match["signal"]))
     blocks = [*_bad_terminations(text)]
     others_killed = len(blocks) > 1
     for rank, pid, host, kind, value, by_signal in blocks:
@@ -180,7 +191,7 @@ def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
         number = int(by_signal) if by_signal else int(value) if kind == "KILLED BY SIGNAL" else None
         if number is None and int(value) in SHELL_SIGNALS:
             number = int(value) - 128
-        place = int(rank) if rank else ranks.pids.get((host, int(pid)))
+        place = int(rank) if rank else ranks.pids.get((host, int(pid or 0)))
         for rank_place in _at_the_same_proxy(place, ranks) if number is not None and not others_killed else (place,):
             yield RankDeath(
                 node=_place_of(rank_place, host, ranks),

@@ -44,7 +44,10 @@ COMPLAINS = re.compile(
     re.IGNORECASE,
 )
 LINES_OF = (
-    (Speaker.DRIVER, re.compile(r"\b(?:ibv|mlx5dv)_\w|\bmlx[45]_core\b|\bcxi\d|\bhfi1?_|PSM[23]? |prov_err")),
+    (
+        Speaker.DRIVER,
+        re.compile(r"\b(?:ibv|mlx5dv)_\w|\bmlx[45]_core\b|\bcxi\d|\bhfi1?_|PSM[23]? |prov_err|^[\w.-]+:rank\d+[:.]"),
+    ),
     (
         Speaker.TRANSPORT,
         re.compile(r"UCX +(?:ERROR|FATAL)|ib_mlx5_log\.c|libfabric:\S{0,200}<(?:warn|critical)>|NCCL WARN "),
@@ -168,7 +171,7 @@ def stronger_line(text: str, stated: Sequence[Statement], best: Statement) -> st
     """
     if not best.cause.unspecific:
         return ""
-    stated_lines = {number for statement in stated for number in range(statement.first, statement.last + 1)}
+    stated_lines = {number for one in stated for number in (*range(one.first, one.last + 1), *one.lines)}
     lines = text.split("\n")
     least = best.cause.speaker.rank + (speaker_of(lines[best.first]) is None)  # a box is about what its library printed
     for number, line in enumerate(lines):
