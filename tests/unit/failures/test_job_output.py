@@ -32,7 +32,11 @@ CUT = "slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT 2026-11-26T00:00:00 DUE 
         ),
         (CUT, "the job reached its time limit", "--time"),
         (CUT.replace(" DUE TO TIME LIMIT", ""), "the job was cancelled", "scancel"),
-        (COLLECTIVE + CUT.replace(" DUE TO TIME LIMIT", ""), "does not reach the PMIx of the other nodes", "firewall"),
+        (
+            COLLECTIVE + CUT.replace(" DUE TO TIME LIMIT", ""),
+            "do not reach, or do not understand, each other",
+            "firewall",
+        ),
         (f"{COLLECTIVE}step 100\n{CUT}".replace(" DUE TO TIME LIMIT", ""), "the job was cancelled", "scancel"),
         (COLLECTIVE + CUT, "the job reached its time limit", "--time"),
         (
@@ -207,8 +211,8 @@ BOX = "-" * 74
          "call (fi_endpoint).\n  Local host: n11\n",
          "it says: n11.4213PSM2 Could not allocate memory for hfi context (err=7) / after that libfabric's fi_endpoint "
          "failed on n11."),
-        ("CUDA error #719 (cudaErrorLaunchFailure): unspecified launch failure\n",
-         "it says: CUDA error #719 (cudaErrorLaunchFailure): unspecified launch failure."),
+        ("CUDA error #999 (cudaErrorUnknown): unknown error\n",
+         "it says: CUDA error #999 (cudaErrorUnknown): unknown error."),
         ("Assertion failed in file ../../src/mpid/ch4/shm/intel_transport.c at line 387: 0\n",
          "it says: Assertion failed in file ../../src/mpid/ch4/shm/intel_transport.c at line 387: 0."),
     ],
