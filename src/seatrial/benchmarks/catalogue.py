@@ -41,7 +41,7 @@ from seatrial.benchmarks import (
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.benchmarks.headings import by_heading
-from seatrial.importers.other_outputs import FORMATS, LOOKED_AT, OUTPUTS, PROSE, OtherOutput, refuse_binary
+from seatrial.importers.other_outputs import FORMATS, JSON_TEXT, LOOKED_AT, OUTPUTS, PROSE, OtherOutput, refuse_binary
 from seatrial.importers.outcome_words import fails
 from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.printed_text import SHARE, by_node, plain
@@ -191,8 +191,11 @@ def _begins(benchmark: Benchmark, text: str) -> bool:
 
 
 def begins(text: str) -> bool:
-    """Whether the text could be the first characters of the output of any benchmark."""
-    return any(_begins(benchmark, text) for benchmark in BENCHMARKS.values())
+    """Whether the text could be the first characters of the output of any benchmark, and is not of another tool."""
+    other = recognised(text)
+    return (other is None or other.name == JSON_TEXT) and any(
+        _begins(benchmark, text) for benchmark in BENCHMARKS.values()
+    )
 
 
 def outputs_in(benchmark: Benchmark, text: str) -> int:

@@ -25,7 +25,7 @@ TESTS = {("Host", "Device"): "H2D", ("Device", "Host"): "D2H", ("Device", "Devic
 
 def parse(text: str) -> Output:
     """All runs of one output: `Result = PASS` or FAIL ends each."""
-    reading = Reading("cuda-bandwidth-test", text)
+    reading = Reading("cuda-bandwidth-test", text, closing=CLOSING)
     if not reading.search(HEAD):
         reading.lack("it has no head ([CUDA Bandwidth Test] - Starting)")
     for run in reading.runs(HEAD, CLOSING, "Result = PASS"):

@@ -49,6 +49,7 @@ TOTAL = re.compile(
     r"io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>(?:[KMGT]i?)?B)"
     r".{0,200}?run=(?P<least>\d{1,12})-(?P<most>\d{1,12})msec"
 )
+ANY_TOTAL = r"^\s+(?:READ|WRITE|TRIM|MIXED): "
 TERSE = re.compile(r"(?m)^[345];fio-\d[^;\n]*;")
 FEWEST_TERSE = 5 + 2 * 41
 DEPTHS = 7
@@ -251,7 +252,7 @@ def _plausible(
 
 
 def _text(text: str) -> Output:
-    reading = Reading("fio", text)
+    reading = Reading("fio", text, closing=rf"{DISK.pattern}.*\butil=\d+\.\d\d%|{ANY_TOTAL}.*msec")
     reading.find_version(VERSION.pattern)
     modes: dict[str, set[str]] = {}
     totals: dict[str, set[str]] = {}
@@ -314,16 +315,19 @@ def _complete(reading: Reading, modes: dict[str, set[str]], totals: dict[str, se
         directions = totals.get(group, set())
         for direction in sorted(wanted - directions) if MIXED not in directions else ():
             reading.lack(f"the summary of group {group} has no line for {direction}")
-    disks = reading.search(DISKS.pattern)
-    if disks is None:
-        reading.lack(
-            "the statistics of disks are missing: it was cut off there, or its file system has none "
-            "(--output-format=json has an end)"
-        )
+    disks = [line for line, _ in reading.matches(DISKS.pattern)]
+    ends = disks or [line for line, _ in reading.matches(ANY_TOTAL)]
+    if not ends:
         return
-    last = list(reading.matches(DISKS.pattern))[-1][0]
+    last = ends[-1]
     if another := reading.search(f"{DECLARED.pattern}|{VERSION.pattern}", reading.whole_lines[last.number :]):
         reading.lack(f"the run that begins in line {another[0].number} has no end (the statistics of disks)")
+    if not disks:
+        reading.note(
+            "All results are there, and the statistics of disks are missing: its file system has none, or the text was "
+            "cut off there."
+        )
+        return
     rows = list(reading.matches(DISK.pattern, reading.whole_lines[last.number :]))
     if not rows:
         reading.lack("the statistics of disks have no line")
@@ -343,7 +347,7 @@ BENCHMARK = Benchmark(
         r": \(groupid=\d{1,18}, jobs=\d{1,18}\): err=",
         r"^[ \t]++(?:read|write) ?: (?:IOPS|io)=",
     ),
-    beginnings=('{\n  "fio version"', "fio: "),
+    beginnings=('{\n  "fio version"', "fio: ", "fio-"),
     parse=parse,
     metrics=(
         Metric("bandwidth_bytes_per_s", "of a job, or of its group"),
@@ -360,6 +364,6 @@ BENCHMARK = Benchmark(
         FindingKind.NUMBERS_DISAGREE,
     ),
     complete="JSON: the end of the object. Text: for each group a summary with each direction of its jobs, and the "
-    "statistics of disks",
+    "statistics of disks, if it has any",
     launch=FIO,
 )

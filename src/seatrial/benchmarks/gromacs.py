@@ -150,7 +150,7 @@ GROMACS = Launch(
 
 def parse(text: str) -> Output:
     """The log of one or more runs of mdrun."""
-    reading = Reading("gromacs", text)
+    reading = Reading("gromacs", text, closing=FINISHED.pattern)
     reading.find_version(VERSION.pattern)
     parts = _parts(reading)
     for part in parts:
@@ -306,13 +306,11 @@ def _sections(reading: Reading, lines: Sequence[OutputLine], wall_s: float) -> N
 
 
 def _clock(reading: Reading, lines: Sequence[OutputLine], wall_s: float) -> None:
-    """The closing line with an empty one below it; the clock of the day covers the measured time."""
+    """The closing line; the clock of the day covers the measured time."""
     finished = reading.search(FINISHED.pattern, lines)
     if finished is None:
         reading.lack("the closing line (Finished mdrun on rank 0) is missing")
         return
-    if not any(line.number > finished[0].number and not line.text.strip() for line in lines):
-        reading.lack("the empty line below its closing line is missing")
     if started := reading.search(STARTED.pattern, lines):
         reading.compare_clock(moment_of(started[1]["time"]), moment_of(finished[1]["time"]), wall_s, finished[0])
 
@@ -351,7 +349,7 @@ BENCHMARK = Benchmark(
         FindingKind.CLOCK_BACKWARDS,
         FindingKind.PROGRAM_FAILED,
     ),
-    complete="the times, `Finished mdrun` and an empty line for each run",
+    complete="the times, and `Finished mdrun` for each run",
     scaling=Scaling.STRONG,
     launch=GROMACS,
 )

@@ -23,7 +23,7 @@ MOST_ERRORS = 0.01
 
 def parse(text: str) -> Output:
     """All runs of one output: the check of the table ends each."""
-    reading = Reading("gups", text)
+    reading = Reading("gups", text, closing=rf"{CHECK.pattern}\.")
     for lines in reading.runs(SIZE.pattern, CHECK.pattern, "Found ... errors in ... locations"):
         timed = rated = False
         for line in lines:

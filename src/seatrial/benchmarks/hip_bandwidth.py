@@ -24,7 +24,7 @@ TIME = "time_s"
 
 def parse(text: str) -> Output:
     """All runs of one output: the note on missing values ends each."""
-    reading = Reading("hip-bus-bandwidth", text)
+    reading = Reading("hip-bus-bandwidth", text, closing=rf"{CLOSING}\.")
     if head := reading.search(HEAD):
         reading.evidence("memory", head[1]["mode"], head[0])
     if not reading.search(HEADING):

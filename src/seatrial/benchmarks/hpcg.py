@@ -36,6 +36,7 @@ CHECK = re.compile(r"\bResult\s*[=:]\s*(?P<outcome>\w+)\s*$")
 TOTAL_TIME = re.compile(rf"execution time \(sec\) is\s*[=:]\s*(?P<time>{NUMBER})")
 OFFICIAL = re.compile(rf"execution time \(sec\) must be at least\s*[=:]\s*(?P<time>{NUMBER})")
 UPLOAD = re.compile(r"Please upload results from")
+CLOSING = rf".*(?:{OFFICIAL.pattern.partition('(?P')[0]}(?:1800|3600)|hpcg-benchmark\.org)"
 UNSOUND = re.compile(r"(?i)[=:]\s*[-+]?(?:nan|inf)\s*$")
 REFUSED = re.compile(r"(?i:you may not submit|number of sets.{0,80}(?:failed|is 0)|result is not valid)")
 GIGA = 1e9
@@ -98,7 +99,7 @@ HPCG = Launch(
 
 def parse(text: str) -> Output:
     """Reports after each other, in either of the two forms that its versions write."""
-    reading = Reading("hpcg", text)
+    reading = Reading("hpcg", text, closing=CLOSING)
     reading.find_version(VERSION.pattern)
     end = "|".join(pattern.pattern for pattern in (UPLOAD, OFFICIAL, REFUSED))
     for lines in reading.runs(r"^HPCG-Benchmark", end, "the last line of the final summary"):

@@ -13,7 +13,7 @@ from seatrial.model.units import duration
 from seatrial.model.verdict import FindingKind
 
 RESULT = re.compile(
-    rf"^\s*(?P<variant>W[RC]\w+)\s+(?P<n>\d{{1,12}})\s+(?P<nb>\d{{1,6}})\s+(?P<p>\d{{1,6}})\s+(?P<q>\d{{1,6}})"
+    rf"^\s*(?P<variant>W\w{{1,20}})\s+(?P<n>\d{{1,12}})\s+(?P<nb>\d{{1,6}})\s+(?P<p>\d{{1,6}})\s+(?P<q>\d{{1,6}})"
     rf"\s+(?P<time>{NUMBER})\s+(?P<gflops>{NUMBER})"
 )
 RESIDUAL = re.compile(rf"^\|\|Ax-b\|\|[^=]*+=\s*+(?P<value>{NUMBER}|\S{{1,40}}+)\s*+\.++\s*+(?P<outcome>PASSED|FAILED)")

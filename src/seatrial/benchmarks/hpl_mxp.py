@@ -28,7 +28,7 @@ MOST_RESIDUAL = 16.0
 
 def parse(text: str) -> Output:
     """One output: the settings, progress, and a result with its residual for each loop of each test."""
-    reading = Reading("hpl-mxp", text)
+    reading = Reading("hpl-mxp", text, closing=rf".*{DONE.pattern} +\*{{6}}")
     reading.find_version(HEAD.pattern)
     times: dict[str, float] = {}
     unchecked: list[OutputLine] = []

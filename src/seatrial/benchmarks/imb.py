@@ -95,7 +95,7 @@ class ImbTable(msgspec.Struct):
 
 def parse(text: str) -> Output:
     """All tables of one output."""
-    reading = Reading("imb", text)
+    reading = Reading("imb", text, closing=r"#\s*All processes entering MPI_Finalize|Thanks for using \S.*")
     reading.find_version(VERSION.pattern)
     tables = _tables(reading)
     unit = _megabyte(reading.version, tables)
@@ -219,7 +219,7 @@ def _judge(reading: Reading, table: ImbTable) -> None:
 
 
 def _complete(reading: Reading, tables: list[ImbTable], text: str) -> None:
-    """The closing line with the empty line below it, and every table up to the largest size."""
+    """The closing line, and every table up to the largest size."""
     largest = reading.search(LARGEST.pattern)
     doubling = largest is not None
     for table in tables:
@@ -244,8 +244,6 @@ def _complete(reading: Reading, tables: list[ImbTable], text: str) -> None:
         reading.lack("it has no table")
     if not end:
         reading.lack("the closing line (# All processes entering MPI_Finalize) is missing")
-    elif text[end.end() :].replace("\r", "").count("\n") < 2:
-        reading.lack("the empty line after the closing line is missing")
 
 
 def _plain(name: str) -> str:
@@ -292,7 +290,7 @@ BENCHMARK = Benchmark(
         FindingKind.WORK_SKIPPED,
         FindingKind.CONSTANT_RESULTS,
     ),
-    complete="the closing line `# All processes entering MPI_Finalize` with an empty line below it, and each table up "
+    complete="the closing line `# All processes entering MPI_Finalize`, and each table up "
     "to the largest size that the head names",
     launch=IMB,
 )

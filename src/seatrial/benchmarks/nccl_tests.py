@@ -19,7 +19,7 @@ AGREEMENT = 0.01
 
 def parse(text: str) -> Output:
     """All runs of one output: the average and the lone # below it end each, and the line that concludes it, if any."""
-    reading = Reading("nccl-tests", text)
+    reading = Reading("nccl-tests", text, closing=r"#(?: Collective test concluded: \w+_perf)?")
     runs = nccl_runs(reading.whole_lines)
     if not runs:
         reading.lack("it has no line with the settings of a run (# nThread ... nGpus ...)")

@@ -39,7 +39,7 @@ def parse(text: str) -> Output:
 
 def parse_up_to(text: str, largest_bytes: int) -> Output:
     """One output of a run whose largest message is known."""
-    reading = Reading("netpipe", text)
+    reading = Reading("netpipe", text, closing=rf"{COMPLETED.pattern}.*\blatency")
     rows = [
         (line, match) for line in reading.whole_lines if (match := ROW.match(line.text) or FILE_ROW.match(line.text))
     ]
@@ -73,13 +73,13 @@ def _size(match: "re.Match[str]") -> float:
 
 
 def _megabit(rows: "list[tuple[OutputLine, re.Match[str]]]") -> float:
-    """Bits of the printed Mbps: 2²⁰ in 3.x, 10⁶ in 5.x; the times show it."""
+    """Bits of the printed Mbps: 2²⁰ in 3.x, 10⁶ in 5.x, which writes B; the times show it."""
     for _, match in rows:
         size, rate = _size(match), number_of(match["rate"])
         if size >= TELLING_BYTES and rate > 0 and _time_s(match) > 0:
             ratio = size * 8 / _time_s(match) / rate
             return min((MEBIBIT, 1e6), key=lambda unit, ratio=ratio: abs(ratio / unit - 1))  # type: ignore[misc]
-    return MEBIBIT
+    return 1e6 if any(match.groupdict().get("unit") == "B" for _, match in rows) else MEBIBIT
 
 
 def _check(reading: Reading, line: OutputLine, match: "re.Match[str]", size: int, factor: float) -> None:

@@ -26,7 +26,7 @@ COUNTS = {
 
 def parse(text: str) -> Output:
     """All runs of one output: the closing table of each has its class, its rate and what its verification says."""
-    reading = Reading("npb", text)
+    reading = Reading("npb", text, closing=rf"{LAST}\s+\d\d \w{{3}} \d{{4}}")
     for lines in reading.runs(HEAD, LAST, "the closing table up to Compile date"):
         labels: dict[str, str | int] = {}
         fields = set[str]()

@@ -58,7 +58,7 @@ class NvMatrix(msgspec.Struct):
 
 def parse(text: str) -> Output:
     """All tests of one output: JSON up to the end of its object, text up to the note at its end."""
-    reading = Reading("nvbandwidth", text, closing=OBJECT_END)
+    reading = Reading("nvbandwidth", text, closing=rf"{OBJECT_END}|{CLOSING}, hardware clocks, and system topology\.")
     if re.search(r'^[ \t]{0,80}\{\s*"nvbandwidth"', text, re.MULTILINE):
         _read_json(reading, text)
     else:

@@ -111,7 +111,7 @@ OPENFOAM = Launch(
 
 def parse(text: str) -> Output:
     """All logs of one output."""
-    reading = Reading("openfoam", text)
+    reading = Reading("openfoam", text, closing=f"{END.pattern}|{FINALISED.pattern}")
     steps = read_steps(reading)
     started = reading.search(STARTED.pattern, reversed(reading.whole_lines))
     for step in steps:
@@ -170,7 +170,7 @@ def _solver(reading: Reading, step: ProgramLog) -> None:
 
 
 def _end(reading: Reading, step: ProgramLog) -> None:
-    """`End`, an empty line, and in parallel `Finalising parallel run`."""
+    """`End`, and in parallel `Finalising parallel run`."""
     name = f"the log of {step.program} (line {step.start.number})"
     ends = [place for place, line in enumerate(step.lines) if END.match(line.text)]
     if not ends:
@@ -181,8 +181,6 @@ def _end(reading: Reading, step: ProgramLog) -> None:
         reading.lack("another log begins below it, without its banner")
     if step.parallel and not any(FINALISED.match(line.text) for line in after):
         reading.lack(f"{name} has no closing line (Finalising parallel run)")
-    elif not step.parallel and not any(not line.text.strip() for line in after):
-        reading.lack(f"{name} has no empty line below End")
 
 
 BENCHMARK = Benchmark(
@@ -227,7 +225,7 @@ BENCHMARK = Benchmark(
         FindingKind.MESH_DIFFERS,
         FindingKind.PROGRAM_FAILED,
     ),
-    complete="`End` and an empty line for each log, and `Finalising parallel run` for parallel ones",
+    complete="`End` for each log, and `Finalising parallel run` for parallel ones",
     scaling=Scaling.STRONG,
     launch=OPENFOAM,
 )

@@ -34,8 +34,9 @@ COLLECTIVE = re.compile(
     r"(?i)allgather|allreduce|all-?to-?all|barrier|bcast|broadcast|gather|reduce|scatter|neighbor|collective"
 )
 ONE_ROW = re.compile(r"(?i)barrier|compare.and.swap|\bcas\b|fetch.and.op|\bfop\b|\binit\b|hello")
+SHARED = re.compile(r"OSU OpenSHMEM (?:Put|Get) Test")
 PAIR_MAXIMUM, COLLECTIVE_MAXIMUM = 1 << 22, 1 << 20
-"""Largest message, bytes, of tests between two ranks and of collectives, unless -m or -M says otherwise."""
+"""Largest message, bytes, of tests between two ranks; of collectives and `SHARED`; unless -m or -M says otherwise."""
 ASKED = re.compile(r"\bosu_\w{1,60}\b.{0,400}?\s(?:-m|--message-size)[ =]?(?:\d{1,18}:)?(?P<largest>\d{1,12})\b")
 CAPPED = re.compile(r"(?i)continuing with max message size of (\d{1,12})")
 VALIDATION = frozenset(("Pass", "Fail", "PASS", "FAIL", "-"))
@@ -296,7 +297,7 @@ def _complete(reading: Reading, tables: list[OsuTable], place: int, ended: Colle
 
 
 def _default(reading: Reading, table: OsuTable) -> int:
-    if not table.collective:
+    if not table.collective and not SHARED.search(table.title.text):
         return PAIR_MAXIMUM
     early = re.match(r"[12]\.|3\.0|3\.1", reading.version)
     return 1 << 14 if early and "broadcast" in table.test else COLLECTIVE_MAXIMUM

@@ -22,7 +22,7 @@ METRICS = {"bw": BANDWIDTH, "recv_bw": BANDWIDTH, "latency": LATENCY}
 
 def parse(text: str) -> Output:
     """All tests of one output; a test in a loop over message sizes is printed once for each."""
-    reading = Reading("qperf", text)
+    reading = Reading("qperf", text, closing=r"\s+\w+\s+=\s+[\d.,]+ (?:[KMGT]?B/sec|[num]s|sec|[KMG]?/sec)")
     blocks: list[tuple[OutputLine, str, dict[str, tuple[OutputLine, str, str]]]] = []
     for line in reading.whole_lines:
         if title := TEST.match(line.text):

@@ -60,6 +60,11 @@ FAILURE_WORDS = (
 """A line that matches FAILURES contains one of them; most lines contain none, and are passed over quickly."""
 
 
+RULER = re.compile(r"[ \t]{0,80}=?(?P<letter>[-=#*])(?P=letter){19,400}=?")
+FEWEST_ROWS = 3
+"""Rows of equal length that show together that columns are aligned."""
+
+
 class OutputLine(NamedTuple):
     """A line without its newline; `number` from 1."""
 
@@ -117,15 +122,17 @@ class Reading:
         """`closing`: an expression for a last line that shows by itself that it is whole, without its newline."""
         self.benchmark = benchmark
         self.version = ""
-        last = text.rpartition("\n")[2]
-        self.ends_whole = not last or bool(closing and re.fullmatch(closing, last.rstrip()))
-        """Whether the last line is complete."""
+        last = text.rpartition("\n")[2].rstrip()
+        self.ends_whole = not last or bool(closing and re.fullmatch(closing, last)) or _like_lines_before(text)
+        """Whether the last line is complete: an editor or a copy of the text takes no more than its newline."""
         self.lines = lines_of(plain(text, moments=False))
         self._results: list[Result] = []
         self._evidence: list[Evidence] = []
         self._breaches: list[Breach] = []
         self._missing: list[str] = []
         self._notes: list[str] = []
+        self.closed_line = 0
+        """The last line of the last run, if all runs ended."""
         self.setting = ""
         """Setting of the results that are added from now on."""
         self.unchecked = False
@@ -249,7 +256,9 @@ class Reading:
                 most = max(most, len(unclosed))
             if unclosed and ended.search(line.text):
                 unclosed.pop()
+                self.closed_line = line.number
         runs = [self.whole_lines[start:end] for start, end in pairwise((*begins, len(self.whole_lines)))]
+        self.closed_line = 0 if unclosed else self.closed_line
         for line in unclosed:
             self.lack(f"the run that begins in line {line.number} has no end ({closing})")
         if most > 1 and not unclosed:
@@ -268,9 +277,16 @@ class Reading:
         self._missing += other.missing
         self._notes += other.notes
 
+    def _ends_behind_all(self) -> bool:
+        """Whether all runs ended before the last line, with which no further run begins."""
+        last = self.lines[-1].text
+        return 0 < self.closed_line < len(self.lines) and not any(
+            line.text.startswith(last) for line in self.whole_lines
+        )
+
     def output(self) -> Output:
         """The record of all that was read; a last line without a newline makes it incomplete."""
-        if not self.ends_whole and self.lines:
+        if not self.ends_whole and self.lines and not self._ends_behind_all():
             self.lack(NO_NEWLINE)
         if not self.lines:
             self.lack("it is empty")
@@ -288,6 +304,21 @@ class Reading:
             notes=tuple(self._notes),
             unchecked=self.unchecked,
         )
+
+
+def _like_lines_before(text: str) -> bool:
+    """Whether a last line without a newline is whole: a rule that another line repeats, or a row of aligned columns.
+
+    Such a row is as long as the two before it, and its last cell has as many decimals as theirs.
+    """
+    rows = [line.rstrip() for line in text.rsplit("\n", 3)[1:]]
+    last = rows[-1] if rows else ""
+    if RULER.fullmatch(last):
+        return re.search(rf"^{re.escape(last)}[ \t\r]*$", text[: text.rindex("\n")], re.MULTILINE) is not None
+    ends = [row.rpartition(" ")[2] for row in rows]
+    shapes = {re.sub(r"\d", "0", end.partition(".")[2]) or end for end in ends}
+    aligned = len(rows) == FEWEST_ROWS and len({*map(len, rows)}) == 1 and len(shapes) == 1
+    return aligned and any(character.isdigit() for character in last)
 
 
 def lost_rows(sizes: Sequence[int]) -> str:

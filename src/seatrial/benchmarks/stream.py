@@ -23,7 +23,7 @@ VALID = re.compile(r"Solution Validates")
 INVALID = re.compile(r"(?i:Failed Validation|Solution does not validate|ERROR: .{0,200}(?:Validation|AvgRelError))")
 UNCHECKED = re.compile(r"NVIDIA-STREAM (?P<version>[\w.]{1,40})|STREAM Benchmark implementation in \w{1,20}")
 """Variants for accelerators, which print rates alone: nothing compares the arrays with what they must be."""
-RULE = re.compile(r"^ ?-{40,}\s*$", re.MULTILINE)
+RULE = re.compile(r"^[ \t]{0,80}-{40,}\s*$", re.MULTILINE)
 """Fortran begins its lines with a blank."""
 ARRAYS = {"Copy": 2, "Scale": 2, "Add": 3, "Triad": 3}
 """Arrays that a kernel reads or writes; each counts once (STREAM counts no write-allocate)."""
@@ -161,7 +161,11 @@ BENCHMARK = Benchmark(
     title="STREAM",
     requires="a compiler with OpenMP and stream.c with arrays of at least four times the last-level cache",
     marks=(r"(?i:STREAM version \$?Revision)", r"^Function\s+(?:Best )?Rate\s*\(?[MG]B/s"),
-    beginnings=("-" * 61 + "\nSTREAM version", "Start time: ", "NVIDIA-STREAM "),
+    beginnings=(
+        "-" * 61 + "\nSTREAM version",
+        "Start time: ",
+        "NVIDIA-STREAM ",
+    ),
     parse=parse,
     metrics=(Metric("bandwidth_bytes_per_s", "best rate; MB is 10⁶ bytes"), Metric("time_s", "least time of one pass")),
     main_metric="bandwidth_bytes_per_s",

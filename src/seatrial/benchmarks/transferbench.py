@@ -54,7 +54,7 @@ class TransferState(msgspec.Struct):
 
 def parse(text: str) -> Output:
     """All tests of one output: the aggregate ends a list of transfers or an all-to-all, averages end a matrix."""
-    reading = Reading("transferbench", text)
+    reading = Reading("transferbench", text, closing=r".*\bOverhead \d+\.\d{3} ms")
     state = TransferState()
     for line in reading.whole_lines:
         if version := VERSION.match(line.text):

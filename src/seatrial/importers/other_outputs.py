@@ -25,7 +25,7 @@ class OtherOutput(NamedTuple):
     name: str
     remedy: str
     document: bool = False
-    """It is JSON that could be read as a table, and is none."""
+    """It could be read as a table, and is none."""
 
 
 def _output(mark: str, name: str, remedy: str = NONE, *, document: bool = False) -> OtherOutput:
@@ -120,6 +120,12 @@ OUTPUTS = (
         document=True,
     ),
     _output(
+        r'\A\s*\{\s*"test_info"\s*:',
+        "the JSON of perftest (--out_json)",
+        "seatrial judge reads what perftest prints without that option.",
+        document=True,
+    ),
+    _output(
         r"^OPERATION +RESULT TYPE +FIRST DONE|^ISO Date,Label,Phase,RuntimeMS|^elbencho\b",
         "the output of elbencho",
         "A table of nodes and rates is judged: seatrial judge TABLE.csv.",
@@ -130,6 +136,18 @@ OUTPUTS = (
         r"|^sysbench \d|^stress-ng: \w{4,7}: ",
         "the output of a benchmark of one node (Intel's MLC or Linpack, likwid-bench, sysbench, stress-ng)",
         "A table of its figures is judged, a row for each node and run: seatrial judge TABLE.csv.",
+    ),
+    _output(
+        r"^mixbench\b|^Experiment ID, Single Precision",
+        "the output of mixbench",
+        "A table of its figures is judged, a row for each node and run: seatrial judge TABLE.csv.",
+        document=True,
+    ),
+    _output(
+        r"^ vasp\.\d|\bLOOP\+:\s+cpu time|^Timing for (?:main|Writing)\b|\bSUCCESS COMPLETE WRF|^ CP2K\|"
+        r"|^Info: NAMD \d",
+        "the log of an application (VASP, WRF, CP2K or NAMD)",
+        "A table of its times is judged, a row for each node and run: seatrial judge TABLE.csv.",
     ),
     _output(
         r"^# TYPE \w{1,200} (?:counter|gauge|histogram|summary|untyped)$",
