@@ -17,7 +17,7 @@ from seatrial.model.verdict import ComparisonOutcome, Verdict
 from seatrial.statistics.change_errors import variance_of
 from seatrial.statistics.estimates import CONFIDENCE, median, median_estimate, ratio_tails
 from seatrial.statistics.rank_sum import adjusted
-from seatrial.statistics.run_comparison import compare_runs
+from seatrial.statistics.run_comparison import RunComparison, compare_runs
 
 FEWEST_TO_SCATTER = 4
 """Values beyond one a size; of fewer nobody says which of two configurations scatters more."""
@@ -168,12 +168,16 @@ def _compared(
     figure: ComparedFigure, best: FigureCurve, beside: FigureCurve, size: float
 ) -> tuple[Estimate, float, float]:
     """How many times as good the best one is, the chance of that without a difference, and what it is surely within."""
-    pair = [np.array(curve.runs[size])[:, None] for curve in (best, beside)]
-    first, second = reversed(pair) if figure.better is Better.MORE else pair
-    compared = compare_runs(first, second)
+    compared = times_as_good(best.runs[size], beside.runs[size], figure.better)
     change = compared.together
     most = max(abs(float(change.same_low[0])), abs(float(change.same_high[0])))
     return change.ratio(0, compared.runs), float(change.p_value[0]), 1 - math.exp(-most)
+
+
+def times_as_good(values: Sequence[float], beside: Sequence[float], better: Better) -> RunComparison:
+    """The comparison whose ratio says how many times as good the first values are as those beside them, one a run."""
+    good, other = (np.array(each)[:, None] for each in (values, beside))
+    return compare_runs(other, good) if better is Better.MORE else compare_runs(good, other)
 
 
 def _outcome(ratio: Estimate, chance: float, *, same: bool) -> ComparisonOutcome:

@@ -56,6 +56,17 @@ def test_repetitions_give_intervals_and_show_a_difference_or_none(tmp_path: Path
     assert second["ratio"]["low"] < 1 < second["ratio"]["high"]
 
 
+@pytest.mark.parametrize(("gain", "difference"), [(1.0, "not-shown"), (1.1, "faster")])
+def test_two_runs_each_show_no_difference_by_their_order_alone(
+    gain: float, difference: str, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    """Both runs of the second curve are the faster ones of four alike in 1 case of 6."""
+    runs = (("old", 100.0), ("old", 102.0), ("new", 103 * gain), ("new", 105 * gain))
+    rows = "".join(f"{name},{nodes},{nodes * value}\n" for nodes in (1, 2) for name, value in runs)
+    pairs = compared(seatrial, [table(tmp_path, rows), "--beside", "old,new"])["data"]["beside"]["pairs"]
+    assert [pair["difference"] for pair in pairs] == [difference, difference]
+
+
 def test_a_slower_second_curve_is_called_slower_and_both_are_drawn(tmp_path: Path, seatrial: Seatrial) -> None:
     rows = "".join(f"old,{nodes},{100 * nodes}\nnew,{nodes},{80 * nodes + k}\n" for nodes in (1, 2, 4) for k in (0, 1))
     rows += "".join(f"old,{nodes},{100 * nodes + 1}\n" for nodes in (1, 2, 4))

@@ -1,18 +1,18 @@
 """Two curves side by side, of two systems or two dates: how many times as fast the second is at each common size."""
 
 import enum
+import math
 from collections.abc import Sequence
 
 import msgspec
 
 from seatrial.commands.scale.evidence import differing_work
-from seatrial.commands.scale.judge import JudgedCurve, ScalePoint, ratio
+from seatrial.commands.scale.judge import JudgedCurve, ScalePoint, values_at
+from seatrial.experiment.controls import above, below
+from seatrial.judgement.side_by_side import times_as_good
 from seatrial.model.benchmark import Better, Breach
 from seatrial.model.errors import UsageError
 from seatrial.model.measurement import Estimate
-
-FEWEST_RUNS = 2
-"""Runs that both curves need at a size: one run has no interval."""
 
 
 class Difference(enum.StrEnum):
@@ -68,7 +68,10 @@ def beside(first: JudgedCurve, second: JudgedCurve) -> CurveComparison:
     return CurveComparison(
         first=first,
         second=second,
-        pairs=tuple(_pair(of_first[size], of_second[size], before.better) for size in common),
+        pairs=tuple(
+            _pair(of_first[size], of_second[size], [values_at(curve, size) for curve in (before, after)], before.better)
+            for size in common
+        ),
         only=tuple(
             (name, missing)
             for name, sizes, others in ((before.name, of_first, of_second), (after.name, of_second, of_first))
@@ -82,17 +85,15 @@ def _sizes(points: dict[float, ScalePoint]) -> str:
     return ", ".join(f"{size:g}" for size in points)
 
 
-def _pair(first: ScalePoint, second: ScalePoint, better: Better) -> Pair:
-    quotient = ratio(second.value, first.value) if better is Better.MORE else ratio(first.value, second.value)
-    if min(first.value.runs, second.value.runs) < FEWEST_RUNS:
-        alone = msgspec.structs.replace(quotient, low=quotient.value, high=quotient.value, confidence=0.0)
+def _pair(first: ScalePoint, second: ScalePoint, values: Sequence[Sequence[float]], better: Better) -> Pair:
+    """`values`: of the runs of both curves at this size."""
+    compared = times_as_good(values[1], values[0], better)
+    times = compared.together.ratio(0, compared.runs)
+    if not math.isfinite(times.high):
+        alone = msgspec.structs.replace(times, low=times.value, high=times.value, confidence=0.0)
         return Pair(first=first, second=second, ratio=alone, difference=Difference.NOT_JUDGED)
-    difference = Difference.NOT_SHOWN
-    if quotient.low > 1:
-        difference = Difference.FASTER
-    elif quotient.high < 1:
-        difference = Difference.SLOWER
-    return Pair(first=first, second=second, ratio=quotient, difference=difference)
+    shown = Difference.FASTER if above(times, 1) else Difference.SLOWER if below(times, 1) else Difference.NOT_SHOWN
+    return Pair(first=first, second=second, ratio=times, difference=shown)
 
 
 def _breaches(first: JudgedCurve, second: JudgedCurve, common: Sequence[float]) -> list[tuple[str, Breach]]:

@@ -10,7 +10,7 @@ from seatrial.commands.scale.measured import ScaleSeries
 from seatrial.commands.scale.series import CurvePlace, Planned
 from seatrial.model.measurement import Estimate
 from seatrial.model.node_list import node_list
-from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
+from seatrial.model.units import prefixed, share
 from seatrial.model.words import count
 from seatrial.render.curves import FEWEST_SIZES, overlaid
 from seatrial.render.escape import shorten
@@ -113,7 +113,7 @@ def beside_sentence(both: CurveComparison) -> str:
         return f"{change}; single runs, no interval."
     if pair.difference is Difference.NOT_SHOWN:
         return f"{first} and {second}: no difference shown {at} ({_interval(pair)} times as fast)."
-    return f"{change} ({_interval(pair)}{'' if _enough(pair) else ', range of few runs'})."
+    return f"{change} ({_interval(pair)})."
 
 
 def beside_blocks(both: CurveComparison) -> Iterator[Block]:
@@ -122,8 +122,7 @@ def beside_blocks(both: CurveComparison) -> Iterator[Block]:
     over, metric = both.first.curve.over, both.first.curve.metric
     yield Paragraph(text=f"{both.first.curve.name} and {both.second.curve.name}: {metric}", strong=True)
     repeated = any(pair.difference is not Difference.NOT_JUDGED for pair in both.pairs)
-    enough = all(_enough(pair) for pair in both.pairs)
-    interval = ["#95 % CI" if enough else "#range", "difference"] * repeated
+    interval = ["#95 % CI", "difference"] * repeated
     rows = []
     for pair in both.pairs:
         cells = [f"{pair.first.size:g}", prefixed(pair.first.value.value), prefixed(pair.second.value.value)]
@@ -142,11 +141,6 @@ def beside_blocks(both: CurveComparison) -> Iterator[Block]:
 
 def _interval(pair: Pair) -> str:
     return f"{pair.ratio.low:.3g}–{pair.ratio.high:.3g}"
-
-
-def _enough(pair: Pair) -> bool:
-    """Whether both have enough runs for intervals of 95 %."""
-    return min(pair.first.value.confidence, pair.second.value.confidence) >= LEAST_CONFIDENCE
 
 
 def beside_fields(both: CurveComparison) -> ScalingBeside:

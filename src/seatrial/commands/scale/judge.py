@@ -74,6 +74,11 @@ def _usable(run: ScaleRun) -> bool:
     return LEAST < run.value < MOST and LEAST < run.size < MOST
 
 
+def values_at(curve: ScaleCurve, size: float) -> list[float]:
+    """The values of all runs of one size that can be used."""
+    return [run.value for run in curve.runs if run.size == size and _usable(run)]
+
+
 def judge_curve(curve: ScaleCurve, *, weak: bool, own_rates: Mapping[str, float] | None = None) -> JudgedCurve:
     """The judgement of one curve. `own_rates`: the rate or time of each node alone, in the metric of the curve."""
     by_size: defaultdict[float, list[ScaleRun]] = defaultdict(list)
@@ -135,7 +140,7 @@ def _point(
     start = median_estimate([run.value for run in base])
     size, first = runs[0].size, base[0].size
     grown = size / first
-    gain = ratio(value, start) if curve.better is Better.MORE else ratio(start, value)
+    gain = _ratio(value, start) if curve.better is Better.MORE else _ratio(start, value)
     if weak and (curve.better is Better.LESS or curve.of_problem):
         gain = _times(gain, grown)
     if runs[0].size == first:
@@ -156,7 +161,7 @@ def _point(
     )
 
 
-def ratio(upper: Estimate, lower: Estimate) -> Estimate:
+def _ratio(upper: Estimate, lower: Estimate) -> Estimate:
     """Quotient of two medians: from the least to the largest that both intervals permit."""
     return Estimate(
         value=upper.value / lower.value,
