@@ -8,13 +8,12 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from seatrial.judgement.nodes.collectives import by_node, late_runs
-from seatrial.judgement.nodes.conditions import conditions_of, temperatures_of
 from seatrial.judgement.nodes.noise import noise_of, recurrence_of
 from seatrial.judgement.nodes.storage import storage_runs
-from seatrial.model.measurement import Estimate, GroupMeasurement, Kernel, Phase, node_of
-from seatrial.model.node_trials import Measure, NodeFigures, Noise, Runs, WrongResult
+from seatrial.model.measurement import Conditions, Estimate, GroupMeasurement, Kernel, Phase, node_of
+from seatrial.model.node_trials import Measure, NodeConditions, NodeFigures, Noise, Runs, WrongResult
 from seatrial.model.words import natural_sorted
-from seatrial.pairs.node_rounds import ALL, CORE, DOUBLE_BYTES, FAR, NODE, WIDTHS
+from seatrial.pairs.node_rounds import ALL, COLLECTIVE_KERNELS, CORE, DOUBLE_BYTES, FAR, NODE, WIDTHS
 from seatrial.statistics.estimates import median, median_estimate
 
 LOADS_PER_CHASE = 4096
@@ -263,3 +262,47 @@ def _others(measured: Iterable[GroupMeasurement]) -> Runs:
             used[measurement.repetition] += conditions.others_s
             lasted[measurement.repetition] += conditions.wall_s
     return {repetition: used[repetition] / wall_s for repetition, wall_s in lasted.items() if wall_s > 0}
+
+
+def conditions_of(measured: Iterable[GroupMeasurement]) -> NodeConditions | None:
+    """The conditions over all rounds of one node; None if the probe said nothing of them."""
+    measured = [*measured]
+    rounds = [one.conditions for one in measured if one.conditions is not None]
+    wall_s = sum(one.wall_s for one in rounds)
+    if not wall_s > 0:
+        return None
+    watched = [one for one in rounds if one.interrupts is not None]
+    powered = [one for one in rounds if one.microjoules is not None]
+    return NodeConditions(
+        switches_per_s=sum(one.switches for one in rounds) / wall_s,
+        faults_per_s=sum(one.faults for one in rounds) / wall_s,
+        throttles=_total([one.throttles for one in rounds]),
+        least_hz=min((1e3 * one.least_khz for one in rounds if one.least_khz), default=None),
+        celsius=max(temperatures_of(measured).values(), default=None),
+        interrupts_per_s=_rate([one.interrupts for one in watched], watched),
+        watts=_rate([one.microjoules for one in powered], powered, 1e-6),
+    )
+
+
+def temperatures_of(measured: Iterable[GroupMeasurement]) -> Runs:
+    """Degrees Celsius of the node's hottest zone, by repetition.
+
+    Operations of several nodes have that of the hottest of these nodes, and do not count.
+    """
+    hottest: Runs = {}
+    for group in measured:
+        conditions, alone = group.conditions, group.shape.kernel not in COLLECTIVE_KERNELS
+        if alone and conditions is not None and conditions.millicelsius:
+            celsius = conditions.millicelsius / 1e3
+            hottest[group.repetition] = max(celsius, hottest.get(group.repetition, celsius))
+    return hottest
+
+
+def _total(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _rate(counts: Sequence[int | None], rounds: Sequence[Conditions], unit: float = 1.0) -> float | None:
+    total, wall_s = _total(counts), sum(one.wall_s for one in rounds)
+    return total * unit / wall_s if total is not None and wall_s > 0 else None

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.experiment.controls import too_few
 from seatrial.judgement.nodes.collectives import clocks_of, collectives_of
-from seatrial.judgement.nodes.conditions import condition_notes
 from seatrial.judgement.nodes.figures import figures_of
 from seatrial.judgement.nodes.limits import limits_of, without_turbo
 from seatrial.judgement.nodes.peers import Outlier, compare, heat_of, hot_node_finding, outliers
@@ -216,7 +215,33 @@ def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str
         notes.append(f"No turbo on {some(at_base)}: no core was faster than its base frequency. {TURBO}")
     if without := [figures.node for figures in trials.figures if figures.blas == ""]:
         notes.append(f"DGEMM was not tried on {some(without)}: {NO_BLAS}")
-    return (*notes, *storage_notes(trials.storage), *condition_notes(trials))
+    return (*notes, *storage_notes(trials.storage), *_condition_notes(trials))
+
+
+BUSY = 0.05
+"""Share of one processor: other processes that used more are worth a note, whatever the peers do."""
+MOST_NOTES = 8
+
+
+def _condition_notes(trials: NodeTrials) -> tuple[str, ...]:
+    """Nodes that were throttled, or that did something else, while they were measured."""
+    notes = [note for figures in trials.figures for note in _node_notes(figures)]
+    more = len(notes) - MOST_NOTES
+    return (*notes[:MOST_NOTES], *([f"The same holds for {count(more, 'more node')}: see --json."] if more > 0 else []))
+
+
+def _node_notes(figures: NodeFigures) -> Iterator[str]:
+    conditions, others = figures.conditions, figures.values.get(Measure.OTHERS)
+    if conditions and conditions.throttles:
+        yield (
+            f"The cores of {figures.node} were throttled for heat {count(conditions.throttles, 'time')} while it "
+            "was measured: its figures are those of a hot node."
+        )
+    if others and others.value > BUSY:
+        yield (
+            f"Other processes of {figures.node} used {share(others.value)} of a processor while it was measured: its "
+            "figures are those of a busy node."
+        )
 
 
 def _suspicion(node: str, measure: Measure, trials: NodeTrials) -> str:

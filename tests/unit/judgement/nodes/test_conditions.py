@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from seatrial.judgement.nodes.conditions import conditions_of
+from seatrial.judgement.nodes.figures import conditions_of
 from seatrial.judgement.nodes.trials import judge_trials, trial_notes
 from seatrial.model.measurement import Conditions, GroupMeasurement, Kernel
 from seatrial.model.node_trials import Measure, NodeTrials

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from seatrial.judgement.nodes.conditions import temperatures_of
+from seatrial.judgement.nodes.figures import temperatures_of
 from seatrial.judgement.nodes.trials import judge_trials
 from seatrial.model.measurement import Conditions, GroupMeasurement, Kernel
 from seatrial.model.node_trials import NodeTrials
