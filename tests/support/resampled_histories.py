@@ -24,6 +24,10 @@ FAILING = 0.03
 NOISE = 0.02
 """Deviation of a burst's run times, and of each, beyond the recorded ones, but of jobs that were cut off: a second that
 is recorded once would come again and again, and show small effects too well."""
+BREAKING = 0.9
+"""Share of a program's jobs that fail on a node that breaks it."""
+TRIALS, TRIED_S = 8, 900.0
+"""How often a user tries a program that fails, and how far apart in time."""
 MOST_OFTEN = 12.0
 """Bursts of a day and family at most."""
 
@@ -39,6 +43,11 @@ class RecordedFamily(msgspec.Struct, frozen=True, kw_only=True):
     days: float
     """Length of the record."""
     bursts: tuple[tuple[float, ...], ...]
+
+    @property
+    def jobs(self) -> float:
+        """How many a day has."""
+        return sum(map(len, self.bursts)) / self.days
 
     @property
     def width(self) -> float:
@@ -62,6 +71,10 @@ class Resampled(msgspec.Struct, frozen=True, kw_only=True):
     """A node that gets all jobs of one family of single-node jobs, which become slower by `only_factor`, and no others.
     """
     only_factor: float = 2.0
+    breaking: str = ""
+    """A node on which nearly all jobs of the single-node family with most of them fail from `changed` on."""
+    tried_on: str = ""
+    """A node on which three users each try a program of theirs `TRIALS` times on the day `changed`; it fails."""
 
 
 def recorded_families() -> tuple[RecordedFamily, ...]:
@@ -92,8 +105,15 @@ def resampled(history: Resampled) -> ResampledHistory:
         factors[int(random.choice(fits))] = factor
     single = next((at for at, one in enumerate(chosen) if one.size == 1), -1) if history.only else -1
     writer = _Writer(history, random)
+    singles = sorted((at for at, one in enumerate(chosen) if one.size == 1), key=lambda at: -chosen[at].jobs)
     for at, family in enumerate(chosen):
+        writer.breaks = at == singles[0] and bool(history.breaking)
         _run(writer, family, f"code{chr(97 + at)}", factors[at], alone=at == single)
+    users = {chosen[at].user: at for at in singles} if history.tried_on else {}
+    for at in list(users.values())[:3]:
+        for number in range(TRIALS):
+            writer.write(chosen[at], f"code{chr(97 + at)}", history.changed, 4e4 + TRIED_S * number, 600.0, number,
+                         tried=True)  # fmt: skip
     planted = {f"{chosen[at].user}/code{chr(97 + at)}": factor for at, factor in enumerate(factors) if factor != 1.0}
     return ResampledHistory(text="\n".join([HEADER, *writer.lines, ""]), planted=planted)
 
@@ -127,19 +147,32 @@ class _Writer:
         self.history = history
         self.random = random
         self.lines: list[str] = []
+        self.breaks = False
+        """Whether jobs of the family fail on the node that breaks a program."""
         self._number = 1000
         self._names = np.array([f"n{at}" for at in range(1, history.nodes + 1) if f"n{at}" != history.only])
 
     def write(
-        self, family: RecordedFamily, name: str, day: int, began_s: float, seconds: float, task: int, *, alone: bool
+        self,
+        family: RecordedFamily,
+        name: str,
+        day: int,
+        began_s: float,
+        seconds: float,
+        task: int,
+        *,
+        alone: bool = False,
+        tried: bool = False,
     ) -> None:
         """One job, on neighbouring nodes or on any, and as slow as its slowest node."""
         self._number += 1
         random = self.random
-        nodes = [self.history.only] if alone else self._nodes(family.size)
-        seconds *= max(self.history.slow_nodes.get(node, 1.0) for node in nodes)
+        history = self.history
+        nodes = [history.only] if alone else [history.tried_on] if tried else self._nodes(family.size)
+        seconds *= max(history.slow_nodes.get(node, 1.0) for node in nodes)
         state, exit_code = "COMPLETED", "0:0"
-        if random.random() < FAILING:
+        breaks = self.breaks and day >= history.changed and history.breaking in nodes
+        if tried or random.random() < (BREAKING if breaks else FAILING):
             state, exit_code, seconds = "FAILED", "1:0", seconds * random.random()
         if seconds >= family.limit_s:
             state, exit_code, seconds = "TIMEOUT", "0:0", family.limit_s

@@ -16,6 +16,7 @@ CHANGED = 60
 FACTORS = (1.3, 2.0, 4.0)
 SLOW, SLOW_FACTOR = "n77", 1.15
 ALONE = "n9"
+FAULTY = "n33"
 
 
 class Trial(enum.StrEnum):
@@ -26,6 +27,8 @@ class Trial(enum.StrEnum):
     HEALTHY = "nothing"
     HEALTHY_AT_A_DATE = "nothing, at a date"
     CONFOUNDED = "a node with one slow family"
+    BREAKING = "a node that breaks one program"
+    TRIED = "three users' trials on a node"
 
 
 class TrialOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +48,8 @@ def trial(kind: Trial, seed: int) -> TrialOutcome:
             planted=FACTORS if kind is Trial.CHANGE else (),
             slow_nodes={SLOW: SLOW_FACTOR} if kind is Trial.SLOW_NODE else {},
             only=ALONE if kind is Trial.CONFOUNDED else "",
+            breaking=FAULTY if kind is Trial.BREAKING else "",
+            tried_on=FAULTY if kind is Trial.TRIED else "",
         )
     )
     asked = kind in (Trial.CHANGE, Trial.HEALTHY_AT_A_DATE)
@@ -55,7 +60,8 @@ def trial(kind: Trial, seed: int) -> TrialOutcome:
     right = {change.family.partition(" ")[0] for change in slower} == set(history.planted)
     right &= all(one.low <= history.planted.get(one.family.partition(" ")[0], 0) <= one.high for one in slower)
     right &= slow == ([SLOW] if kind is Trial.SLOW_NODE else [])
-    right &= {node.node for node in result.failing} <= set(slow)  # a slow node may also reach time limits more often
+    failing = {node.node for node in result.failing}
+    right &= failing == {FAULTY} if kind is Trial.BREAKING else failing <= set(slow)  # slow ones may reach time limits
     right &= kind is not Trial.CONFOUNDED or result.comparison.alone == (ALONE,)
     named = [f"{one.family} {one.ratio:.2f} ({one.low:.2f} to {one.high:.2f})" for one in slower]
     named += [f"{one.node} {one.ratio:.3f} ({one.low:.3f} to {one.high:.3f})" for one in result.slow]

@@ -117,3 +117,13 @@ def test_no_member_ranks_higher_than_is_attainable() -> None:
     deviations, _ = slowness(logs, members)
     assert deviations[3] == pytest.approx(most[3])
     assert np.nanmax(np.abs(np.delete(deviations, 3)) - np.delete(most, 3)) < 0
+
+
+@pytest.mark.parametrize(("failures", "shown"), [(1, False), (2, True)])
+def test_one_failure_shows_nothing(failures: int, shown: bool) -> None:
+    """Of 10,000 jobs two are on member 0, and its failures are the only ones."""
+    member = np.r_[0, 0, np.ones(9998, np.intp)]
+    members = Members(stratum=np.zeros(10_000, np.intp), job=np.arange(10_000), member=member, count=2)
+    p_value = failures_of(np.arange(10_000) < failures, members).p_value[0]
+    assert (p_value < 1e-7) == shown
+    assert (p_value == 1.0) != shown

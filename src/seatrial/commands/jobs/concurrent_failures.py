@@ -1,13 +1,15 @@
 """Whether a node's failures are its own: not those of one user's program, nor of a campaign that fails elsewhere."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.model.pair_table import Reals
-from seatrial.statistics.strata import Members, Places, failures_of
+from seatrial.statistics.estimates import ERROR_RATE
+from seatrial.statistics.rank_sum import binomial_tail
+from seatrial.statistics.strata import Members, Places, Shares, failures_of
 
 LONELY = 2
 """Mark of jobs without one of another member in their stratum."""
@@ -27,57 +29,80 @@ class JobUses(msgspec.Struct, frozen=True, kw_only=True):
     completed: NDArray[np.bool_]
     began: Callable[[], Reals]
 
-    def of_families(self) -> Places:
-        """Number of the family and the day of each job."""
-        _, group = np.unique(self.day * (int(self.family.max(initial=0)) + 1) + self.family, return_inverse=True)
-        return np.asarray(group, np.intp)
 
+class Trials(msgspec.Struct, frozen=True):
+    """Failures of one user on one member on one day that came there one after the other, more than chance brings."""
 
-class DayFailures(msgspec.Struct, frozen=True, kw_only=True):
-    """Which jobs failed, and how many of each family did on each day."""
-
-    failed: NDArray[np.bool_]
-    group: Places
-    """Number of the family and the day of each job."""
-    jobs: Places
+    user: int
+    day: int
     failures: Places
+    jobs: Places
+    """All of the user's jobs there from the first failure to the last."""
 
 
-def by_day(failed: NDArray[np.bool_], group: Places) -> DayFailures:
-    """Failures of each group of jobs; `group` as `JobUses.of_families` numbers them."""
-    return DayFailures(
-        failed=failed,
-        group=group,
-        jobs=np.bincount(group),
-        failures=np.bincount(group[failed], minlength=int(group.max(initial=-1)) + 1),
-    )
+def repeated_failures(
+    failed: NDArray[np.bool_], members: Members, shares: Shares, uses: JobUses, place: int
+) -> NDArray[np.bool_]:
+    """All but the first failure of each day on a member that came there one after the other for another reason.
 
-
-def repeated_failures(days: DayFailures, members: Members, uses: JobUses, place: int) -> NDArray[np.bool_]:
-    """All but the first of a user's failures of one day on a member, if the program may be the cause.
-
-    It may be if other users' jobs there, from the first failure to a day after the last, failed less than half as often
-    (the mean of these users), or if the same programs failed at least half as often elsewhere on that day.
-    Failures of one program depend on each other; those of several users or days do not.
+    Jobs that a scheduler places one by one are independent evidence. Those that a user sends to one node again and
+    again, and tasks of an array that begin there together, are not: more jobs of the strata began on the member, from
+    one failure to the last, than chance brings to it. They are no evidence against the member if jobs of other
+    users there, from the first failure to a day after the last, failed less than half as often (the mean of these
+    users, without those that came one after the other).
     """
-    failed, repeated = days.failed, np.zeros(len(days.failed), bool)
     own, began = members.jobs_of(place), uses.began()
-    failing = own[failed[own]]
-    for user, day in {(int(uses.user[job]), int(uses.day[job])) for job in failing}:
-        same = failing[(uses.user[failing] == user) & (uses.day[failing] == day)]
-        groups = np.unique(days.group[same])
-        on_member = own[np.isin(days.group[own], groups)]
-        share = float(failed[on_member].mean())
-        near = (began[own] >= began[same].min()) & (began[own] <= began[same].max() + DAY_S)
-        others = own[near & (uses.user[own] != user)]
-        elsewhere = int(days.jobs[groups].sum()) - len(on_member)
-        failures = float(days.failures[groups].sum()) - np.count_nonzero(failed[on_member])
+    trials = list(_trials(failed, members, shares, uses, own))
+    marked = np.zeros(len(failed), bool)
+    if not trials:
+        return marked
+    placed = own[~np.isin(own, np.concatenate([trial.jobs for trial in trials]))]
+    repeated: dict[int, list[Places]] = {}
+    for trial in trials:
+        times = began[trial.failures]
+        near = (began[placed] >= times[0]) & (began[placed] <= times[-1] + DAY_S)
+        others = placed[near & (uses.user[placed] != trial.user)]
         users = np.unique(uses.user[others], return_inverse=True)[1]
         of_users = np.bincount(users, ~uses.completed[others]) / np.bincount(users)
-        healthy = len(others) > 0 and 2 * float(of_users.mean()) < share
-        if healthy or (elsewhere and 2 * failures >= share * elsewhere):
-            repeated[same[np.argsort(began[same], kind="stable")][1:]] = True
-    return repeated
+        if len(others) and 2 * float(of_users.mean()) * len(trial.jobs) < len(trial.failures):
+            repeated.setdefault(trial.day, []).append(trial.failures)
+    for parts in repeated.values():
+        jobs = np.concatenate(parts)
+        marked[jobs[np.argsort(began[jobs], kind="stable")][1:]] = True
+    return marked
+
+
+def _trials(
+    failed: NDArray[np.bool_], members: Members, shares: Shares, uses: JobUses, own: Places
+) -> Iterator[Trials]:
+    """Those on a member with these jobs."""
+    stratum = members.stratum
+    nodes = sum(np.bincount(places, minlength=len(members.sizes)) for places in (shares.stratum, shares.whole[0]))
+    of_all = np.bincount(stratum[members.job], minlength=len(members.sizes))
+    chance = of_all / np.maximum(members.sizes * nodes, 1)
+    """Probability that a job of each stratum comes to one of its members."""
+    failing = own[failed[own]]
+    on_member = np.zeros(len(failed), bool)
+    on_member[own] = True
+    peers = np.flatnonzero(np.isin(stratum, stratum[failing]))
+    peers = peers[np.lexsort((uses.began()[peers], stratum[peers]))]
+    strata = stratum[peers]
+    for user, day in {(int(uses.user[job]), int(uses.day[job])) for job in failing}:
+        same = failing[(uses.user[failing] == user) & (uses.day[failing] == day)]
+        if len(same) < 2:
+            continue
+        alike = np.concatenate(
+            [
+                peers[np.searchsorted(strata, at) : np.searchsorted(strata, at, "right")]
+                for at in np.unique(stratum[same])
+            ]
+        )
+        alike = alike[np.argsort(uses.began()[alike], kind="stable")]
+        places = np.flatnonzero(np.isin(alike, same))
+        span = alike[places[0] : places[-1] + 1]
+        jobs = span[on_member[span]]
+        if binomial_tail(len(jobs) - 1, len(span) - 1, float(chance[stratum[span[1:]]].mean())) <= ERROR_RATE:
+            yield Trials(user, day, alike[places], jobs)
 
 
 def p_beside(failed: NDArray[np.bool_], members: Members, uses: JobUses, place: int, suspects: Places) -> float:

@@ -41,12 +41,14 @@ class FailingNode(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     ending: JobEnding
+    family: str
+    """The only family that is counted; empty: all are."""
     failed: int
     jobs: int
     expected: float
     """Failures if the node were like the others."""
     p_value: float
-    """Adjusted for the number of nodes and ways to fail."""
+    """Adjusted for the number of nodes and ways to fail, and of families if one is counted alone."""
 
 
 class NodeComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,9 +169,9 @@ def _failing(node: FailingNode) -> Finding:
         verdict=FindingKind.FAILING_JOBS.verdict,
         brief=f"{node.failed} of {count(node.jobs, 'job')} {node.ending.value} there",
         statement=(
-            f"{node.failed} of {count(node.jobs, 'job')} {node.ending.value} there; {node.expected:.1f} would have if "
-            f"the node were like the others that ran jobs of these families on the same days (p = {node.p_value:.2g}, "
-            "all nodes and ways to fail counted)."
+            f"{node.failed} of {count(node.jobs, 'job')}{node.family and f' of {node.family}'} {node.ending.value} "
+            f"there; {node.expected:.1f} would have if the node were like the others that ran jobs of these families "
+            f"on the same days (p = {node.p_value:.2g}, all nodes and ways to fail counted)."
         ),
         remedy=FAILING_REMEDY.format(node=node.node),
     )

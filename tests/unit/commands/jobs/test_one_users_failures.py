@@ -1,4 +1,4 @@
-"""Failures of one user's program are no evidence against a node that runs other users' jobs well; those of many are."""
+"""Failures that users send to one node count once if others' jobs run well there; those of placed jobs count each."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -6,18 +6,20 @@ from functools import partial
 import numpy as np
 import pytest
 
-from seatrial.commands.jobs.concurrent_failures import DAY_S, JobUses, by_day, repeated_failures
+from seatrial.commands.jobs.concurrent_failures import DAY_S, JobUses, repeated_failures
 from seatrial.commands.jobs.families import Names
 from seatrial.commands.jobs.job_table import job_table
 from seatrial.commands.jobs.judge import judge_jobs
 from seatrial.importers.accounting import read_accounting
-from seatrial.statistics.strata import Members
+from seatrial.statistics.strata import Members, shares_of
 from tests.support.job_histories import HEADER
 
 NODES, DAYS, USERS = 30, 14, 5
 COMPLETED, FAILED, CRASHED = "COMPLETED|0:0", "FAILED|1:0", "FAILED|0:11"
 OUT_OF_MEMORY, TIMED_OUT, NODE_FAILED = "OUT_OF_MEMORY|0:125", "TIMEOUT|0:0", "NODE_FAIL|0:0"
 HOUR_S = 3600.0
+BROUGHT = 11
+"""Jobs on 30 other members beside which four failures on one are improbable with 1 %, and beside one more not."""
 Job = tuple[str, float, str, int]
 """User, seconds from the first day on, ending, and number of the node; the name of the program is that of its user."""
 
@@ -104,25 +106,74 @@ def test_failures_of_several_users_or_days_name_the_node(failing: float, users: 
     assert named(usual(3, failing, users)) == ["n7"]
 
 
+def of_three_users(seed: int, *, failures: int, production: int, apart_s: float = 900.0) -> list[Job]:
+    """Three users who try a program on n7 on one day, while the same programs do their work elsewhere."""
+    random = np.random.default_rng(seed)
+    jobs = usual(seed)
+    for user in ("ann", "ben", "eve"):
+        jobs += [(user, 5 * DAY_S + 2 * HOUR_S + apart_s * place, FAILED, 7) for place in range(failures)]
+        jobs += [(user, 5 * DAY_S + random.uniform(0, 86000), COMPLETED, int(random.integers(1, NODES + 1)))
+                 for _ in range(production)]  # fmt: skip
+    return jobs
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("failures", "production", "apart_s"), [(4, 200, 900.0), (8, 60, 900.0), (12, 200, 900.0), (6, 60, 7200.0)]
+)
+def test_users_who_try_their_programs_on_one_node_do_not_accuse_it(
+    failures: int, production: int, apart_s: float, seed: int
+) -> None:
+    assert named(of_three_users(seed, failures=failures, production=production, apart_s=apart_s)) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_node_that_breaks_the_program_of_one_user_is_named(seed: int) -> None:
+    """The scheduler places the jobs, and those of all others run well there."""
+    random = np.random.default_rng(seed)
+    jobs = usual(seed)
+    for day in (12, 13):
+        for _ in range(100):
+            node = int(random.integers(1, NODES + 1))
+            ending = CRASHED if node == 7 and random.random() < 0.9 else COMPLETED
+            jobs.append(("gpu", day * DAY_S + random.uniform(0, 86000), ending, node))
+    assert named(jobs) == ["n7"]
+
+
+@pytest.mark.parametrize("failures", [5, 10])
+@pytest.mark.parametrize("seed", range(2))
+def test_tasks_that_begin_together_on_a_shared_node_do_not_accuse_it(failures: int, seed: int) -> None:
+    """Ten tasks of an array run on each of ten nodes; the first ones fail."""
+    tasks: list[Job] = [
+        ("array", 5 * DAY_S + 9 * HOUR_S, FAILED if place < failures else COMPLETED, 7 + place // 10)
+        for place in range(100)
+    ]
+    assert named([*usual(seed), *tasks]) == []
+
+
 def repeated(
     others: Sequence[tuple[float, bool]] = (),
-    elsewhere: Sequence[bool] = (),
     *,
+    between: int = 0,
     days: Sequence[int] = (1, 1, 1, 1),
-    users: Sequence[int] = (1,) * 9,
+    failing: Sequence[int] = (0, 0, 0, 0),
+    users: Sequence[int] = (2,) * 9,
 ) -> list[int]:
-    """Numbers of the repeated ones of four failures of user 0 on member 0, an hour apart. `others`: jobs of `users`
-    there, by time after the last of them, and whether they completed; `elsewhere`: whether jobs of user 0 failed."""
-    rows = [(0, day, True, 0, HOUR_S * place) for place, day in enumerate(days)]
+    """Numbers of the repeated ones of the failures on member 0, an hour apart.
+
+    `others`: jobs of `users` there, by time after the last of them, and whether they completed; `between`: jobs
+    elsewhere before the last failure; `failing`: users of the failures, whose programs completed on 30 other members.
+    """
+    rows = [(user, day, True, 0, HOUR_S * place) for place, (user, day) in enumerate(zip(failing, days, strict=True))]
     rows += [
         (user, 1, not completed, 0, 3 * HOUR_S + time) for (time, completed), user in zip(others, users, strict=False)
     ]
-    rows += [(0, 1, failed, 1, 0.0) for failed in elsewhere]
+    rows += [(0, 1, False, 1 + place % 30, 2.5 * HOUR_S) for place in range(between)]
+    rows += [(user, 9, False, member, 9 * DAY_S) for user in range(2) for member in range(1, 31)]
     user, day, failed, member, began = (np.array(column) for column in zip(*rows, strict=True))
-    count = len(rows)
-    members = Members(stratum=np.zeros(count, np.intp), job=np.arange(count), member=member, count=2)
+    members = Members(stratum=user, job=np.arange(len(rows)), member=member, count=31)
     uses = JobUses(user=user, family=user, day=day, completed=~failed, began=lambda: began)
-    return [int(job) for job in np.flatnonzero(repeated_failures(by_day(failed, uses.of_families()), members, uses, 0))]
+    return np.flatnonzero(repeated_failures(failed, members, shares_of(members), uses, 0)).tolist()
 
 
 REPEATED = [1, 2, 3]
@@ -146,18 +197,23 @@ def test_jobs_of_others_show_whether_the_node_works(others: Sequence[tuple[float
     assert repeated(others) == expected
 
 
-@pytest.mark.parametrize(("elsewhere", "expected"), [([True, False], REPEATED), ([True, False, False], [])])
-def test_a_program_that_fails_elsewhere_half_as_often_may_be_the_cause(
-    elsewhere: Sequence[bool], expected: list[int]
+@pytest.mark.parametrize(("between", "expected"), [(BROUGHT, REPEATED), (BROUGHT + 1, [])])
+def test_failures_between_which_as_many_jobs_began_elsewhere_as_chance_brings_count_each(
+    between: int, expected: list[int]
 ) -> None:
-    assert repeated(elsewhere=elsewhere) == expected
+    assert repeated([(0.0, True)], between=between) == expected
 
 
 def test_failures_of_several_days_count_once_a_day() -> None:
-    assert repeated([(0.0, True)], days=(1, 1, 2, 2)) == [1, 3]
+    assert repeated([(0.0, True)], days=(1, 1, 2, 2)) == []
+    assert repeated([(0.0, True)], days=(1, 1, 1, 2)) == [1, 2]
 
 
-@pytest.mark.parametrize(("users", "expected"), [((1, 1, 1, 2), []), ((1, 1, 1, 2, 3), REPEATED)])
+def test_failures_of_several_users_of_a_day_count_once() -> None:
+    assert repeated([(0.0, True)], failing=(0, 0, 0, 1, 1, 1), days=(1,) * 6) == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(("users", "expected"), [((2, 2, 2, 3), []), ((2, 2, 2, 3, 4), REPEATED)])
 def test_other_users_count_alike_however_many_jobs_they_have(users: Sequence[int], expected: list[int]) -> None:
     """The first of them has three failures."""
     others = [(float(place), place >= 3) for place in range(len(users))]
