@@ -62,7 +62,7 @@ from seatrial.model import formats
 from seatrial.model.subject import Subject
 from seatrial.render.benchmark_output import OutputFields
 from seatrial.render.envelope import ERROR, Envelope
-from seatrial.render.fleet.view import FleetFields
+from seatrial.render.fleet.fields import FleetFields
 from seatrial.render.json import MetricName
 
 Schema = dict[str, Any]

@@ -1,7 +1,6 @@
 """Values of many nodes are read, from tables, outputs or runs of the archive, and judged."""
 
 from collections.abc import Mapping
-from typing import TypeVar
 
 import msgspec
 
@@ -13,19 +12,16 @@ from seatrial.driver import facts_reading
 from seatrial.importers.fleets import FleetTable, aligned, one_stratum, read_fleet_table
 from seatrial.importers.listed_nodes import with_listed_nodes
 from seatrial.judgement.comparison import history
-from seatrial.judgement.fleet import judge, outputs, strata
-from seatrial.judgement.fleet.judge import FleetJudgement
-from seatrial.judgement.fleet.strata import StrataJudgement
+from seatrial.judgement.fleet import outputs, strata
+from seatrial.judgement.fleet.strata import FleetJudgement
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import SENSES, Sense
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
-from seatrial.render.fleet.strata_view import strata_report
 from seatrial.render.fleet.view import fleet_report
 from seatrial.render.report import Report
 
-Judged = TypeVar("Judged", FleetJudgement, StrataJudgement)
 EFFECT = 0.02
 """Smallest loss of a node that matters, where the command line does not say."""
 
@@ -69,14 +65,9 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
         )
     effect = wanted.effect or EFFECT
     facts_of = _facts(wanted)
-    if strata.is_divided(tables):
-        _refuse_unlike_columns(tables)
-        divided = _with_rows(strata.judge_strata(tables, sense, effect=effect), tables)
-        divided = strata.facts_of_strata(divided, facts_of) if facts_of else divided
-        return strata_report(divided, tables)
-    judged = _with_rows(judge.judge_tables(tables, sense, effect=effect), tables)
+    judged = _with_rows(strata.judge_strata(tables, sense, effect=effect), tables)
     _refuse_unlike_columns(tables)
-    return fleet_report(judge.with_facts(judged, facts_of) if facts_of else judged, tables)
+    return fleet_report(strata.with_facts(judged, facts_of) if facts_of else judged, tables)
 
 
 def _refuse_unlike_columns(tables: Mapping[str, FleetTable]) -> None:
@@ -97,7 +88,7 @@ def _refuse_unlike_columns(tables: Mapping[str, FleetTable]) -> None:
         )
 
 
-def _with_rows(judged: Judged, tables: Mapping[str, FleetTable]) -> Judged:
+def _with_rows(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> FleetJudgement:
     """The judgement with the runs that failed, and with what few nodes have alone beside their values.
 
     Both withhold PASS: what is left of a node need not be what it does, and packets that only one loses are a fault.

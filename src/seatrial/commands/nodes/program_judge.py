@@ -12,7 +12,7 @@ from seatrial.drift.peer_groups import gpu_models
 from seatrial.importers.fleets import FleetTable
 from seatrial.judgement.benchmark_findings import breach_finding
 from seatrial.judgement.fleet.outputs import NodeOutput, table_of_nodes
-from seatrial.judgement.fleet.strata import Named, StrataJudgement, judge_strata
+from seatrial.judgement.fleet.strata import FleetJudgement, Named, judge_strata
 from seatrial.judgement.peer_suspects import with_suspects
 from seatrial.judgement.processor_waits import explained
 from seatrial.judgement.program_output import BadOutput, StartOutput, read_start
@@ -69,7 +69,7 @@ class ProgramResult(RunVerdict, frozen=True, kw_only=True):
     starts: tuple[NodeStart, ...]
     tables: dict[str, FleetTable]
     """The numbers of the outputs, by the command; empty where they have none that nodes can be compared by."""
-    fleet: StrataJudgement | None
+    fleet: FleetJudgement | None
     """Nodes and their parts compared with each other; None: there are no numbers, or too few subjects."""
     reason: str
     """What was not measured, and why; empty: nothing."""
@@ -110,8 +110,7 @@ def judge_program(recorded: RecordedRun) -> ProgramResult:
     if benchmark is not None and not benchmark.main.of_result:
         table, lone = _by_model(benchmark, outputs, gpu_models(facts))
         tables = {shlex.join(words): table}
-        judged = judge_strata(tables)
-        fleet = judged if judged.subjects >= FEWEST_ALIKE else None
+        fleet = judge_strata(tables) if len(table.values) >= FEWEST_ALIKE else None
     findings = [*_of_gates(outputs), *(_of_fleet(fleet, benchmark, facts, starts) if fleet and benchmark else ())]
     findings += findings_during(recorded.facts, recorded.facts_after)
     gpus = loaded_gpus([(_node(step), step.samples) for step in recorded.steps], facts)
@@ -242,7 +241,7 @@ def _as_facts(gpus: Sequence[LoadedGpu]) -> dict[str, NodeFacts]:
 
 
 def _of_fleet(
-    fleet: StrataJudgement, benchmark: Benchmark, facts: dict[str, NodeFacts], starts: Sequence[NodeStart]
+    fleet: FleetJudgement, benchmark: Benchmark, facts: dict[str, NodeFacts], starts: Sequence[NodeStart]
 ) -> Sequence[Finding]:
     """Nodes and parts that are slow, or were at times."""
     named = [part for part in fleet.named if part.verdict in (Verdict.SLOW, Verdict.UNSTABLE)]
@@ -292,7 +291,7 @@ def _of_part(named: Named, benchmark: Benchmark) -> Finding:
     )
 
 
-def _verdict(findings: Sequence[Finding], outputs: Sequence[NodeOutput], fleet: StrataJudgement | None) -> Verdict:
+def _verdict(findings: Sequence[Finding], outputs: Sequence[NodeOutput], fleet: FleetJudgement | None) -> Verdict:
     """The gravest finding; else what the comparison shows; else whether outputs were compared with a limit.
 
     MEASURED in place of PASS if a program did not check its data.

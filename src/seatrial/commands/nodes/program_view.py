@@ -17,8 +17,8 @@ from seatrial.model.units import duration, in_unit, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.finding_text import fitting_sentence, out_of_service, sentence_of
-from seatrial.render.fleet.strata_view import strata_report
-from seatrial.render.fleet.view import FleetFields
+from seatrial.render.fleet.fields import FleetFields
+from seatrial.render.fleet.view import fleet_report
 from seatrial.render.gpu_node import device_map
 from seatrial.render.json import filled
 from seatrial.render.pair_view import run_report
@@ -46,7 +46,7 @@ class NodeProgramFields(msgspec.Struct, frozen=True, kw_only=True):
 
 def program_report(run: RunInfo, result: ProgramResult, facts: Mapping[str, NodeFacts]) -> Report:
     """The whole report: what nodes and their GPUs show beside each other is that of `seatrial judge`."""
-    fleet = strata_report(result.fleet, result.tables) if result.fleet else None
+    fleet = fleet_report(result.fleet, result.tables) if result.fleet else None
     judged = _of_nodes(fleet.cases if fleet else ())
     measured = {start.node for start in result.starts if not start.failure}
     failed = {start.node: start.failure for start in result.starts if start.node not in measured}

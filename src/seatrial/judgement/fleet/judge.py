@@ -1,4 +1,4 @@
-"""The verdict on a fleet of nodes that ran the same benchmark."""
+"""What the values of nodes that ran the same benchmark under one condition show."""
 
 import itertools
 import statistics
@@ -8,16 +8,14 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from seatrial.importers.fleets import FleetTable, Labels, without_gaps
-from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
+from seatrial.importers.fleets import Labels, without_gaps
 from seatrial.model.errors import UsageError
-from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
 from seatrial.model.pair_faults import MOST_BETTER
-from seatrial.model.verdict import AT_FAULT, GOOD, UNDECIDED, Verdict, worst
+from seatrial.model.verdict import Verdict
 from seatrial.model.words import some, verb
 from seatrial.statistics.estimates import GROUP_SHARE
-from seatrial.statistics.fleets import EFFECT, HIDDEN_EFFECTS, FleetResult, NodeRuns, judge_fleet
+from seatrial.statistics.fleets import EFFECT, FleetResult, NodeRuns, judge_fleet
 
 
 class FewerRuns(NamedTuple):
@@ -80,11 +78,13 @@ def expected_subjects(
     return [members[plan] for plan in plans]
 
 
-class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
-    """The result. `unmeasured`: nodes without a value; `planned_runs`: of each node; `failed`: nodes of failed runs."""
+class JudgedStratum(msgspec.Struct, frozen=True, kw_only=True):
+    """The judgement on the values of one condition. `unmeasured`: nodes without a value."""
 
+    conditions: Labels = ()
+    unit: str = ""
+    text: str = ""
     result: FleetResult | None
-    effect: float
     higher_is_better: bool
     sense_known: bool = True
     """Whether the caller or the metric says so; else it is assumed."""
@@ -94,14 +94,23 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes with a value `MOST_BETTER` times as good as the median or better, and how many times: of another unit."""
     unmeasured: tuple[str, ...]
     planned_runs: int
+    """Number of runs of each node."""
     all_zero: tuple[str, ...] = ()
     """The nodes, where every value of all of them is 0."""
-    suspects: tuple[PeerSuspect, ...] = ()
-    """Facts that the nodes that are not healthy have, and healthy ones do not."""
-    failed: tuple[str, ...] = ()
-    without_facts: tuple[str, ...] = ()
-    """Measured nodes of which no facts are known, where those of others are."""
-    verdict: Verdict
+    absent: tuple[str, ...] = ()
+    """Nodes or parts that were measured under other conditions of the same plan, or on other nodes, and not here."""
+    few_of: int = 0
+    """Nodes or parts of the plan, if fewer than half of them were measured under this condition; else 0."""
+
+    @property
+    def nodes(self) -> tuple[NodeRuns, ...]:
+        """Nodes and parts with values that could be compared."""
+        return self.result.nodes if self.result else ()
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Nodes and parts without a value under this condition."""
+        return (*self.unmeasured, *self.absent)
 
     @property
     def better(self) -> Literal["higher", "lower"]:
@@ -111,7 +120,8 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sense_needed(self) -> bool:
         """Whether a node is only healthy if higher values are better, which nothing says."""
-        return not self.sense_known and bool(self.ahead) and not (self.slow or self.unstable)
+        faults = any(node.slow or node.bad_runs for node in self.nodes)
+        return not self.sense_known and bool(self.ahead) and not faults
 
     def doubtful_unit(self, names: int) -> str:
         """Whose values are too good to be true, and what to look at; empty where none is."""
@@ -123,31 +133,20 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def slow(self) -> tuple[NodeRuns, ...]:
         """Slow nodes, the slowest first."""
-        slow = [node for node in self._nodes if node.slow]
-        return tuple(sorted(slow, key=lambda node: -node.loss))
-
-    @property
-    def unstable(self) -> tuple[NodeRuns, ...]:
-        """Nodes with single bad runs, the worst first."""
-        unstable = [node for node in self._nodes if node.bad_runs]
-        return tuple(sorted(unstable, key=lambda node: -node.worst_run_loss))
+        return tuple(sorted((node for node in self.nodes if node.slow), key=lambda node: -node.loss))
 
     @property
     def suspected(self) -> tuple[NodeRuns, ...]:
         """Low nodes with too few runs."""
-        return tuple(node for node in self._nodes if node.suspected)
+        return tuple(node for node in self.nodes if node.suspected)
 
-    def fewer_runs(self, where: str = "") -> tuple[FewerRuns, ...]:
-        """Nodes with fewer values than runs were planned, in the order of the table. `where`: the condition."""
+    def fewer_runs(self) -> tuple[FewerRuns, ...]:
+        """Nodes with fewer values than runs were planned, in the order of the table."""
         return tuple(
-            FewerRuns(node.node, len(node.values), self.planned_runs, node.detectable, where)
-            for node in self._nodes
+            FewerRuns(node.node, len(node.values), self.planned_runs, node.detectable, self.text)
+            for node in self.nodes
             if len(node.values) < self.planned_runs
         )
-
-    @property
-    def _nodes(self) -> tuple[NodeRuns, ...]:
-        return self.result.nodes if self.result else ()
 
 
 def node_verdict(node: NodeRuns) -> Verdict:
@@ -165,7 +164,7 @@ def judge_nodes(
     higher_is_better: bool = True,
     effect: float = EFFECT,
     comparisons: int = 1,
-) -> FleetJudgement:
+) -> JudgedStratum:
     """Judge the values of each node; nodes without any are reported as not measured.
 
     `values`: NaN for a run without a value. What half of the nodes have, empty ones included, is the number of runs
@@ -185,36 +184,18 @@ def judge_nodes(
     result = None
     if measured and not all_zero:
         result = judge_fleet(measured, higher_is_better=higher_is_better, effect=effect, comparisons=comparisons)
-    return FleetJudgement(
+    return JudgedStratum(
         result=result,
-        effect=effect,
         higher_is_better=higher_is_better,
         unmeasured=unmeasured,
         planned_runs=statistics.median_high(map(len, values.values())) if values else 0,
         all_zero=all_zero,
-        verdict=Verdict.INCONCLUSIVE if all_zero else _verdict(result, effect, unmeasured),
     )
-
-
-def judge_tables(
-    tables: Mapping[str, FleetTable], sense: Sense | None = None, *, effect: float = EFFECT
-) -> FleetJudgement:
-    """All tables as one fleet. `sense`: None: as their metric is, else higher is better. Raises UsageError."""
-    senses = {stratum.sense for table in tables.values() for stratum in table.strata if stratum.sense}
-    if sense is None and len(senses) > 1:
-        raise UsageError("Higher values are better in some files, lower ones in others.", "Judge them one by one.")
-    sense = sense or next(iter(senses), None)
-    values: dict[str, list[float]] = {}
-    for table in tables.values():
-        for stratum in table.strata:
-            for node, runs in stratum.with_gaps.items():
-                values.setdefault(node, []).extend(runs)
-    return judge_both_ways(values, sense, effect=effect)
 
 
 def judge_both_ways(
     values: Mapping[str, Sequence[float]], sense: Sense | None, *, effect: float = EFFECT, comparisons: int = 1
-) -> FleetJudgement:
+) -> JudgedStratum:
     """Judge the values, and name the nodes that would be slow if the opposite values were good.
 
     `sense`: None: higher values are taken to be good, and a node far better than the others withholds PASS.
@@ -229,39 +210,4 @@ def judge_both_ways(
             for node, runs in positive.items() if usual and runs}  # fmt: skip
     counts = not higher and all(value.is_integer() for runs in positive.values() for value in runs)
     impossible = tuple((node, ratio) for node, ratio in best.items() if ratio >= MOST_BETTER and not counts)
-    judged = msgspec.structs.replace(judged, sense_known=sense is not None, ahead=ahead, impossible=impossible)
-    if judged.verdict is Verdict.PASS and ahead:
-        judged = msgspec.structs.replace(judged, verdict=Verdict.NOTE)
-    if judged.sense_needed or (judged.impossible and judged.verdict in (*GOOD, *UNDECIDED)):
-        return msgspec.structs.replace(judged, verdict=Verdict.INCONCLUSIVE)
-    return judged
-
-
-def with_facts(judged: FleetJudgement, facts: Mapping[str, NodeFacts]) -> FleetJudgement:
-    """The judgement with the facts that separate slow nodes from healthy ones.
-
-    Where no node is slow, those of the slower one of two populations count, or else unstable ones.
-    """
-    nodes = judged.result.nodes if judged.result else ()
-    slow = {node.node for node in judged.slow}
-    if not slow and judged.result and judged.result.populations:
-        slow = set(judged.result.populations[0])
-    slow = slow or {node.node for node in judged.unstable}
-    good = {node.node for node in nodes if node_verdict(node) is Verdict.PASS}
-    return msgspec.structs.replace(
-        judged,
-        suspects=find_peer_suspects(facts, slow, good | slow),
-        without_facts=tuple(node.node for node in nodes if node.node not in facts),
-    )
-
-
-def _verdict(result: FleetResult | None, effect: float, unmeasured: Sequence[str]) -> Verdict:
-    if result is None:
-        return Verdict.NOT_RUN
-    named = worst([node_verdict(node) for node in result.nodes])
-    if named in AT_FAULT:
-        return named
-    hidden = result.detectable > HIDDEN_EFFECTS * effect
-    if named is Verdict.INCONCLUSIVE or result.populations or not result.enough or hidden:
-        return Verdict.INCONCLUSIVE
-    return Verdict.NOT_RUN if unmeasured else Verdict.PASS
+    return msgspec.structs.replace(judged, sense_known=sense is not None, ahead=ahead, impossible=impossible)

@@ -15,7 +15,7 @@ import numpy as np
 
 from seatrial.importers.fleets import Fleet, FleetTable, Labels, Stratum, without_gaps
 from seatrial.judgement.fleet.judge import (
-    FleetJudgement,
+    JudgedStratum,
     expected_subjects,
     judge_both_ways,
     judge_nodes,
@@ -23,24 +23,15 @@ from seatrial.judgement.fleet.judge import (
     uneven_parts,
 )
 from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
+from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
 from seatrial.model.verdict import Verdict
 from seatrial.statistics.estimates import FEWEST_ALIKE
 from seatrial.statistics.fleets import EFFECT, FEWEST_RUNS, HIDDEN_EFFECTS, NodeRuns
 
-
-class JudgedStratum(msgspec.Struct, frozen=True, kw_only=True):
-    """One condition: its values, as they were given, and the judgement on them."""
-
-    conditions: Labels
-    unit: str
-    text: str
-    judged: FleetJudgement
-    absent: tuple[str, ...] = ()
-    """Nodes or parts that were measured under other conditions of the same plan, or on other nodes, and not here."""
-    few_of: int = 0
-    """Nodes or parts of the plan, if fewer than half of them were measured under this condition; else 0."""
+GRAVEST = (Verdict.SLOW, Verdict.UNSTABLE, Verdict.INCONCLUSIVE)
+"""Verdicts on what is not healthy, and on a fleet that has it; the gravest first."""
 
 
 class Named(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,13 +48,14 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
     """Fewest values that it has under one of them."""
 
 
-class StrataJudgement(msgspec.Struct, frozen=True, kw_only=True):
+class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     """All conditions, and who is named."""
 
     strata: tuple[JudgedStratum, ...]
-    together: FleetJudgement | None
+    together: JudgedStratum | None
     """All conditions as one fleet; None where there is one condition."""
     named: tuple[Named, ...]
+    """The gravest verdicts first, and of one verdict the farthest from their peers."""
     conditions: tuple[str, ...]
     """Columns that distinguish conditions."""
     parts: tuple[str, ...]
@@ -71,31 +63,42 @@ class StrataJudgement(msgspec.Struct, frozen=True, kw_only=True):
     """Part of a node -> its node."""
     rare_parts: tuple[str, ...]
     """Parts that a third of the nodes or more lack: these are nodes of another kind."""
-    subjects: int
-    nodes: int
     effect: float
     detectable: float | None
     """The largest of the conditions: loss under one condition that is found in 95 % of cases."""
     failed: tuple[str, ...] = ()
+    """Nodes of failed runs."""
     suspects: tuple[PeerSuspect, ...] = ()
+    """Facts that the nodes that are not healthy have, and healthy ones do not."""
     without_facts: tuple[str, ...] = ()
+    """Measured nodes of which no facts are known, where those of others are."""
     verdict: Verdict
 
     def of(self, verdict: Verdict) -> tuple[Named, ...]:
         """The named nodes or parts with this verdict, the farthest from their peers first."""
-        return tuple(sorted((each for each in self.named if each.verdict is verdict), key=lambda each: -each.loss))
+        return tuple(each for each in self.named if each.verdict is verdict)
 
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """Nodes and parts that were compared under any condition, in the order of the table."""
+        return tuple(dict.fromkeys(runs.node for stratum in self.strata for runs in stratum.nodes))
 
-def is_divided(tables: Mapping[str, FleetTable]) -> bool:
-    """Whether the tables have several conditions, or parts of nodes."""
-    return len(_merged(tables)) > 1 or any(table.parts for table in tables.values())
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Nodes of these subjects."""
+        return tuple(dict.fromkeys(self.node_of.get(subject, subject) for subject in self.subjects))
+
+    @property
+    def only(self) -> JudgedStratum | None:
+        """The only condition, if whole nodes were compared under it; else None."""
+        return self.strata[0] if len(self.strata) == 1 and not self.node_of else None
 
 
 def judge_strata(
     tables: Mapping[str, FleetTable], sense: Sense | None = None, *, effect: float = EFFECT
-) -> StrataJudgement:
+) -> FleetJudgement:
     """Judge each condition of the tables. `sense`: None: as names and units say, else higher is better."""
-    merged = _merged(tables)
+    merged = _merged(tables) or [Stratum()]
     parts = {subject: part for table in tables.values() for subject, part in table.parts.items()}
     kinds = 1 + bool(parts) + (len(merged) > 1)
     comparisons = kinds * len(merged)
@@ -107,37 +110,36 @@ def judge_strata(
     together = _together(strata, effect, kinds) if len(strata) > 1 else None
     named = _unique([*_in_strata(strata, parts), *_in_all(together, parts)])
     if parts:
-        named = _nodes_or_parts(named, _slow_nodes(merged, strata, parts, effect, comparisons), parts)
-    named = _unique(named)
-    results = [stratum.judged.result for stratum in strata if stratum.judged.result]
-    subjects = {subject for stratum in merged for subject in stratum.with_gaps}
-    detectable = max((result.detectable for result in results), default=None)
-    return StrataJudgement(
+        named = _unique(_nodes_or_parts(named, _slow_nodes(strata, parts, effect, comparisons), parts))
+    detectable = max((stratum.result.detectable for stratum in strata if stratum.result), default=None)
+    return FleetJudgement(
         strata=strata,
         together=together,
-        named=tuple(named),
+        named=tuple(sorted(named, key=lambda each: (GRAVEST.index(each.verdict), -each.loss))),
         conditions=tuple(dict.fromkeys(name for stratum in merged for name, _ in stratum.conditions)),
         parts=tuple(dict.fromkeys(name for table in tables.values() for name in table.roles.parts)),
         rare_parts=uneven.rare,
         node_of=node_of,
-        subjects=len(subjects),
-        nodes=len({parts[subject][0] if subject in parts else subject for subject in subjects}),
         effect=effect,
         detectable=detectable,
         verdict=_verdict(strata, named, detectable, effect),
     )
 
 
-def facts_of_strata(judged: StrataJudgement, facts: Mapping[str, NodeFacts]) -> StrataJudgement:
-    """The judgement with the facts that separate named nodes from healthy ones."""
-    slow = {each.node for each in judged.of(Verdict.SLOW) or judged.of(Verdict.UNSTABLE)}
-    subjects = {runs.node for stratum in judged.strata if stratum.judged.result for runs in stratum.judged.result.nodes}
-    nodes = {judged.node_of.get(subject, subject) for subject in subjects}
+def with_facts(judged: FleetJudgement, facts: Mapping[str, NodeFacts]) -> FleetJudgement:
+    """The judgement with the facts that separate slow nodes from healthy ones.
+
+    Where no node is slow, those of the slower one of two populations count, or else unstable ones.
+    """
+    divided = [stratum.result.populations for stratum in judged.strata if stratum.result and stratum.result.populations]
+    slow = {each.node for each in judged.of(Verdict.SLOW)}
+    slow = slow or {judged.node_of.get(subject, subject) for slower, _ in divided[:1] for subject in slower}
+    slow = slow or {each.node for each in judged.of(Verdict.UNSTABLE)}
     bad = {each.node for each in judged.named}
     return msgspec.structs.replace(
         judged,
-        suspects=find_peer_suspects(facts, slow, nodes - bad | slow),
-        without_facts=tuple(sorted(node for node in nodes if node not in facts)),
+        suspects=find_peer_suspects(facts, slow, {*judged.nodes} - bad | slow),
+        without_facts=tuple(node for node in judged.nodes if node not in facts),
     )
 
 
@@ -151,7 +153,11 @@ def _merged(tables: Mapping[str, FleetTable]) -> list[Stratum]:
                 runs = {name: list(values) for name, values in merged[key].with_gaps.items()}
                 for name, values in stratum.with_gaps.items():
                     runs[name] = runs.get(name, []) + values
-                merged[key] = msgspec.structs.replace(stratum, with_gaps=runs)
+                if {stratum.sense, merged[key].sense} == {*Sense}:
+                    raise UsageError(
+                        "Higher values are better in some files, lower ones in others.", "Judge them one by one."
+                    )
+                merged[key] = msgspec.structs.replace(stratum, with_gaps=runs, sense=stratum.sense or merged[key].sense)
             else:
                 merged[key] = stratum
     return list(merged.values())
@@ -163,7 +169,7 @@ def _judged(
     """One condition. Parts are compared by their shares of the median of the same part of all nodes."""
     values = _levelled(stratum.with_gaps, parts) if parts else stratum.with_gaps
     judged = judge_both_ways(values, sense or stratum.sense, effect=effect, comparisons=comparisons)
-    return JudgedStratum(conditions=stratum.conditions, unit=stratum.unit, text=stratum.text, judged=judged)
+    return msgspec.structs.replace(judged, conditions=stratum.conditions, unit=stratum.unit, text=stratum.text)
 
 
 def _levelled(values: Fleet, parts: Mapping[str, tuple[str, str]]) -> Fleet:
@@ -200,21 +206,20 @@ def _with_absent(
 
 def _measured(stratum: JudgedStratum) -> dict[str, None]:
     """Nodes and parts that the condition has, those without a value included, in the order of the table."""
-    result = stratum.judged.result
-    return dict.fromkeys((*(runs.node for runs in result.nodes), *stratum.judged.unmeasured) if result else ())
+    return dict.fromkeys((*(runs.node for runs in stratum.nodes), *stratum.unmeasured) if stratum.result else ())
 
 
-def _together(strata: Sequence[JudgedStratum], effect: float, comparisons: int) -> FleetJudgement | None:
+def _together(strata: Sequence[JudgedStratum], effect: float, comparisons: int) -> JudgedStratum | None:
     """All values as shares of the median of their condition, turned so that higher is better."""
     fleet: defaultdict[str, list[float]] = defaultdict(list)
     for stratum in strata:
-        result = stratum.judged.result
+        result = stratum.result
         if result is None or not result.enough or result.populations:
             continue
         for runs in result.nodes:
             for value in runs.values:
                 ratio = value / result.median
-                fleet[runs.node].append(ratio if stratum.judged.higher_is_better or not ratio else 1 / ratio)
+                fleet[runs.node].append(ratio if stratum.higher_is_better or not ratio else 1 / ratio)
     return judge_nodes(fleet, effect=effect, comparisons=comparisons) if fleet else None
 
 
@@ -223,7 +228,7 @@ def _in_strata(strata: Sequence[JudgedStratum], parts: Mapping[str, tuple[str, s
     low: defaultdict[str, list[tuple[JudgedStratum, NodeRuns]]] = defaultdict(list)
     bad: defaultdict[str, list[tuple[JudgedStratum, NodeRuns]]] = defaultdict(list)
     for stratum in strata:
-        for runs in stratum.judged.result.nodes if stratum.judged.result else ():
+        for runs in stratum.nodes:
             if runs.slow or runs.suspected:
                 low[runs.node].append((stratum, runs))
             elif runs.bad_runs:
@@ -273,7 +278,7 @@ def _where(places: Sequence[JudgedStratum], strata: Sequence[JudgedStratum]) -> 
     return tuple(place.text for place in places)
 
 
-def _in_all(together: FleetJudgement | None, parts: Mapping[str, tuple[str, str]]) -> list[Named]:
+def _in_all(together: JudgedStratum | None, parts: Mapping[str, tuple[str, str]]) -> list[Named]:
     """Who is low in all conditions together; single low values are judged under their conditions."""
     if together is None:
         return []
@@ -291,22 +296,19 @@ def _in_all(together: FleetJudgement | None, parts: Mapping[str, tuple[str, str]
 
 
 def _slow_nodes(
-    merged: Sequence[Stratum], strata: Sequence[JudgedStratum], parts: Mapping[str, tuple[str, str]], effect: float,
-    comparisons: int,
-) -> dict[str, Named]:  # fmt: skip
+    strata: Sequence[JudgedStratum], parts: Mapping[str, tuple[str, str]], effect: float, comparisons: int
+) -> dict[str, Named]:
     """Nodes of which every part is low, beside other nodes: one loss of the node, not one of each part."""
     slow: dict[str, Named] = {}
-    for stratum, judged in zip(merged, strata, strict=True):
+    for stratum in strata:
         fleet: defaultdict[str, list[float]] = defaultdict(list)
         lowest: defaultdict[str, list[float]] = defaultdict(list)
-        result = judged.judged.result
-        for runs in result.nodes if result else ():
+        for runs in stratum.nodes:
             node = parts[runs.node][0] if runs.node in parts else runs.node
             fleet[node] += runs.values
             lowest[node].append(runs.loss)
-        of_nodes = judge_nodes(
-            fleet, higher_is_better=judged.judged.higher_is_better, effect=effect, comparisons=comparisons
-        )
+        higher = stratum.higher_is_better
+        of_nodes = judge_nodes(fleet, higher_is_better=higher, effect=effect, comparisons=comparisons)
         for runs in (*of_nodes.slow, *of_nodes.suspected):
             if min(lowest[runs.node]) < runs.loss / 2 or len(lowest[runs.node]) < 2:
                 continue
@@ -317,7 +319,7 @@ def _slow_nodes(
                 runs=len(runs.values),
             )  # fmt: skip
     return {
-        node: msgspec.structs.replace(each, where=() if len(each.where) == len(merged) else each.where)
+        node: msgspec.structs.replace(each, where=() if len(each.where) == len(strata) else each.where)
         for node, each in slow.items()
     }
 
@@ -348,11 +350,10 @@ def _nodes_or_parts(
 
 def _unique(named: Sequence[Named]) -> list[Named]:
     """The worst verdict on each subject; of equal ones the first, which says where."""
-    rank = (Verdict.SLOW, Verdict.UNSTABLE, Verdict.INCONCLUSIVE)
     best: dict[str, Named] = {}
     for each in named:
         before = best.get(each.subject)
-        if before is None or rank.index(each.verdict) < rank.index(before.verdict):
+        if before is None or GRAVEST.index(each.verdict) < GRAVEST.index(before.verdict):
             best[each.subject] = each
     return list(best.values())
 
@@ -361,18 +362,18 @@ def _verdict(
     strata: Sequence[JudgedStratum], named: Sequence[Named], detectable: float | None, effect: float
 ) -> Verdict:
     verdicts = {each.verdict for each in named}
-    for verdict in (Verdict.SLOW, Verdict.UNSTABLE, Verdict.INCONCLUSIVE):
+    for verdict in GRAVEST:
         if verdict in verdicts:
             return verdict
-    results = [stratum.judged.result for stratum in strata]
+    results = [stratum.result for stratum in strata]
     if not any(results):
-        zero = any(stratum.judged.all_zero for stratum in strata)
+        zero = any(stratum.all_zero for stratum in strata)
         return Verdict.INCONCLUSIVE if zero else Verdict.NOT_RUN
-    if any(stratum.judged.sense_needed or stratum.judged.impossible or stratum.judged.all_zero for stratum in strata):
+    if any(stratum.sense_needed or stratum.impossible or stratum.all_zero for stratum in strata):
         return Verdict.INCONCLUSIVE
     unclear = any(result is not None and (result.populations or not result.enough) for result in results)
     if unclear or detectable is None or detectable > HIDDEN_EFFECTS * effect:
         return Verdict.INCONCLUSIVE
-    missing = any(stratum.absent or stratum.judged.unmeasured or not stratum.judged.result for stratum in strata)
-    ahead = any(stratum.judged.ahead for stratum in strata)
+    missing = any(stratum.missing or not stratum.result for stratum in strata)
+    ahead = any(stratum.ahead for stratum in strata)
     return Verdict.NOT_RUN if missing else Verdict.NOTE if ahead else Verdict.PASS

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from seatrial.frame.command_line import run
-from seatrial.importers.fleets import read_fleet_table
-from seatrial.judgement.fleet.judge import judge_nodes, with_facts
+from seatrial.importers.fleets import one_stratum, read_fleet_table
+from seatrial.judgement.fleet.strata import FleetJudgement, judge_strata, with_facts
 from seatrial.model.errors import UsageError
+from seatrial.model.imported import Sense
 from seatrial.model.verdict import Verdict
 from seatrial.render.fleet.view import fleet_report
+from seatrial.render.report import Report
 from tests.support.benchmark_outputs import hpl, stream
 from tests.support.builders import Cluster
 from tests.support.command_line import Seatrial
@@ -105,8 +107,16 @@ def test_what_is_refused(text: str) -> None:
         read_fleet_table(text)
 
 
+def judged_fleet(values: dict[str, list[float]]) -> FleetJudgement:
+    return judge_strata({"a": one_stratum(values, sense=Sense.HIGHER)})
+
+
 def verdict(values: dict[str, list[float]]) -> Verdict:
-    return judge_nodes(values).verdict
+    return judged_fleet(values).verdict
+
+
+def report_of(values: dict[str, list[float]]) -> Report:
+    return fleet_report(judged_fleet(values), {})
 
 
 def test_verdicts() -> None:
@@ -122,20 +132,21 @@ def test_verdicts() -> None:
 
 def test_a_dead_node_is_slow_and_does_not_hide_others() -> None:
     for runs in (1, 5):
-        judged = judge_nodes({**fleet(40, runs=runs), "n1": [0.0] * runs})
-        assert judged.verdict is Verdict.SLOW
-        assert fleet_report(judged).sentence == "n1 100 % below its peers, among 40 nodes"
-        healthy = judge_nodes(fleet(40, runs=runs))
-        assert judged.result is not None and healthy.result is not None
-        assert judged.result.node_scatter == pytest.approx(healthy.result.node_scatter, rel=0.1)
+        dead = {**fleet(40, runs=runs), "n1": [0.0] * runs}
+        assert verdict(dead) is Verdict.SLOW
+        assert report_of(dead).sentence == "n1 100 % below its peers, among 40 nodes"
+        (result,), (healthy,) = ([stratum.result for stratum in judged_fleet(values).strata]
+                                 for values in (dead, fleet(40, runs=runs)))  # fmt: skip
+        assert result is not None and healthy is not None
+        assert result.node_scatter == pytest.approx(healthy.node_scatter, rel=0.1)
     half = {node: values if int(node[1:]) >= 20 else [0.0] * 5 for node, values in fleet(40).items()}
-    assert len(judge_nodes(half).slow) == 20
+    assert len(judged_fleet(half).of(Verdict.SLOW)) == 20
 
 
 def test_a_run_of_value_0_is_a_bad_run() -> None:
-    judged = judge_nodes({**fleet(40), "n1": [100.0, 0.0, 100.0, 100.0, 100.0]})
-    assert [node.node for node in judged.unstable] == ["n1"]
-    assert judged.unstable[0].worst_run_loss == pytest.approx(1.0)
+    (named,) = judged_fleet({**fleet(40), "n1": [100.0, 0.0, 100.0, 100.0, 100.0]}).named
+    assert (named.subject, named.verdict) == ("n1", Verdict.UNSTABLE)
+    assert named.loss == pytest.approx(1.0)
 
 
 def test_zeros_everywhere_or_where_lower_is_better_show_nothing(tmp_path: Path, seatrial: Seatrial) -> None:
@@ -183,15 +194,12 @@ def test_each_node_is_a_test_case(tmp_path: Path) -> None:
 
 
 def test_headlines_name_the_nodes() -> None:
-    assert fleet_report(judge_nodes({**fleet(40), "n1": [70.0] * 5})).headline == (
-        "SLOW  n1 30 % below its peers, among 40 nodes"
-    )
-    assert "40 nodes alike; a node that loses" in fleet_report(judge_nodes(fleet(40))).sentence
-    assert fleet_report(judge_nodes({**fleet(40), "n1": []})).sentence.endswith("not measured: n1")
-    scattered = {**{f"n{node}": [100.0 + 5 * (node % 7)] for node in range(2, 14)}, "n1": []}
-    judged = judge_nodes(scattered)
-    assert judged.verdict is Verdict.INCONCLUSIVE
-    assert fleet_report(judged).sentence.endswith("; not measured: n1")
+    assert report_of({**fleet(40), "n1": [70.0] * 5}).headline == "SLOW  n1 30 % below its peers, among 40 nodes"
+    assert "40 nodes alike; a loss of " in report_of(fleet(40)).sentence
+    assert report_of({**fleet(40), "n1": []}).sentence.endswith("not measured: n1")
+    scattered = report_of({**{f"n{node}": [100.0 + 5 * (node % 7)] for node in range(2, 14)}, "n1": []})
+    assert scattered.word == Verdict.INCONCLUSIVE
+    assert scattered.sentence.endswith("; not measured: n1")
 
 
 def test_the_fact_of_the_slow_nodes_is_named(tmp_path: Path, seatrial: Seatrial) -> None:
@@ -219,14 +227,14 @@ def test_the_first_line_fits_into_a_terminal() -> None:
     """Of many slow nodes as many are named as there is room for, and all in the table."""
     names = {f"compute-rack{rack}-node{node}": [100.0 + node / 9] * 5 for rack in range(6) for node in range(9)}
     slow = dict.fromkeys((f"compute-rack{rack}-node1" for rack in range(6)), [70.0] * 5)
-    report = fleet_report(judge_nodes({**names, **slow, "compute-rack7-node1": []}))
+    report = report_of({**names, **slow, "compute-rack7-node1": []})
     assert len(report.headline) <= 80
     assert report.headline.startswith("SLOW  compute-rack")
     assert report.headline.endswith("30 % and 5 more below their peers; 1 node not measured")
 
 
 def test_without_the_facts_of_the_slow_node_nothing_is_named() -> None:
-    judged = judge_nodes({**fleet(40), "n1": [70.0] * 5})
+    judged = judged_fleet({**fleet(40), "n1": [70.0] * 5})
     assert with_facts(judged, {}).suspects == ()
     same = {node: server(node) for node in fleet(40)}
     del same["n1"]

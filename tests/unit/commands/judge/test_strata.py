@@ -315,7 +315,7 @@ def test_a_node_far_ahead_under_one_condition_is_shown_with_the_direction(tmp_pa
     (tmp_path / "a.csv").write_text(table)
     assert seatrial("judge", str(tmp_path / "a.csv"), "--json").object["data"]["ahead"] == ["n03"]
     shown = seatrial("judge", str(tmp_path / "a.csv")).out
-    assert shown.startswith("NOTE  n03 far ahead of the others; a loss of ")
+    assert shown.startswith("NOTE  n03 far lower than 11 nodes alike in size 1024; a loss of ")
     assert "Lower is better; n03 is far lower than the others in size 1024." in shown
 
 

@@ -77,7 +77,7 @@ def test_one_gpu_of_96_that_is_low_in_every_start_is_named(tmp_path: Path) -> No
     assert report.exit_code is ExitCode.FINDINGS
     cases = {case.name: (case.verdict, case.reason) for case in report.cases}
     assert len(cases) == len(TWELVE)
-    assert cases["node:n4"] == (Verdict.SLOW, "GPU 1: 30 %")
+    assert cases["node:n4"] == (Verdict.SLOW, "GPU 1: 30 % worse than its peers in 9 runs")
     assert {verdict for name, (verdict, _) in cases.items() if name != "node:n4"} == {Verdict.PASS}
 
 
@@ -85,7 +85,7 @@ def test_healthy_gpus_pass_and_the_report_says_what_would_have_been_named(tmp_pa
     outcome, launcher = tried(tmp_path, burning(1.0))
     report = program_report(outcome.recorded.info, outcome.result, outcome.recorded.facts)
     assert (report.word, report.exit_code, outcome.result.findings) == ("PASS", ExitCode.PASS, ())
-    assert report.sentence.startswith("12 nodes alike; a loss of ")
+    assert report.sentence.startswith("96 parts of 12 nodes alike; a loss of ")
     assert report.sentence.endswith(" would have been named")
     assert set(launcher.begun.values()) == {NODES_REPETITIONS}
 

@@ -1,0 +1,191 @@
+"""The first line on a fleet: who is named and where, or what would have been found, and what is missing."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from seatrial.importers.fleets import FleetTable
+from seatrial.judgement.fleet.judge import FewerRuns
+from seatrial.judgement.fleet.strata import GRAVEST, FleetJudgement
+from seatrial.judgement.peer_suspects import brief_separation
+from seatrial.model.units import share
+from seatrial.model.verdict import Verdict
+from seatrial.model.words import count, some, verb
+from seatrial.render.finding_text import fitting_sentence
+from seatrial.render.fleet.remarks import MOST_NAMES, all_lone, failed_text, fewer_runs_text, led_by_lone
+from seatrial.statistics.estimates import FEWEST_ALIKE
+from seatrial.statistics.fleets import FEWEST_RUNS
+
+
+def fleet_sentence(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> str:
+    """What is wrong, what was not measured, and the fact that is proved to go with it, as far as a line has room.
+
+    A sentence that names nobody says which nodes have fewer runs, too; one that does, if there is room. The sentences
+    below the table have all names, and how often chance would separate them so.
+    """
+    left_out = [name for table in tables.values() for name in table.left_out]
+    if left_out and not judged.subjects and not any(stratum.all_zero for stratum in judged.strata):
+        return f"none of {count(len(left_out), 'output')} is valid: {left_out[0]}"
+    proved = next((brief_separation(each) for each in judged.suspects if each.proved), "")
+    names = range(MOST_NAMES, -1, -1)
+    sentences = {number: [f"{text}{_missing(judged, number)}" for text in _ways(judged, max(number, 1))]
+                 for number in names}  # fmt: skip
+    ways = [f"{sentences[number][-1]}; {proved}" for number in names if proved]
+    ways += [text for number in names for text in sentences[number]]
+    ways = led_by_lone(judged.verdict, ways, all_lone(tables))
+    return fitting_sentence(judged.verdict, ways, _gaps(judged), needed=not judged.named)
+
+
+def fewer_runs(judged: FleetJudgement) -> tuple[FewerRuns, ...]:
+    """Who has fewer runs under which condition; without the condition where it holds under all of them."""
+    fewer = [each for stratum in judged.strata for each in stratum.fewer_runs()]
+    places = Counter(each.subject for each in fewer)
+    everywhere = all(number == len(judged.strata) for number in places.values())
+    return tuple(each._replace(where="") if everywhere else each for each in fewer)
+
+
+def in_conditions(texts: Sequence[str]) -> str:
+    """The conditions of a statement, for a sentence; empty for all conditions together, and for the only one."""
+    return f" in {some(texts, 1)}" if any(texts) else ""
+
+
+def noun(judged: FleetJudgement) -> str:
+    """What was compared."""
+    return "part" if judged.node_of else "node"
+
+
+def _missing(judged: FleetJudgement, names: int) -> str:
+    """Nodes and parts without a value, and the condition if they have others; or how many they are."""
+    gaps = [stratum for stratum in judged.strata if stratum.missing]
+    if not gaps or not judged.subjects:
+        return ""
+    missing = tuple(dict.fromkeys(name for stratum in gaps for name in stratum.missing))
+    everywhere = len(gaps) == len(judged.strata) and len({stratum.missing for stratum in gaps}) == 1
+    where = "" if everywhere else in_conditions([stratum.text for stratum in gaps])
+    if len(missing) > names:
+        return f"; {count(len(missing), noun(judged))} not measured{where if names else ''}"
+    return f"; not measured: {', '.join(missing)}{where}"
+
+
+def _gaps(judged: FleetJudgement) -> list[str]:
+    """Runs, conditions and parts that only some have and that do not withhold PASS; longer sentences first."""
+    fewer, what = fewer_runs(judged), noun(judged)
+    few = [stratum for stratum in judged.strata if stratum.few_of]
+    gaps = []
+    for names in range(MOST_NAMES, -1, -1):
+        texts = [fewer_runs_text(fewer, names, what)]
+        if len(few) == 1 and names:
+            texts.append(f"{few[0].text} on {len(few[0].nodes)} of {count(few[0].few_of, what)}")
+        elif few:
+            texts.append(f"{count(len(few), 'condition')} on some {what}s only")
+        if judged.rare_parts:
+            rare = some(judged.rare_parts, names) if names else count(len(judged.rare_parts), "part")
+            texts.append(f"{rare} on some nodes only")
+        gaps.append("; ".join(filter(None, texts)))
+    return [*gaps, f"not each {what} has all"] if any(gaps) else []
+
+
+def _ways(judged: FleetJudgement, names: int) -> Iterator[str]:
+    """Sentences, longer ones first. `names`: how many nodes are listed."""
+    verdict = next((verdict for verdict in GRAVEST if judged.of(verdict)), None)
+    if verdict is None:
+        yield from _unnamed(judged, names)
+        return
+    named = judged.of(verdict)
+    where = in_conditions(named[0].where) if len({each.where for each in named}) == 1 else ""
+    if verdict is Verdict.UNSTABLE:
+        of = f"{len(named)} of {count(len(judged.subjects), noun(judged))}: "
+        listed = some([each.subject for each in named], names)
+        yield from (
+            f"single bad runs on {text}; none is slow" for text in (f"{of}{listed}{where}", f"{of}{listed}", listed)
+        )
+        return
+    below = "below" if all(stratum.higher_is_better for stratum in judged.strata) else "worse than"
+    listed = some([f"{each.subject} {share(each.loss)}" for each in named], names)
+    peers = f"{listed} {below} {verb(len(named), 'its', 'their')} peers"
+    if verdict is Verdict.INCONCLUSIVE:
+        needed = count(max(FEWEST_RUNS - min(each.runs for each in named), 1), "more run")
+        ends = [f"; {needed} would decide"]
+    else:
+        unstable = f"; {len(judged.of(Verdict.UNSTABLE))} unstable" if judged.of(Verdict.UNSTABLE) else ""
+        ends = [f"{unstable}, among {_subjects(judged)}", unstable]
+    yield from (f"{peers}{text}{end}" for text in dict.fromkeys((where, "")) for end in ends)
+
+
+def _subjects(judged: FleetJudgement) -> str:
+    nodes = count(len(judged.nodes), "node")
+    return f"{count(len(judged.subjects), 'part')} of {nodes}" if judged.node_of else nodes
+
+
+def _unnamed(judged: FleetJudgement, names: int) -> Iterator[str]:
+    """Texts for a result in which nobody is named."""
+    wild = next((stratum for stratum in judged.strata if stratum.impossible), None)
+    asked = next((stratum for stratum in judged.strata if stratum.sense_needed), None)
+    zero = {name for stratum in judged.strata for name in stratum.all_zero}
+    if not judged.subjects and zero:
+        yield f"every value of {count(len(zero), noun(judged))} is 0, so nothing can be compared"
+    elif not judged.subjects:
+        yield "no value was read"
+    elif wild:
+        yield wild.doubtful_unit(names)
+    elif asked:
+        above = f"{some(asked.ahead, names)} above {verb(len(asked.ahead), 'its', 'their')} peers"
+        yield from (f"{above}{text}: is higher better?" for text in dict.fromkeys((in_conditions([asked.text]), "")))
+    elif divided := [*_divided(judged, names)]:
+        yield from divided
+    elif judged.failed and judged.verdict is Verdict.INCONCLUSIVE:
+        yield failed_text(judged.failed, names)
+    elif judged.verdict is Verdict.INCONCLUSIVE:
+        yield from _hidden(judged)
+    else:
+        yield from _alike(judged, names)
+
+
+def _divided(judged: FleetJudgement, names: int) -> Iterator[str]:
+    """Texts for nodes that are not one population, or are too few to compare; none otherwise."""
+    compared = [(stratum, stratum.result) for stratum in judged.strata if stratum.result]
+    conditions, what = count(len(judged.strata), "condition"), noun(judged)
+    few = [stratum for stratum, result in compared if not result.enough]
+    two = [(stratum.text, result.populations) for stratum, result in compared if result.populations]
+    own = f"each {what} was compared with its own"
+    if len(two) > 1:
+        yield f"two populations under {len(two)} of {conditions}; {own}"
+    elif two:
+        text, (slower, faster) = two[0]
+        populations = f"two populations of {len(slower)} and {len(faster)} {what}s{in_conditions([text])}"
+        yield from (f"{populations}; {own}", populations)
+    elif few and len(judged.strata) == 1:
+        yield f"{_subjects(judged)}, and at least {FEWEST_ALIKE} are needed to compare them with each other"
+    elif few:
+        lone = [runs.node for runs in few[0].nodes]
+        if len(few) < len(judged.strata):
+            yield f"{some(lone, names)} {verb(len(lone), 'has', 'have')} no peers in {few[0].text}"
+        yield f"fewer than {FEWEST_ALIKE} values to compare under {len(few)} of {conditions}"
+
+
+def _hidden(judged: FleetJudgement) -> Iterator[str]:
+    """Texts for values that scatter too much to say that nobody is slow."""
+    results = [stratum.result for stratum in judged.strata if stratum.result]
+    rounded = any(result.rounded and result.detectable == judged.detectable for result in results)
+    hidden = f"{'rounding' if rounded else 'the scatter'} hides a loss of less than {share(judged.detectable)}"
+    weakest = max(fewer_runs(judged), key=lambda each: each.detectable, default=None)
+    on = f" on {weakest.subject}" if weakest and weakest.detectable == judged.detectable else ""
+    lowest, text = max(
+        ((runs, stratum.text) for stratum in judged.strata for runs in stratum.nodes), key=lambda at: at[0].loss
+    )
+    if lowest.loss >= judged.effect:
+        low = f"{hidden}{on}; lowest: {lowest.node} {share(lowest.loss)}"
+        yield from (f"{low}{where}" for where in dict.fromkeys((in_conditions([text]), "")))
+    yield from (f"{hidden}{on}", hidden)
+
+
+def _alike(judged: FleetJudgement, names: int) -> Iterator[str]:
+    """Texts for nodes that are alike, beside some that may be far ahead."""
+    strata = judged.strata
+    alike, where = f"{_subjects(judged)} alike", f" under {count(len(strata), 'condition')}" if len(strata) > 1 else ""
+    if ahead := next((stratum for stratum in strata if stratum.ahead), None):
+        others = count(len(ahead.nodes) - len(ahead.ahead), noun(judged))
+        alike = f"{some(ahead.ahead, names)} far {ahead.better} than {others} alike"
+        where = in_conditions([ahead.text])
+    loss = f"a loss of {share(judged.detectable)} would"
+    yield from (f"{alike}{where}; {loss} have been named", f"{alike}{where}; {loss} show", f"{alike}; {loss} show")
+    yield f"{count(len(judged.subjects), noun(judged))} alike; {loss} show"
