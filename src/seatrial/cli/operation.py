@@ -9,7 +9,7 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -110,13 +110,13 @@ def _by_hand(folder: Path) -> str:
     return f"`seatrial report {shlex.quote(folder.name)}` judges it."
 
 
-def keep_all(folders: Iterable[Path], limit_s: float = ALL_S, clock: Callable[[], float] = time.monotonic) -> None:
+def keep_all(folders: Iterable[Path]) -> None:
     """Keep the headlines of runs that were closed just now, so that no reader need judge them."""
-    until_s = clock() + limit_s
+    until_s = time.monotonic() + ALL_S
     for folder in [*folders]:
         with contextlib.suppress(Unjudged, KeyboardInterrupt):
             if listing.read_headline(folder) is None:
-                judge(folder, min(until_s - clock(), RUN_S))
+                judge(folder, min(until_s - time.monotonic(), RUN_S))
 
 
 MOST_RUNS = 5000
@@ -131,12 +131,12 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     unread: int
 
 
-def read_runs(archive: Path, limit_s: float = ALL_S) -> Iterator[tuple[RunInfo, Judged] | None]:
+def read_runs(archive: Path) -> Iterator[tuple[RunInfo, Judged] | None]:
     """The newest runs of this user and of root that judge nodes, the newest first: others may put anything there.
 
     None for each that cannot be read, or judged in time.
     """
-    until_s = time.monotonic() + limit_s
+    until_s = time.monotonic() + ALL_S
     for folder in reader.trusted_runs(archive)[:MOST_RUNS]:
         try:
             info = reader.read_info(folder)
@@ -157,16 +157,16 @@ def read_runs(archive: Path, limit_s: float = ALL_S) -> Iterator[tuple[RunInfo, 
         yield info, Judged(run=info.run, ended=ended, looks=looks, nodes=nodes, threshold=threshold)
 
 
-def judged_runs(archive: Path, limit_s: float = ALL_S) -> tuple[list[Judged], int]:
+def judged_runs(archive: Path) -> tuple[list[Judged], int]:
     """The newest runs that judge nodes, the oldest first, and how many cannot be read."""
-    runs = [run and run[1] for run in read_runs(archive, limit_s)]
+    runs = [run and run[1] for run in read_runs(archive)]
     judged = [run for run in reversed(runs) if run is not None]
     return judged, len(runs) - len(judged)
 
 
-def cluster(archive: Path, limit_s: float = ALL_S) -> Cluster:
+def cluster(archive: Path) -> Cluster:
     """How each node is after the newest runs."""
-    runs, unread = judged_runs(archive, limit_s)
+    runs, unread = judged_runs(archive)
     return Cluster(nodes=standings_after(confirmed(runs)), runs=len(runs), unread=unread)
 
 

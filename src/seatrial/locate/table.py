@@ -42,7 +42,6 @@ def locate_in_table(
     groups: Sequence[Sequence[str]] = (),
     wiring: Wiring | None = None,
     *,
-    fault_share: float = FAULT_SHARE,
     asked: Mapping[str, float] | None = None,
 ) -> Located:
     """Parts that explain the slow, late and dead pairs of a table.
@@ -50,7 +49,6 @@ def locate_in_table(
     `groups`: nodes near each other (leaf switches, or topology classes); a pair's peers are pairs of its own distance,
     and from three groups on a group's uplink can be at fault. `wiring`: the parts are its cables and bundles, in place
     of the groups' uplinks. `asked`: practical effect by metric, as a share; see `effects` for the default.
-    `fault_share`: of slow nodes, up to which `wrongly_left` holds in a sparse table.
     """
     measured = {metric: rows for metric in METRICS if (rows := rows_of(table, metric)) is not None}
     results = [
@@ -72,7 +70,7 @@ def locate_in_table(
         confidence=1 - ERROR_RATE,
         unstable_pairs=sum(one.unstable_pairs for one in results),
         unlisted_pairs=sum(one.unlisted_pairs for one in results),
-        wrongly_left=_wrongly_left(sparse, fault_share) if sparse else None,
+        wrongly_left=_wrongly_left(sparse) if sparse else None,
     )
     return _with_verdict(located)
 
@@ -168,11 +166,11 @@ def _too_good(table: PairTable, metric: str, median: float) -> TooGood | None:
     return TooGood(subject=pair, metric=metric, value=float(values[best]), median=median, values=len(good))
 
 
-def _wrongly_left(sparse: Sequence[Rows], fault_share: float) -> float:
+def _wrongly_left(sparse: Sequence[Rows]) -> float:
     """Healthy nodes that no partner clears, expected for the metric with the fewest partners."""
     partners = min(int(np.median(np.bincount(rows.source, minlength=rows.nodes))) for rows in sparse)
     count = sparse[0].nodes
-    return wrongly_left(count, max(math.ceil(count * fault_share), 1), partners)
+    return wrongly_left(count, max(math.ceil(count * FAULT_SHARE), 1), partners)
 
 
 def _with_verdict(located: Located) -> Located:

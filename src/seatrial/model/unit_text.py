@@ -67,10 +67,14 @@ def finite(text: str) -> bool:
         return False
 
 
-def is_row(text: str, *, words: frozenset[str] = frozenset(), most: int = 1000) -> bool:
-    """Whether a line consists of numbers, and of these words behind the first; at most `most` columns."""
-    cells = text.split(None, most + 1)
-    if not cells or len(cells) > most or not is_number(cells[0]):
+MOST_COLUMNS = 1000
+"""Columns of one line of numbers."""
+
+
+def is_row(text: str, *, words: frozenset[str] = frozenset()) -> bool:
+    """Whether a line consists of numbers, and of these words behind the first."""
+    cells = text.split(None, MOST_COLUMNS + 1)
+    if not cells or len(cells) > MOST_COLUMNS or not is_number(cells[0]):
         return False
     return all(cell in words or is_number(cell) for cell in cells[1:])
 

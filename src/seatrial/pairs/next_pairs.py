@@ -33,10 +33,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     blamed: tuple[frozenset[Component], ...]
 
 
-def next_pairs(
-    nodes: Sequence[str], known: Known, fabric: Paths, *, asked: Collection[Pair], most: int = MOST_PAIRS, seed: int
-) -> list[Pair]:
-    """At most `most` ordered pairs of `nodes` that were not `asked` yet; empty where no pair could help.
+def next_pairs(nodes: Sequence[str], known: Known, fabric: Paths, *, asked: Collection[Pair], seed: int) -> list[Pair]:
+    """At most `MOST_PAIRS` ordered pairs of `nodes` that were not `asked` yet; empty where no pair could help.
 
     Two questions are put, each by pairs that otherwise cross only cleared parts. Of parts blamed together: a pair
     that crosses half of them (halving: Aldridge, Johnson and Scarlett, Group Testing, 2019, section 1.7). Of parts on
@@ -47,7 +45,7 @@ def next_pairs(
     on_bad = [frozenset(fabric.path(*pair)) - acquitted for pair in known.bad]
     proved = frozenset(part for parts in on_bad if len(parts) == 1 for part in parts)
     blamed = frozenset(part for parts in known.blamed for part in parts)
-    groups = [left for parts in known.blamed if len(left := parts - acquitted) > 1 and not left & proved][:most]
+    groups = [left for parts in known.blamed if len(left := parts - acquitted) > 1 and not left & proved][:MOST_PAIRS]
     hidden = frozenset(part for parts in on_bad for part in parts) - proved - blamed
     if not groups and not hidden:
         return []
@@ -60,13 +58,13 @@ def next_pairs(
         halves = [pair for pair, crossed in offered.items() if crossed < group and pair not in chosen]
         chosen += sorted(halves, key=lambda pair: abs(2 * len(offered[pair]) - len(group)))[:1]
     harmless = {pair: crossed for pair, crossed in offered.items() if crossed <= hidden}
-    while harmless and hidden and len(chosen) < most:
+    while harmless and hidden and len(chosen) < MOST_PAIRS:
         pair = max(harmless, key=lambda one: len(harmless[one] & hidden))
         if not harmless[pair] & hidden:
             break
         chosen.append(pair)
         hidden -= harmless.pop(pair)
-    return chosen[:most]
+    return chosen[:MOST_PAIRS]
 
 
 def _offered(

@@ -64,6 +64,7 @@ def _content(lines: Iterator[tuple[int, bytes]], count: int) -> Iterator[bytes]:
 
 BLOCK = 512
 CHUNK = 1 << 16
+BEGINNING_BYTES = 4096
 LONGEST_READ = 64 << 20
 """No header of an honest archive is longer; a dishonest one would have it all in memory."""
 LARGEST_STREAM = 4 * LARGEST_BYTES
@@ -116,11 +117,11 @@ def opened(path: Path, folder: Path | None = None) -> Iterator[IO[bytes]]:
         yield stream if decompressed is None else cast(IO[bytes], decompressed(stream))
 
 
-def beginning(path: Path, folder: Path | None = None, count: int = 4096) -> bytes:
+def beginning(path: Path, folder: Path | None = None) -> bytes:
     """The first bytes of the file, without its compression. Raises UsageError where it is damaged; see `opened`."""
     try:
         with opened(path, folder) as stream:
-            return stream.read(count)
+            return stream.read(BEGINNING_BYTES)
     except DAMAGE as error:
         raise UsageError(f"{path} cannot be read: {_said(error)}.") from error
 

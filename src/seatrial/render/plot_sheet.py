@@ -77,11 +77,9 @@ class Sheet:
             zorder=self._above(),
         )
 
-    def dots(self, xs: Sequence[float], ys: Sequence[float], colour: str, marker: str, size: float = 6) -> None:
+    def dots(self, xs: Sequence[float], ys: Sequence[float], colour: str, marker: str) -> None:
         """A mark at each of these points."""
-        self._axes.plot(
-            xs, ys, color=colour, linestyle="", marker=marker, markersize=size * POINTS, zorder=self._above()
-        )
+        self._axes.plot(xs, ys, color=colour, linestyle="", marker=marker, markersize=6 * POINTS, zorder=self._above())
 
     def areas(
         self, corners: Iterable[tuple[float, float, float, float]], colour: str, hatch: str = "", edge: str = WHITE

@@ -41,7 +41,7 @@ class MaxRate(msgspec.Struct, frozen=True, kw_only=True):
         return max(self.node_bytes_per_s.value / self.rank_bytes_per_s.value, 1.0)
 
 
-def fit_max_rate(runs: Mapping[Point, Sequence[float]], *, resamples: int = RESAMPLES, seed: int = 1) -> MaxRate:
+def fit_max_rate(runs: Mapping[Point, Sequence[float]], *, seed: int = 1) -> MaxRate:
     """Least squares on relative error of medians over runs; `runs[k, bytes][r]` in seconds, NaN for a run without it.
 
     Each number of ranks lies below R_N / R_C or above it; for each such division the model is linear, and BIC
@@ -56,7 +56,7 @@ def fit_max_rate(runs: Mapping[Point, Sequence[float]], *, resamples: int = RESA
     fitted = _best(points, times)
     draw = np.random.default_rng(seed)
     others = []
-    for _ in range(resamples if len(table) > 1 else 0):
+    for _ in range(RESAMPLES if len(table) > 1 else 0):
         chosen = table[draw.integers(len(table), size=len(table))]
         missing = np.isnan(chosen).all(axis=0)
         chosen[:, missing] = times[missing]

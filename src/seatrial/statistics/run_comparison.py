@@ -102,7 +102,6 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
 
     run: float
     """Deviation of whole runs of one set, all subjects together."""
-    run_degrees: int
     subject_run: float
     """Deviation of one subject from run to run, beyond the whole run."""
     subject: float
@@ -158,9 +157,10 @@ def compare_runs(first: Reals, second: Reals, *, pairs: Jumps | None = None) -> 
         deviations, degrees = np.full(len(change), typical**2), np.full(len(change), float(len(change) - 1))
     error = np.sqrt(deviations * (1 / sizes[0] + 1 / sizes[1]))
     levels = Levels(
-        run=_deviation(common), run_degrees=max(len(first) + len(second) - 2, 0),
-        subject_run=typical, subject=float(np.std(usual, ddof=1)) if len(usual) > 1 else math.nan,
-    )  # fmt: skip
+        run=_deviation(common),
+        subject_run=typical,
+        subject=float(np.std(usual, ddof=1)) if len(usual) > 1 else math.nan,
+    )
     subjects = _subjects(change, relative, whole_runs, error, degrees, same)
     return RunComparison(
         subjects=_no_surer(subjects, same, jumps, pairs, sizes.min(axis=0)),

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from seatrial.model.pair_table import Indices, Reals
-from seatrial.statistics.estimates import CONFIDENCE, LEAST_SCATTER
+from seatrial.statistics.estimates import CONFIDENCE
 from seatrial.statistics.piecewise import FEWEST_SIZES, Pieces, bic_of, steps_of
 
 MOST_SEGMENTS = 8
@@ -96,8 +96,6 @@ class Segmentation(msgspec.Struct, frozen=True, kw_only=True):
 
     segments: tuple[Segment, ...]
     breaks: tuple[Break, ...]
-    relative_scale: float
-    """Residual scale of the whole fit, a share of the time; at least `LEAST_SCATTER`."""
     sizes: int
     runs: int
     method: str
@@ -167,9 +165,7 @@ class _Resamples:
         return of_draws
 
 
-def segment(
-    runs: Mapping[int, Sequence[float]], *, most: int = MOST_SEGMENTS, resamples: int = RESAMPLES, seed: int = 1
-) -> Segmentation:
+def segment(runs: Mapping[int, Sequence[float]], *, resamples: int = RESAMPLES, seed: int = 1) -> Segmentation:
     """Fit the medians over runs, at each size in bytes, of times in seconds; `runs[size][r]` is of run r.
 
     NaN stands for a run without that size. Intervals are percentiles over `resamples` resamples of whole runs, with
@@ -181,7 +177,7 @@ def segment(
     if len(sizes) < FEWEST_SIZES or not np.nanmin(table) > 0 or np.isinf(table).any():
         raise ValueError(f"{len(sizes)} sizes, least time {np.nanmin(table) if table.size else None}")
     times = np.nanmedian(table, axis=0)
-    most = min(most, len(sizes) // FEWEST_SIZES)
+    most = min(MOST_SEGMENTS, len(sizes) // FEWEST_SIZES)
     fitted = Pieces(sizes, times[None], most)
     pieces = int(np.argmin(bic_of(fitted)[:, 0])) + 1
     again = _resampled(sizes, table, times, pieces, most, resamples if len(table) > 1 else 0, seed)
@@ -241,11 +237,9 @@ def _described(sizes: Reals, fitted: Pieces, pieces: int, again: _Resamples, run
         _break(sizes, int(cut), float(jumps[0, place]), float(scales[0, place]), place, again, runs)
         for place, cut in enumerate(cuts[0])
     )
-    free = max(len(sizes) - (3 * pieces - 1), 1)
     return Segmentation(
         segments=segments,
         breaks=breaks,
-        relative_scale=max(math.sqrt(float(squares.sum()) / free), LEAST_SCATTER),
         sizes=len(sizes),
         runs=runs,
         method=f"segmented least squares on relative error, BIC, {len(again.steps)} resamples of {runs} runs",

@@ -126,7 +126,7 @@ def test_the_false_alarms_agree_with_the_promise(trials: int) -> None:
             for one, other in pairs:
                 for pair in ((one, other), (other, one)):
                     measured[pair] = bandwidth[pair] * (0.8 if faulty & set(pair) else 1.0)
-        found = locate_in_table(pair_table(nodes, measured), fault_share=6 / 56)
+        found = locate_in_table(pair_table(nodes, measured))
         assert found.wrongly_left is not None
         promised += found.wrongly_left
         suspected = {name for name in nodes if all(measured[pair] < 11e9 for pair in measured if pair[0] == name)}

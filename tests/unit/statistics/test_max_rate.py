@@ -21,7 +21,7 @@ def made(startup_s: float, node: float, rank: float, *, runs: int = 6, noise: fl
 
 
 def test_the_parameters_come_back() -> None:
-    found = fit_max_rate(made(3e-6, 12e9, 5e9), resamples=5)
+    found = fit_max_rate(made(3e-6, 12e9, 5e9))
     assert found.startup_s.value == pytest.approx(3e-6, rel=1e-6)
     assert found.node_bytes_per_s.value == pytest.approx(12e9, rel=1e-6)
     assert found.rank_bytes_per_s.value == pytest.approx(5e9, rel=1e-6)
@@ -37,14 +37,14 @@ def test_intervals_hold_the_truth_under_noise() -> None:
 
 
 def test_a_port_that_one_rank_drives_tells_nothing_of_the_rank() -> None:
-    found = fit_max_rate(made(3e-6, 117e6, 5e9), resamples=5)
+    found = fit_max_rate(made(3e-6, 117e6, 5e9))
     assert found.node_bytes_per_s.value == pytest.approx(117e6, rel=1e-6)
     assert math.isinf(found.rank_bytes_per_s.value)
     assert found.ranks_needed == 1
 
 
 def test_a_port_that_all_ranks_do_not_fill_has_no_bound_yet() -> None:
-    found = fit_max_rate(made(3e-6, 1e12, 5e9), resamples=5)
+    found = fit_max_rate(made(3e-6, 1e12, 5e9))
     assert math.isinf(found.node_bytes_per_s.value)
     assert found.rank_bytes_per_s.value == pytest.approx(5e9, rel=1e-6)
     assert math.isinf(found.ranks_needed)
@@ -53,7 +53,7 @@ def test_a_port_that_all_ranks_do_not_fill_has_no_bound_yet() -> None:
 def test_runs_that_miss_points() -> None:
     runs = made(3e-6, 12e9, 5e9)
     runs[8, SIZES[0]] = [math.nan] * 5 + runs[8, SIZES[0]][:1]
-    assert fit_max_rate(runs, resamples=50).node_bytes_per_s.value == pytest.approx(12e9, rel=1e-6)
+    assert fit_max_rate(runs).node_bytes_per_s.value == pytest.approx(12e9, rel=1e-6)
 
 
 @pytest.mark.parametrize("runs", [{}, {(1, 8): [1.0]}, {(1, 8): [1.0], (2, 8): [0.0]}])

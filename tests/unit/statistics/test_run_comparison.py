@@ -204,4 +204,3 @@ def test_deviations_of_each_level_are_found_again() -> None:
     assert np.mean([each.run for each in levels]) == pytest.approx(0.01, rel=0.1)
     assert np.mean([each.subject_run for each in levels]) == pytest.approx(0.004, rel=0.1)
     assert np.mean([each.subject for each in levels]) == pytest.approx(0.05, rel=0.1)
-    assert levels[0].run_degrees == 18

@@ -35,9 +35,9 @@ def call(argv: Sequence[str], *, stdin: str = "", timeout_s: float = TIMEOUT_S) 
     return done.stdout
 
 
-def attempt(argv: Sequence[str], *, stdin: str = "", timeout_s: float = TIMEOUT_S) -> Completed:
+def attempt(argv: Sequence[str], *, stdin: str = "") -> Completed:
     """Run a program that may fail, where the result is looked at afterwards."""
-    return run(argv, timeout_s=timeout_s, stdin=stdin)
+    return run(argv, timeout_s=TIMEOUT_S, stdin=stdin)
 
 
 def batch(program: str, space: str | None, lines: Sequence[str]) -> None:

@@ -235,7 +235,7 @@ def complaints(result: ScenarioRun) -> list[str]:
     return lines
 
 
-def real_stage(keep_in: Path | None, program: Sequence[str] = ()) -> TrialStage:
+def real_stage(keep_in: Path | None) -> TrialStage:
     """A stage that raises real labs; archives and outputs of runs that were not right go to `keep_in`."""
     numbers = itertools.count(1)
 
@@ -244,7 +244,7 @@ def real_stage(keep_in: Path | None, program: Sequence[str] = ()) -> TrialStage:
 
     def check(plan: LabPlan, words: Sequence[str], label: str) -> Completed:
         archive = str(archive_of(plan, label))
-        argv = [*(program or own_program()), words[0], "--json", "--archive", archive, *words[1:]]
+        argv = [*own_program(), words[0], "--json", "--archive", archive, *words[1:]]
         return run(as_user(plan, argv), timeout_s=CHECK_TIMEOUT_S)
 
     def keep(plan: LabPlan, label: str, done: Completed) -> str:
