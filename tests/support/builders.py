@@ -158,6 +158,11 @@ def leaves(count: int, per_leaf: int) -> dict[str, str]:
     return {name: f"leaf{place // per_leaf + 1}" for place, name in enumerate(names(count))}
 
 
+def slow_once(phase: Phase, repetition: int, pair: tuple[str, str]) -> float:
+    """The mood in which pairs of n2 have half their speed in the survey, and all of it later."""
+    return 0.5 if phase is Phase.SURVEY and "n2" in pair else 1.0
+
+
 def slow_part(kind: str, name: str, share: float, ways: Iterable[Direction] = BOTH) -> dict[Component, float]:
     """One part at that share of what it should carry."""
     return {Component(kind=kind, name=name, direction=way): share for way in ways}

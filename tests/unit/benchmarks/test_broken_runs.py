@@ -24,14 +24,14 @@ def recorded(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-LAMMPS, WATER = recorded("lammps.out"), recorded("gromacs-2022.5.log")
-SILICON, PITZ = recorded("espresso-6.7.out"), recorded("openfoam-1912-pitzdaily.out")
-
-
 def judged(text: str) -> Output:
     benchmark, output = parse_auto(text)
     assert benchmark is not None
     return gates.judge(benchmark, output)
+
+
+LAMMPS, WATER = recorded("lammps.out"), recorded("gromacs-2022.5.log")
+SILICON, PITZ = recorded("espresso-6.7.out"), recorded("openfoam-1912-pitzdaily.out")
 
 
 def table_replaced(table: str) -> str:

@@ -5,12 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from seatrial.benchmarks import gates
-from seatrial.benchmarks.catalogue import parse_auto
 from seatrial.judgement.benchmark_findings import word_of_output
-from seatrial.model.benchmark import Output
 from tests.support import benchmark_outputs as outputs
 from tests.support import gpu_outputs
+from tests.unit.benchmarks.test_broken_runs import judged
 
 SIZES = [1 << power for power in range(23)]
 Curve = Callable[[int], float]
@@ -60,12 +58,6 @@ def nccl(of: Curve, left_out: int = 0) -> str:
         cells = f" {size / algorithm / 1e3:>8.1f} {algorithm:>7.2f} {bus:>7.2f}"
         rows += f"{size:>12d} {size // 4:>13d} float sum -1 {cells} 0 {cells} N/A\n" if size != left_out else ""
     return head + rows + tail
-
-
-def judged(text: str) -> Output:
-    benchmark, output = parse_auto(text)
-    assert benchmark is not None
-    return gates.judge(benchmark, output)
 
 
 def bus(size: int) -> float:

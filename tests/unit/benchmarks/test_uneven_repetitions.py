@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from seatrial.benchmarks import gates
-from seatrial.benchmarks.catalogue import BENCHMARKS, parse_auto
+from seatrial.benchmarks.catalogue import BENCHMARKS
 from seatrial.benchmarks.uneven_numbers import OFF
 from seatrial.judgement.benchmark_findings import breach_finding, word_of_output
 from seatrial.model.benchmark import Output
@@ -14,14 +14,9 @@ from seatrial.model.subject import output as output_subject
 from seatrial.model.verdict import FindingKind
 from tests.support import benchmark_outputs as outputs
 from tests.support import gpu_outputs
+from tests.unit.benchmarks.test_broken_runs import judged
 
 AMOUNT_MIB = 3200.0
-
-
-def judged(text: str) -> Output:
-    benchmark, output = parse_auto(text)
-    assert benchmark is not None
-    return gates.judge(benchmark, output)
 
 
 def notes(text: str) -> list[str]:

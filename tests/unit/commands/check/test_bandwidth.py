@@ -11,7 +11,7 @@ from seatrial.model.judgement import Judgement
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import Direction, node, pair, uplink
 from seatrial.model.verdict import Finding, FindingKind, Verdict
-from tests.support.builders import BOTH, HEALTHY, Cluster, info_of, leaves, names, sail, slow_part
+from tests.support.builders import BOTH, HEALTHY, Cluster, info_of, leaves, names, sail, slow_once, slow_part
 
 OUT, IN = Direction.OUT, Direction.IN
 
@@ -244,10 +244,7 @@ def test_equal_values_do_no_harm() -> None:
 
 
 def test_slow_once_and_good_again_is_a_note_and_no_finding() -> None:
-    def mood(phase: Phase, repetition: int, pair: tuple[str, str]) -> float:
-        return 0.5 if phase is Phase.SURVEY and "n2" in pair else 1.0
-
-    judgement = judge(sail(Cluster(nodes=names(4), mood=mood)))
+    judgement = judge(sail(Cluster(nodes=names(4), mood=slow_once)))
     assert judgement.findings == ()
     assert judgement.exit_code is ExitCode.PASS
     noted = [note for note in judgement.notes if "was slow once" in note]
@@ -256,10 +253,7 @@ def test_slow_once_and_good_again_is_a_note_and_no_finding() -> None:
 
 
 def test_what_the_retest_left_out_is_neither_good_nor_a_fault_of_its_own() -> None:
-    def mood(phase: Phase, repetition: int, pair: tuple[str, str]) -> float:
-        return 0.5 if phase is Phase.SURVEY and "n2" in pair else 1.0
-
-    judgement = judge(sail(Cluster(nodes=names(6), mood=mood), retest_all=False))
+    judgement = judge(sail(Cluster(nodes=names(6), mood=slow_once), retest_all=False))
     assert judgement.findings == ()
     undecided = [one for one in judgement.pairs if one.verdict is Verdict.INCONCLUSIVE]
     assert len(undecided) == 6
@@ -269,11 +263,8 @@ def test_what_the_retest_left_out_is_neither_good_nor_a_fault_of_its_own() -> No
 
 
 def test_a_pair_with_a_fault_of_its_own_under_a_disturbed_node_is_found() -> None:
-    def mood(phase: Phase, repetition: int, pair: tuple[str, str]) -> float:
-        return 0.5 if phase is Phase.SURVEY and "n2" in pair else 1.0
-
     for seed in range(4):
-        cluster = Cluster(nodes=names(6), mood=mood, pairs={("n2", "n5"): 0.5}, seed=seed)
+        cluster = Cluster(nodes=names(6), mood=slow_once, pairs={("n2", "n5"): 0.5}, seed=seed)
         finding = the_finding(judge(sail(cluster)))
         assert (finding.kind, finding.subject) == (FindingKind.SLOW_PAIR, pair("n2", "n5"))
 

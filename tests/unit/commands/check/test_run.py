@@ -20,7 +20,7 @@ from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import Direction, node, pair, uplink
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.node.node import parse_facts
-from tests.support.builders import Cluster, leaves, names, record, sail, slow_part
+from tests.support.builders import Cluster, leaves, names, record, sail, slow_once, slow_part
 from tests.support.clocks import Clock, use_clock
 from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
@@ -64,10 +64,7 @@ def test_the_archive_gives_the_same_judgement_again(sea_trial: SeaTrial) -> None
 
 
 def test_a_passing_disturbance_is_measured_away(sea_trial: SeaTrial) -> None:
-    def mood(phase: Phase, repetition: int, pair: tuple[str, str]) -> float:
-        return 0.5 if phase is Phase.SURVEY and "n2" in pair else 1.0
-
-    outcome = sea_trial(ScriptedLauncher(Cluster(nodes=names(6), mood=mood)))
+    outcome = sea_trial(ScriptedLauncher(Cluster(nodes=names(6), mood=slow_once)))
     assert outcome.judgement.findings == ()
     assert outcome.judgement.exit_code is ExitCode.PASS
     assert any("was slow once" in note for note in outcome.judgement.notes)
