@@ -23,7 +23,7 @@ FEWEST_NODES = 2
 """An uplink of a single node cannot be distinguished from the node."""
 FEWEST_WAYS = 2
 BETTER = 1.05
-"""The reference is the second best way if it is this much better than the median: half of the uplinks may be bad."""
+"""The reference is the best ways if they are this much better than the median: half of the uplinks may be bad."""
 QUANTILE_ERROR = 1.6
 """Standard error of an upper quartile, in those of a mean; 1.36 for normal noise, and few cells scatter too little."""
 FEWEST_PAIRS = 3
@@ -55,7 +55,7 @@ def slow_uplinks(scene: MetricScene, y: Reals, *, mirrored: bool) -> Uplinks:
     source, target, pace, noise = _ways(y, group, len(sizes))
     if (far := source != target).sum() < FEWEST_ALIKE:
         return Uplinks()
-    log = pace[far] - clearly_better(float(np.sort(pace[far])[-2]), pace[far])
+    log = pace[far] - clearly_better(pace[far], pace[far])
     ratio = np.exp(log)
     scatter = max(half_scatter(ratio), array_median(noise[far]))
     lack = max(1 - np.exp(-scene.effects.chosen(scatter)), SCATTERS * scatter)
@@ -100,24 +100,20 @@ def _ways(y: Reals, group: Indices, count: int) -> tuple[Indices, Indices, Reals
             cells = rows[:, members[target]]
             cells = cells[np.isfinite(cells)]
             if cells.size:
-                own = robust_scale(cells)
-                ways.append(
-                    (
-                        source,
-                        target,
-                        float(np.quantile(cells, BEST_PAIRS)),
-                        QUANTILE_ERROR * own / np.sqrt(len(cells)),
-                    )
-                )
+                best, error = float(np.quantile(cells, BEST_PAIRS)), QUANTILE_ERROR / np.sqrt(len(cells))
+                ways.append((source, target, best, error * robust_scale(cells)))
     here_of, there_of, pace, noise = (np.array(column) for column in zip(*ways, strict=True))
     return here_of, there_of, pace, noise
 
 
-def clearly_better(second: float, logs: Reals) -> float:
-    """The second best of the numbers, if it is so clearly better than their median that half of them may be bad."""
+def clearly_better(ways: Reals, logs: Reals) -> float:
+    """The level of the best ways, if it is so clearly better than the median of `logs` that half of the groups may be
+    bad: a quarter of the ways are between the others then, and the level is their median, or the second best way.
+    """
     usual = array_median(logs)
+    best = float(np.sort(ways)[-max(2, len(ways) // 12)])
     apart = max(float(np.log(BETTER)), SCATTERS * half_scatter(np.exp(logs - usual)))
-    return second if second > usual + apart else usual
+    return best if best > usual + apart else usual
 
 
 def half_scatter(ratio: Reals) -> float:
