@@ -23,13 +23,13 @@ from seatrial.statistics.estimates import MEDIAN_ERROR, array_median
 FEWEST_ROWS = 2
 """Bad pairs that name a part; one bad pair alone is the pair's."""
 FEWEST_PEERS = 8
-"""Pairs of one distance that can be each other's peers; with fewer all pairs are."""
+"""Pairs of one distance that are each other's peers; fewer are unless one node is on all of them, else all pairs."""
 FEWEST_WAYS = 6
 """Ordered pairs of groups: three groups."""
 MOST_BETTER = 0.15
 """If more than this share of the pairs is clearly better than the usual ones, the usual ones may be the slow ones."""
 TINY = 5
-"""Up to this many nodes one slow node is on half of all pairs: the best pairs are the reference, not the usual ones."""
+"""Up to this many nodes one slow node is on half of all pairs: the best two are the reference, not the usual ones."""
 Part = tuple[Subject, Direction]
 
 
@@ -117,26 +117,30 @@ def _over_peers(rows: Rows, group: Indices) -> Reals:
     source, target = group[rows.source], group[rows.target]
     far = source != target
     log = rows.log.astype(np.float64)
-    if rows.nodes <= TINY:
-        best = np.sort(log)[-2:]
-        return log - float(best[np.isfinite(best)].mean() if np.isfinite(best).any() else 0)
-    reference = np.full(len(log), array_median(log))
-    if (~far).sum() >= FEWEST_PEERS:
-        reference[~far] = np.median(log[~far])
-    if far.sum() >= FEWEST_PEERS:
-        reference[far] = _between_groups(log[far], source[far], target[far])
+    tiny = rows.nodes <= TINY
+    reference = np.full(len(log), _best_two(log) if tiny else array_median(log))
+    for same, usual in ((~far, array_median), (far, lambda own: _between_groups(own, source[far], target[far]))):
+        ends = np.concatenate([rows.source[same], rows.target[same]])
+        many = not tiny and len(ends) >= 2 * FEWEST_PEERS
+        if many or (len(ends) and np.bincount(ends).max() < len(ends) / 2):
+            reference[same] = (_best_two if tiny else usual)(log[same])
     return log - np.where(np.isfinite(reference), reference, 0)
 
 
+def _best_two(log: Reals) -> float:
+    best = np.sort(log)[-2:]
+    return float(best[np.isfinite(best)].mean()) if np.isfinite(best).any() else 0.0
+
+
 def _between_groups(log: Reals, source: Indices, target: Indices) -> float:
-    """The median; or the second best way between groups, if so clearly better that half of the uplinks may be bad.
+    """The median; or the best ways between groups, if so clearly better that half of the uplinks may be bad.
 
     A slow uplink is on two of three ways between three groups, and on half of those between four.
     """
     ways, where = np.unique((source + 1) * (int(target.max()) + 3) + target, return_inverse=True)
     if len(ways) < FEWEST_WAYS:
         return array_median(log)
-    return clearly_better(sorted(array_median(log[where == way]) for way in range(len(ways)))[-2], log)
+    return clearly_better(np.array([array_median(log[where == way]) for way in range(len(ways))]), log)
 
 
 def _scatter(log: Reals, rows: Rows) -> float:

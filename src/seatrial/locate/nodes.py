@@ -36,8 +36,7 @@ class NodeEffects(msgspec.Struct, frozen=True, kw_only=True):
     """All arrays are of shape (3, n), rows OUT, IN, BOTH; log differences, positive for a slow node.
 
     `error`: standard error, for the interval. `score`: effect in standard errors of a healthy node, its natural scatter
-    included. `slow`: beyond the
-    critical score and the practical effect; `clear`: beyond the critical score.
+    included. `slow`: beyond the critical score and the practical effect; `clear`: beyond the critical score.
     """
 
     effect: Reals

@@ -198,3 +198,17 @@ def test_pairs_measured_in_one_direction_only_are_a_complete_table() -> None:
     found = locate_in_table(table_of_rates(rate))
     assert named_nodes(found) == {5}
     assert found.resolutions[0].expected_pairs == found.resolutions[0].measured_pairs == 120
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (3, 2), (2, 2, 1), (4, 2)])
+def test_few_nodes_on_several_leaves_are_judged_by_pairs_of_their_distance(sizes: tuple[int, ...]) -> None:
+    leaf = np.repeat(np.arange(len(sizes)), sizes)
+    groups = [[f"n{number}" for number in np.flatnonzero(leaf == one)] for one in range(len(sizes))]
+    for slow in (None, 1):
+        rate = quiet(sum(sizes), 0.001)
+        rate[leaf[:, None] != leaf] *= 0.8
+        if slow is not None:
+            rate[slow], rate[:, slow] = rate[slow] * 0.9, rate[:, slow] * 0.9
+        found = locate_in_table(table_of_rates(rate), groups)
+        assert [fault.subject.text for fault in found.faults] == ["node:n1"] * (slow is not None)
+        assert not found.ambiguous
