@@ -101,14 +101,3 @@ def adjusted_together(families: list[NDArray[np.float64]]) -> list[NDArray[np.fl
     everything = adjusted(np.concatenate(families))
     ends = np.cumsum([len(column) for column in families])[:-1]
     return list(np.split(everything, ends))
-
-
-def binomial_tail(least: int, total: int, chance: float) -> float:
-    """Probability that of so many, each with the same chance, at least `least` are hit."""
-    if not 0 < chance < 1:
-        return float(least <= (total if chance else 0))
-    logs = [
-        log_choose(total, hits) + hits * math.log(chance) + (total - hits) * math.log1p(-chance)
-        for hits in range(max(least, 0), total + 1)
-    ]
-    return min(math.fsum(map(math.exp, logs)), 1.0)

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import ERROR_RATE, robust_scale
 from seatrial.statistics.rank_sum import log_choose
 
 Places = NDArray[np.intp]
@@ -33,10 +32,6 @@ LARGEST_SHIFT = 12.0
 HALVINGS = 40
 PRECISE = 1e-300
 """Smallest probability of a tail: its terms are positive, and their sum has as many digits as they do."""
-
-
-FEWEST_TO_INFLATE = 20
-"""Nodes of which one that is slow hardly moves the others."""
 
 
 class Members(msgspec.Struct, frozen=True, kw_only=True):
@@ -245,9 +240,7 @@ class Failures(msgspec.Struct, frozen=True, kw_only=True):
 def failures_of(
     failed: NDArray[np.bool_], members: Members, shares: Shares | None = None, suspicious: float = 2.0
 ) -> Failures:
-    """Failures of members; one alone shows nothing (p = 1).
-
-    `suspicious`: excess in standard deviations below which no exact test is needed (p = 1).
+    """Failures of members. One alone, and an excess below `suspicious` standard deviations, are not tested (p = 1).
     `shares`: those of these members, if they are known already.
     """
     sizes = members.sizes
@@ -285,28 +278,3 @@ def tail_of_sum(found: int, draws: list[tuple[int, int, int]]) -> float:
         chances = np.convolve(chances, parts)
         certain += least
     return float(min(max(chances[max(found - certain, 0) :].sum(), PRECISE), 1.0))
-
-
-def tail(deviations: float) -> float:
-    """Probability that a standard normal number is greater."""
-    return 0.5 * math.erfc(deviations / math.sqrt(2))
-
-
-def critical_deviations(tests: int) -> float:
-    """Deviations beyond which any of that many tests lies with the error rate at most."""
-    low, high = 0.0, 10.0
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if tail(middle) * max(tests, 1) > ERROR_RATE else (low, middle)
-    return high
-
-
-def inflation_of(deviations: Reals, centre: float | None = None) -> float:
-    """How many times as far the nodes lie apart as independent jobs would let them, at least once.
-
-    Jobs of one campaign depend on each other and share nodes. What most nodes show of that is taken off all of them
-    (genomic control: Devlin and Roeder, Biometrics 55, 1999), if there are enough nodes to know. `centre`: the median,
-    below which several slow nodes move all others alike; 0 for counts of rare failures, of which the median is low.
-    """
-    compared = deviations[~np.isnan(deviations)]
-    return max(1.0, robust_scale(compared, centre)) if len(compared) >= FEWEST_TO_INFLATE else 1.0

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from seatrial.statistics.rank_sum import binomial_tail, count_tail, rank_sum_tail
+from seatrial.statistics.rank_sum import count_tail, rank_sum_tail
 
 
 @pytest.mark.parametrize(("total", "size"), [(10, 3), (12, 5), (9, 7), (6, 1)])
@@ -27,13 +27,3 @@ def test_counts_are_hypergeometric() -> None:
     for found in range(6):
         expected = sum(sum(one < 3 for one in chosen) >= found for chosen in draws) / len(draws)
         assert count_tail(found, 4, 3, 9) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(("least", "expected"), [(-1, 1.0), (0, 1.0), (1, 1 - 0.75**4), (4, 0.25**4), (5, 0.0)])
-def test_hits_are_binomial(least: int, expected: float) -> None:
-    assert binomial_tail(least, 4, 0.25) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(("chance", "least", "expected"), [(0.0, 0, 1.0), (0.0, 1, 0.0), (1.0, 4, 1.0), (1.0, 5, 0.0)])
-def test_hits_without_chance_are_all_or_none(chance: float, least: int, expected: float) -> None:
-    assert binomial_tail(least, 4, chance) == expected

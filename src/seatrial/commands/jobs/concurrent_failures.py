@@ -1,5 +1,6 @@
 """Whether a node's failures are its own: not those of one user's program, nor of a campaign that fails elsewhere."""
 
+import math
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from seatrial.model.pair_table import Reals
 from seatrial.statistics.estimates import ERROR_RATE
-from seatrial.statistics.rank_sum import binomial_tail
+from seatrial.statistics.rank_sum import log_choose
 from seatrial.statistics.strata import Members, Places, Shares, failures_of
 
 LONELY = 2
@@ -30,14 +31,15 @@ class JobUses(msgspec.Struct, frozen=True, kw_only=True):
     began: Callable[[], Reals]
 
 
-class Trials(msgspec.Struct, frozen=True):
-    """Failures of one user on one member on one day that came there one after the other, more than chance brings."""
-
-    user: int
-    day: int
-    failures: Places
-    jobs: Places
-    """All of the user's jobs there from the first failure to the last."""
+def binomial_tail(least: int, total: int, chance: float) -> float:
+    """Probability that of so many, each with the same chance, at least `least` are hit."""
+    if not 0 < chance < 1:
+        return float(least <= (total if chance else 0))
+    logs = [
+        log_choose(total, hits) + hits * math.log(chance) + (total - hits) * math.log1p(-chance)
+        for hits in range(max(least, 0), total + 1)
+    ]
+    return min(math.fsum(map(math.exp, logs)), 1.0)
 
 
 def repeated_failures(
@@ -56,16 +58,16 @@ def repeated_failures(
     marked = np.zeros(len(failed), bool)
     if not trials:
         return marked
-    placed = own[~np.isin(own, np.concatenate([trial.jobs for trial in trials]))]
+    placed = own[~np.isin(own, np.concatenate([jobs for *_, jobs in trials]))]
     repeated: dict[int, list[Places]] = {}
-    for trial in trials:
-        times = began[trial.failures]
+    for user, day, failures, jobs in trials:
+        times = began[failures]
         near = (began[placed] >= times[0]) & (began[placed] <= times[-1] + DAY_S)
-        others = placed[near & (uses.user[placed] != trial.user)]
+        others = placed[near & (uses.user[placed] != user)]
         users = np.unique(uses.user[others], return_inverse=True)[1]
         of_users = np.bincount(users, ~uses.completed[others]) / np.bincount(users)
-        if len(others) and 2 * float(of_users.mean()) * len(trial.jobs) < len(trial.failures):
-            repeated.setdefault(trial.day, []).append(trial.failures)
+        if len(others) and 2 * float(of_users.mean()) * len(jobs) < len(failures):
+            repeated.setdefault(day, []).append(failures)
     for parts in repeated.values():
         jobs = np.concatenate(parts)
         marked[jobs[np.argsort(began[jobs], kind="stable")][1:]] = True
@@ -74,35 +76,29 @@ def repeated_failures(
 
 def _trials(
     failed: NDArray[np.bool_], members: Members, shares: Shares, uses: JobUses, own: Places
-) -> Iterator[Trials]:
-    """Those on a member with these jobs."""
+) -> Iterator[tuple[int, int, Places, Places]]:
+    """User, day, failures and jobs between them, of each user's failures of a day that came one after the other.
+
+    `own`: the jobs of the member.
+    """
     stratum = members.stratum
     nodes = sum(np.bincount(places, minlength=len(members.sizes)) for places in (shares.stratum, shares.whole[0]))
     of_all = np.bincount(stratum[members.job], minlength=len(members.sizes))
     chance = of_all / np.maximum(members.sizes * nodes, 1)
     """Probability that a job of each stratum comes to one of its members."""
     failing = own[failed[own]]
-    on_member = np.zeros(len(failed), bool)
-    on_member[own] = True
     peers = np.flatnonzero(np.isin(stratum, stratum[failing]))
-    peers = peers[np.lexsort((uses.began()[peers], stratum[peers]))]
-    strata = stratum[peers]
+    peers = peers[np.argsort(uses.began()[peers], kind="stable")]
     for user, day in {(int(uses.user[job]), int(uses.day[job])) for job in failing}:
         same = failing[(uses.user[failing] == user) & (uses.day[failing] == day)]
         if len(same) < 2:
             continue
-        alike = np.concatenate(
-            [
-                peers[np.searchsorted(strata, at) : np.searchsorted(strata, at, "right")]
-                for at in np.unique(stratum[same])
-            ]
-        )
-        alike = alike[np.argsort(uses.began()[alike], kind="stable")]
+        alike = peers[np.isin(stratum[peers], stratum[same])]
         places = np.flatnonzero(np.isin(alike, same))
         span = alike[places[0] : places[-1] + 1]
-        jobs = span[on_member[span]]
+        jobs = span[np.isin(span, own)]
         if binomial_tail(len(jobs) - 1, len(span) - 1, float(chance[stratum[span[1:]]].mean())) <= ERROR_RATE:
-            yield Trials(user, day, alike[places], jobs)
+            yield user, day, alike[places], jobs
 
 
 def p_beside(failed: NDArray[np.bool_], members: Members, uses: JobUses, place: int, suspects: Places) -> float:

@@ -28,7 +28,7 @@ from seatrial.model.pair_table import Reals
 from seatrial.model.verdict import ComparisonOutcome, Finding, Verdict, exit_code, worst
 from seatrial.model.words import natural_key
 from seatrial.statistics.change_points import find_changes
-from seatrial.statistics.estimates import ERROR_RATE
+from seatrial.statistics.estimates import ERROR_RATE, robust_scale
 from seatrial.statistics.paired_change import TESTS, DayMedians, changes_at, course, day_medians, pooled_change
 from seatrial.statistics.strata import (
     ENDLESS,
@@ -37,14 +37,11 @@ from seatrial.statistics.strata import (
     Places,
     Shares,
     attainable,
-    critical_deviations,
     failures_of,
-    inflation_of,
     present,
     shares_of,
     shift_of,
     slowness,
-    tail,
 )
 
 EFFECT = 0.02
@@ -54,6 +51,8 @@ HIDDEN = 0.5
 decided."""
 INTERVAL_DEVIATIONS = 1.96
 POWER_DEVIATIONS = 1.645
+FEWEST_TO_INFLATE = 20
+"""Nodes of which one that is slow hardly moves the others."""
 SKEWNESS, LEAST_SUSPICIOUS = 1.5, 2.0
 """Counts of rare failures are skewed to the right: their tails are heavier than a normal one, and never lighter by
 as much as this, so that an excess further below the critical one is not named."""
@@ -61,6 +60,8 @@ FEWEST_ALONE = 6
 """Jobs by which a node is sized: as few as a median needs for an interval of 95 %."""
 WAYS = 2 * len(FAILURES)
 """Tests of each node: each way to fail, by all families together and by one alone."""
+Suspect = tuple[Failures, int, float, int | None]
+"""Counts of all nodes, the node that is named, its p-value, and the only family that counts; None: all do."""
 MOST_NAMED = 40
 """Slow nodes after which the search ends: more of them are a population."""
 
@@ -119,6 +120,27 @@ def _undecided(comparison: NodeComparison, change: PeriodChange | None) -> Verdi
     return Verdict.PASS if hidden <= HIDDEN else Verdict.INCONCLUSIVE
 
 
+def _tail(deviations: float) -> float:
+    """Probability that a standard normal number is greater."""
+    return 0.5 * math.erfc(deviations / math.sqrt(2))
+
+
+def _critical(tests: int) -> float:
+    """Deviations beyond which any of that many tests lies with the error rate at most."""
+    return -NormalDist().inv_cdf(ERROR_RATE / max(tests, 1))
+
+
+def _inflation(deviations: Reals, centre: float | None = None) -> float:
+    """How many times as far the nodes lie apart as independent jobs would let them, at least once.
+
+    Jobs of one campaign depend on each other and share nodes. What most nodes show of that is taken off all of them
+    (genomic control: Devlin and Roeder, Biometrics 55, 1999), if there are enough nodes to know. `centre`: the median,
+    below which several slow nodes move all others alike; 0 for counts of rare failures, of which the median is low.
+    """
+    compared = deviations[~np.isnan(deviations)]
+    return max(1.0, robust_scale(compared, centre)) if len(compared) >= FEWEST_TO_INFLATE else 1.0
+
+
 def _slow_nodes(table: JobTable, since: int, effect: float) -> tuple[tuple[SlowNode, ...], NodeComparison]:
     """The slow nodes, the slowest first, and how well nodes could be compared.
 
@@ -130,8 +152,8 @@ def _slow_nodes(table: JobTable, since: int, effect: float) -> tuple[tuple[SlowN
     shares = shares_of(members)
     deviations, error = slowness(logs, members, shares)
     compared = int((~np.isnan(deviations)).sum())
-    critical = critical_deviations(compared)
-    needed = critical * inflation_of(deviations)
+    critical = _critical(compared)
+    needed = critical * _inflation(deviations)
     error[attainable(members, shares) <= needed] = np.inf
     comparison = NodeComparison(
         nodes=len(present(members.member)),
@@ -145,10 +167,10 @@ def _slow_nodes(table: JobTable, since: int, effect: float) -> tuple[tuple[SlowN
     left = np.zeros(len(logs), bool)
     while len(suspects) < MOST_NAMED and compared:
         place = int(np.nanargmax(np.where(np.isnan(deviations), -np.inf, deviations)))
-        significance = float(deviations[place]) / inflation_of(deviations)
+        significance = float(deviations[place]) / _inflation(deviations)
         if not significance > critical:
             break
-        suspects[place] = min(tail(significance) * compared, 1.0)
+        suspects[place] = min(_tail(significance) * compared, 1.0)
         left[members.jobs_of(place)] = True
         deviations, _ = slowness(logs, members.without(left))
     sized = [_slow_node(table, logs, members, place, suspects, np.r_[group, 0]) for place in suspects]
@@ -238,32 +260,23 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
             suspect := _most_failing(failed, rest, meetings, tests, uses, program)
             or _most_breaking(failed, rest, meetings, uses, program)
         ):
-            counted, place = suspect.counted, suspect.place
+            counted, place, p_value, family = suspect
             for node in (place, *_twins(rest, place)):
                 named.append(
                     FailingNode(
                         node=table.nodes[node],
                         ending=ending,
-                        family="" if suspect.family is None else table.families[suspect.family].label,
+                        family="" if family is None else table.families[family].label,
                         failed=int(counted.failed[node]),
                         jobs=int(counted.jobs[node]),
                         expected=float(counted.expected[node]),
-                        p_value=suspect.p_value,
+                        p_value=p_value,
                     )
                 )
             left[members.jobs_of(place)] = True
             rest = members.without(left)
             meetings = shares_of(rest)
     return tuple(sorted(named, key=lambda node: node.p_value))
-
-
-class Suspect(msgspec.Struct, frozen=True, kw_only=True):
-    """A node that is named, with the counts of all nodes. `family`: the only one that counts; None: all do."""
-
-    counted: Failures
-    place: int
-    p_value: float
-    family: int | None = None
 
 
 def _most_breaking(
@@ -275,14 +288,14 @@ def _most_breaking(
     pairs, member = np.unique(uses.family[job] * members.count + members.member[touched], return_inverse=True)
     tests = WAYS * len(pairs)
     paired = Members(stratum=members.stratum, job=job, member=member, count=len(pairs))
-    counted = failures_of(failed, paired, suspicious=max(critical_deviations(tests) - SKEWNESS, LEAST_SUSPICIOUS))
+    counted = failures_of(failed, paired, suspicious=max(_critical(tests) - SKEWNESS, LEAST_SUSPICIOUS))
     suspects = []
     for family in np.unique(pairs[counted.p_value * tests <= ERROR_RATE] // members.count):
         of_family = uses.family == family
         if suspect := _most_failing(failed & of_family, members, shares, tests, uses, program):
             alone = failures_of(failed, members.without(~of_family), suspicious=math.inf)
-            suspects.append(msgspec.structs.replace(suspect, counted=alone, family=int(family)))
-    return min(suspects, key=lambda suspect: suspect.p_value, default=None)
+            suspects.append((alone, *suspect[1:3], int(family)))
+    return min(suspects, key=lambda suspect: suspect[2], default=None)
 
 
 def _most_failing(
@@ -296,29 +309,25 @@ def _most_failing(
 
     `program`: whether a program may be the cause, so that failures of users who try one count once.
     """
-    counted = failures_of(failed, members, shares, max(critical_deviations(tests) - SKEWNESS, LEAST_SUSPICIOUS))
+    counted = failures_of(failed, members, shares, max(_critical(tests) - SKEWNESS, LEAST_SUSPICIOUS))
     suspects = np.flatnonzero(counted.p_value * tests <= ERROR_RATE)
     if not len(suspects):
         return None
     left = np.zeros(len(failed), bool)
     left[members.job[np.isin(members.member, suspects)]] = True
-    beside = failures_of(failed, members.without(left), suspicious=math.inf) if _are_most(left, failed) else counted
-    inflation = inflation_of(beside.deviations, 0.0)
+    are_most = 2 * np.count_nonzero(left & failed) >= np.count_nonzero(failed)
+    beside = failures_of(failed, members.without(left), suspicious=math.inf) if are_most else counted
+    inflation = _inflation(beside.deviations, 0.0)
     p_value = {int(place): float(counted.p_value[place]) for place in suspects}
     if program:
         for node in p_value:
             if (repeated := repeated_failures(failed, members, shares, uses, node)).any():
                 p_value[node] = float(failures_of(failed, members.without(repeated)).p_value[node])
     excess = {node: -NormalDist().inv_cdf(p) / inflation for node, p in p_value.items() if p < 1}
-    p_value = {node: p for node, deviations in excess.items() if (p := tail(deviations) * tests) <= ERROR_RATE}
+    p_value = {node: p for node, deviations in excess.items() if (p := _tail(deviations) * tests) <= ERROR_RATE}
     p_value = {node: p for node, p in p_value.items() if p_beside(failed, members, uses, node, suspects) <= ERROR_RATE}
     place = max(p_value, key=lambda node: float(counted.deviations[node]), default=None)
-    return None if place is None else Suspect(counted=counted, place=place, p_value=p_value[place])
-
-
-def _are_most(chosen: NDArray[np.bool_], failed: NDArray[np.bool_]) -> bool:
-    """Whether at least half of the failures are of these jobs."""
-    return 2 * int(np.count_nonzero(chosen & failed)) >= int(np.count_nonzero(failed))
+    return None if place is None else (counted, place, p_value[place], None)
 
 
 def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> PeriodChange | None:
@@ -374,7 +383,7 @@ def _detectable(error: Reals, before: Places, after: Places) -> float:
     """
     if not len(error):
         return math.inf
-    critical = critical_deviations(2 * TESTS * len(error))
+    critical = _critical(2 * TESTS * len(error))
     error = np.where(np.sqrt(3 * before * after / (before + after + 1)) > critical, error, math.inf)
     return _longer((critical + POWER_DEVIATIONS) * np.median(error))
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from seatrial.commands.jobs.concurrent_failures import DAY_S, JobUses, repeated_failures
+from seatrial.commands.jobs.concurrent_failures import DAY_S, JobUses, binomial_tail, repeated_failures
 from seatrial.commands.jobs.families import Names
 from seatrial.commands.jobs.job_table import job_table
 from seatrial.commands.jobs.judge import judge_jobs
@@ -218,3 +218,13 @@ def test_other_users_count_alike_however_many_jobs_they_have(users: Sequence[int
     """The first of them has three failures."""
     others = [(float(place), place >= 3) for place in range(len(users))]
     assert [number for number in repeated(others, users=users) if number < 4] == expected
+
+
+@pytest.mark.parametrize(("least", "expected"), [(-1, 1.0), (0, 1.0), (1, 1 - 0.75**4), (4, 0.25**4), (5, 0.0)])
+def test_hits_are_binomial(least: int, expected: float) -> None:
+    assert binomial_tail(least, 4, 0.25) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("chance", "least", "expected"), [(0.0, 0, 1.0), (0.0, 1, 0.0), (1.0, 4, 1.0), (1.0, 5, 0.0)])
+def test_hits_without_chance_are_all_or_none(chance: float, least: int, expected: float) -> None:
+    assert binomial_tail(least, 4, chance) == expected
