@@ -1,6 +1,7 @@
 """A complete or nearly complete table: uplinks, then two populations, then nodes, then single pairs."""
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 
 import msgspec
@@ -19,15 +20,15 @@ from seatrial.locate.nodes import (
     direction_of,
     node_effects,
 )
-from seatrial.locate.rows import Rows, group_numbers, matrix_of
+from seatrial.locate.rows import Rows, group_name, group_numbers, matrix_of
 from seatrial.locate.significance import adjusted_p, resolution
 from seatrial.locate.single_pairs import single_pairs
 from seatrial.locate.thresholds import RUN_SCATTER, Effects, to_loss
-from seatrial.locate.uplinks import slow_uplinks
+from seatrial.locate.uplinks import FEWEST_NODES, slow_uplinks
 from seatrial.model.pair_faults import LocatedFault, Method, Observation, Population, Resolution, Undecided
 from seatrial.model.pair_table import Flags, Indices, Reals
-from seatrial.model.subject import Direction, SubjectKind, node
-from seatrial.statistics.estimates import GROUP_SHARE, array_median, two_groups
+from seatrial.model.subject import Direction, SubjectKind, node, uplink
+from seatrial.statistics.estimates import GROUP_SHARE, MEDIAN_ERROR, array_median, two_groups
 
 UPPER = 0.8
 """A node's pace is this quantile of its cells: of a good node up to four partners in five may be slow."""
@@ -144,6 +145,11 @@ def judge_dense(
         node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
     if mirrored:
         node_fit = cleared_by_partners(y, node_fit)
+    if len(groups) > 2 and scene.wiring is None:
+        node_fit, behind, either = _behind_uplinks(scene, y, node_fit, group, mirrored=mirrored)
+        named = {one.subject for one in faults}
+        faults = (*faults, *(one for one in behind if one.subject not in named))
+        ambiguous = (*ambiguous, *(one for one in either if named.isdisjoint(one.subjects)))
     slow_nodes = _node_faults(scene, y, node_fit, mirrored=mirrored)
     residual = _residuals(y, rows, node_fit)
     pairs = single_pairs(nodes, rows, residual, node_fit.fit.scale, node_fit.fit.degrees, effects)
@@ -207,6 +213,52 @@ def _cable_findings(scene: MetricScene, rows: Rows, y: Reals) -> tuple[tuple[Loc
         if not rows.directed:
             y[target, source] = np.nan
     return tuple(one.fault for one in named), tuple(one.fault for one in undecided)
+
+
+class _Behind(msgspec.Struct, frozen=True, kw_only=True):
+    """A slow node that is good within its group, or may be; `ends` of its pairs with other groups."""
+
+    place: int
+    way: int
+    sure: bool
+    ends: tuple[Indices, Indices]
+
+
+def _behind_uplinks(
+    scene: MetricScene, y: Reals, judged: NodeEffects, group: Indices, *, mirrored: bool
+) -> tuple[NodeEffects, tuple[LocatedFault, ...], tuple[Undecided, ...]]:
+    """Slow nodes of one group that are good within it are not at fault: their uplink is.
+
+    Undecided: a single such node; and all nodes of a group, if their few pairs within it are not clearly good or bad.
+    """
+    behind: defaultdict[int, list[_Behind]] = defaultdict(list)
+    for place in np.flatnonzero(judged.slow.any(axis=0) & (group >= 0)).tolist():
+        way = direction_of(judged, place)
+        source, target = _slowest(y, place, OUT if mirrored else way)
+        near = group[source] == group[target]
+        if near.any() and not near.all():
+            lack = judged.fit.level - array_median(y[source[near], target[near]])
+            margin = judged.critical * MEDIAN_ERROR * judged.fit.scale / math.sqrt(np.count_nonzero(near))
+            half, ends = float(judged.effect[way, place]) / 2, (source[~near], target[~near])
+            if lack - margin < half:
+                behind[int(group[place])].append(_Behind(place=place, way=way, sure=lack + margin < half, ends=ends))
+    slow, clear, faults, undecided = judged.slow.copy(), judged.clear.copy(), [], []
+    for number, members in behind.items():
+        subject, sure = uplink(group_name(scene.groups[number])), sum(one.sure for one in members)
+        places, ways = [one.place for one in members], {one.way for one in members}
+        if not sure and len(places) < max(np.count_nonzero(group == number), FEWEST_NODES):
+            continue
+        slow[:, places] = clear[:, places] = False
+        way = ways.pop() if len(ways) == 1 else BOTH
+        effect, error = (float(np.median(value[way, places])) for value in (judged.effect, judged.error))
+        ends = tuple(np.concatenate(both) for both in zip(*(one.ends for one in members), strict=True))
+        if sure >= FEWEST_NODES:
+            p = float(adjusted_p(np.array([effect / error]), judged.score.size, judged.degrees)[0])
+            faults.append(scene.naming.fault(subject, DIRECTIONS[way], effect, judged.critical * error, p, ends))
+        else:
+            either = (subject, *(node(scene.nodes[place]) for place in places))
+            undecided.append(scene.naming.undecided(either, effect, ends))
+    return msgspec.structs.replace(judged, slow=slow, clear=clear), tuple(faults), tuple(undecided)
 
 
 def _node_faults(scene: MetricScene, y: Reals, node_fit: NodeEffects, *, mirrored: bool) -> list[LocatedFault]:

@@ -81,6 +81,25 @@ def test_heavy_tails_over_many_leaves_are_no_slow_uplinks() -> None:
     assert (found.faults, found.ambiguous) == ((), ())
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("share", "named"), [(0.995, False), (0.985, True)])
+def test_nodes_that_are_good_within_their_leaf_are_not_named(share: float, named: bool, seed: int) -> None:
+    rate, leaf, groups = leaves(4, 3, 0.001, seed)
+    slowed(rate, leaf, 1, share, Direction.BOTH)
+    found = locate_in_table(table_of_rates(rate), groups)
+    assert [fault.subject.text for fault in found.faults] == ["uplink:group of n3"] * named
+    assert not found.ambiguous
+
+
+def test_a_leaf_whose_own_pairs_do_not_distinguish_is_undecided() -> None:
+    rate, leaf, groups = leaves(5, 2, 0.03, 2)
+    slowed(rate, leaf, 1, 0.9, Direction.BOTH)
+    found = locate_in_table(table_of_rates(rate), groups)
+    assert (found.verdict, found.faults) == (Verdict.INCONCLUSIVE, ())
+    (either,) = found.ambiguous
+    assert [one.text for one in either.subjects] == ["uplink:group of n2", "node:n2", "node:n3"]
+
+
 class Spines:
     """Four leaves of four nodes, two spines: the target's number decides which spine a pair crosses."""
 
