@@ -246,18 +246,20 @@ def _behind_uplinks(
     for number, members in behind.items():
         subject, sure = uplink(group_name(scene.groups[number])), sum(one.sure for one in members)
         places, ways = [one.place for one in members], {one.way for one in members}
-        if not sure and len(places) < max(np.count_nonzero(group == number), FEWEST_NODES):
+        if not sure and len(places) < max(int(np.count_nonzero(group == number)), FEWEST_NODES):
             continue
         slow[:, places] = clear[:, places] = False
         way = ways.pop() if len(ways) == 1 else BOTH
         effect, error = (float(np.median(value[way, places])) for value in (judged.effect, judged.error))
-        ends = tuple(np.concatenate(both) for both in zip(*(one.ends for one in members), strict=True))
+        source, target = (np.concatenate([one.ends[side] for one in members]) for side in (0, 1))
         if sure >= FEWEST_NODES:
             p = float(adjusted_p(np.array([effect / error]), judged.score.size, judged.degrees)[0])
-            faults.append(scene.naming.fault(subject, DIRECTIONS[way], effect, judged.critical * error, p, ends))
+            faults.append(
+                scene.naming.fault(subject, DIRECTIONS[way], effect, judged.critical * error, p, (source, target))
+            )
         else:
             either = (subject, *(node(scene.nodes[place]) for place in places))
-            undecided.append(scene.naming.undecided(either, effect, ends))
+            undecided.append(scene.naming.undecided(either, effect, (source, target)))
     return msgspec.structs.replace(judged, slow=slow, clear=clear), tuple(faults), tuple(undecided)
 
 

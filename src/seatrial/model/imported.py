@@ -5,6 +5,8 @@ import re
 
 import msgspec
 
+from seatrial.model.unit_text import unit_of
+
 ALL_NODES = "all"
 """The subject of a value whose node the file does not name."""
 
@@ -48,7 +50,9 @@ SPANS = {
 
 def sense_of(name: str, unit: str = "") -> Sense | None:
     """The sense by the unit, or by the words of the name: `hpl_time_s` is lower, `triad_MB_s` higher; None: unknown."""
-    if unit.strip().lower() in TIME_UNITS or _counts_losses(name) or _counts_losses(unit):
+    known = unit_of(unit)
+    is_time = unit.strip().lower() in TIME_UNITS or (known is not None and known.base == "s")
+    if is_time or _counts_losses(name) or _counts_losses(unit):
         return Sense.LOWER
     return _sense_of_words(unit) or _sense_of_words(name) or (Sense.HIGHER if unit else None)
 

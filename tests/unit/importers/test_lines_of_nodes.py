@@ -10,6 +10,7 @@ from seatrial.commands.judge.recognition import _kinds_of_text
 from seatrial.importers.fleets import read_fleet_table
 from seatrial.importers.headed_text import is_headed
 from seatrial.importers.printed_text import UnclearResultError
+from seatrial.model.imported import Sense
 
 RULE = "-" * 15
 
@@ -253,3 +254,9 @@ def test_a_number_that_all_nodes_print_is_a_setting(same: int, *, asked: bool) -
             read_fleet_table(printed("pdsh", lines))
     else:
         assert read_fleet_table(printed("pdsh", lines)).values["n01"] == [381.5]
+
+
+@pytest.mark.parametrize(("unit", "sense"), [("microseconds", Sense.LOWER), ("GB/s", Sense.HIGHER)])
+def test_the_unit_of_a_line_says_which_values_are_good(unit: str, sense: Sense) -> None:
+    (stratum,) = read_fleet_table("".join(f"n{number}: call 1{number}.1 {unit}\n" for number in range(1, 9))).strata
+    assert stratum.sense is sense
