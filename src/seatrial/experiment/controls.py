@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from seatrial.model.measurement import Estimate
-from seatrial.statistics.estimates import CONFIDENCE, MOST_LOG, median, median_estimate, student_quantile
+from seatrial.statistics import estimates  # NumPy: what only plans does without it
 
 RETEST_RUNS = 6
 """The fewest runs whose range covers the median with 95 % (96.9 %)."""
@@ -46,14 +46,14 @@ def shuffled(items: Sequence[_Item], rounds: Iterable[int], draw: random.Random)
 def usual_of_rounds(columns: Collection[Runs], fewest: int = 1) -> dict[int, float]:
     """The median of each round over those that have a value in it; only of rounds in which at least `fewest` do."""
     rounds = {number: [own[number] for own in columns if number in own] for number in sorted(set().union(*columns))}
-    return {number: median(values) for number, values in rounds.items() if len(values) >= fewest}
+    return {number: estimates.median(values) for number, values in rounds.items() if len(values) >= fewest}
 
 
 def median_ratio(pairs: Iterable[tuple[float, float]]) -> Estimate | None:
     """How many times the second of each pair the first is, as the median over rounds, which a disturbed one does not
     move. Rounds that lack a value (NaN) are left out; None if all do."""
     ratios = [first / second for first, second in pairs if not math.isnan(first) and second > 0]
-    return median_estimate(ratios) if ratios else None
+    return estimates.median_estimate(ratios) if ratios else None
 
 
 def mean_ratio(pairs: Sequence[tuple[float, float]], confidence: float) -> Estimate:
@@ -72,11 +72,11 @@ def mean_ratio(pairs: Sequence[tuple[float, float]], confidence: float) -> Estim
     half = math.inf
     if count > 1:
         spread = math.sqrt(math.fsum((value - mean) ** 2 for value in logs) / (count - 1))
-        half = student_quantile((1 + confidence) / 2, count - 1) * spread / math.sqrt(count)
+        half = estimates.student_quantile((1 + confidence) / 2, count - 1) * spread / math.sqrt(count)
     return Estimate(
         value=math.exp(mean),
         low=math.exp(mean - half),
-        high=math.inf if mean + half > MOST_LOG else math.exp(mean + half),
+        high=math.inf if mean + half > estimates.MOST_LOG else math.exp(mean + half),
         confidence=confidence,
         runs=count,
         method=f"geometric mean of {count} paired ratios, Student's interval on their logarithms",
@@ -85,7 +85,7 @@ def mean_ratio(pairs: Sequence[tuple[float, float]], confidence: float) -> Estim
 
 def too_few(measured: Estimate) -> bool:
     """Whether its interval cannot hold with 95 %: fewer than six runs."""
-    return measured.confidence < CONFIDENCE
+    return measured.confidence < estimates.CONFIDENCE
 
 
 def below(ratio: Estimate | None, line: float) -> bool:

@@ -50,8 +50,8 @@ SPANS = {
 
 def sense_of(name: str, unit: str = "") -> Sense | None:
     """The sense by the unit, or by the words of the name: `hpl_time_s` is lower, `triad_MB_s` higher; None: unknown."""
-    known = unit_of(unit)
-    is_time = unit.strip().lower() in TIME_UNITS or (known is not None and known.base == "s")
+    measure = unit_of(unit)
+    is_time = unit.strip().lower() in TIME_UNITS or (measure is not None and measure.base == "s")
     if is_time or _counts_losses(name) or _counts_losses(unit):
         return Sense.LOWER
     return _sense_of_words(unit) or _sense_of_words(name) or (Sense.HIGHER if unit else None)

@@ -32,7 +32,7 @@ class JobUses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def binomial_tail(least: int, total: int, chance: float) -> float:
-    """Probability that of so many, each with the same chance, at least `least` are hit."""
+    """Probability that of `total`, each with the same chance, at least `least` are hit."""
     if not 0 < chance < 1:
         return float(least <= (total if chance else 0))
     logs = [
@@ -47,9 +47,9 @@ def repeated_failures(
 ) -> NDArray[np.bool_]:
     """All but the first failure of each day on a member that came there one after the other for another reason.
 
-    Jobs that a scheduler places one by one are independent evidence. Those that a user sends to one node again and
+    Jobs that a scheduler places one by one are independent evidence. A user's jobs that go to one node again and
     again, and tasks of an array that begin there together, are not: more jobs of the strata began on the member, from
-    one failure to the last, than chance brings to it. They are no evidence against the member if jobs of other
+    one failure to the last, than chance brings to it. They do not count against the member if jobs of other
     users there, from the first failure to a day after the last, failed less than half as often (the mean of these
     users, without those that came one after the other).
     """

@@ -60,7 +60,7 @@ def pairs_judged(sources: Sources, wanted: JudgeOptions) -> Report:
 
 
 def _table_of(sources: Sources, file: Path, form: str) -> PairTable:
-    """The table of a file or folder. Raises UsageError with what it looks like if it is no table of pairs."""
+    """The table of a file or folder. Raises UsageError with what it looks like if it is not a table of pairs."""
     try:
         if file.is_dir():
             return read_matrix_files(sources.folder(file), form)
