@@ -14,7 +14,7 @@ from tests.series.__main__ import HIDDEN, unsure
 
 pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
-BUDGET = ("--budget", "2m")
+BUDGET = ("--budget", "1m")
 """A check that has no time left must say so, too."""
 
 

@@ -177,6 +177,8 @@ class _Proofs:
         self._open: list[Blamed] = []
         self._busy: list[Blamed] = []
         self._turned: set[Pair] = set()
+        self._doubtful: set[Pair] = set()
+        """Control pairs that are not decided."""
         self._certain: set[tuple[str, str]] = set()
         """Kinds and names of parts that the retest confirmed, in one direction at least."""
 
@@ -186,6 +188,11 @@ class _Proofs:
         The other direction of a part that is slow for certain is slow, too, if its runs do not refute it.
         Of a cable or bundle the way back counts, too: supposed routes may lead it elsewhere than it goes.
         """
+        for group in [one for one in self._slow if not one.components and self._elsewhere_bad(one)]:
+            self._slow.remove(group)
+            self._open.append(group)
+            for pair in group.pairs:
+                self._changed[pair] = self._judged[pair].opened("other pairs of its nodes were bad beside it, too")
         other = [one for one in self._open if self._certain & {(part.kind, part.name) for part in one.components}]
         for group in other:
             self._open.remove(group)
@@ -208,6 +215,13 @@ class _Proofs:
             look=self._look,
             turned=frozenset(self._turned),
         )
+
+    def _elsewhere_bad(self, group: Blamed) -> bool:
+        """Whether a sender or a receiver of these pairs was bad with others in the retest: it may be at fault."""
+        if self._look.of(group.pairs).outcome is RetestOutcome.UNSEEN:
+            return False
+        others = self._doubtful - group.pairs
+        return any(pair[end] == other[end] for pair in group.pairs for other in others for end in (0, 1))
 
     def seen(self, group: Blamed) -> Verified:
         """The retest of a group: of a node by its pairs within its leaf, if any was measured again."""
@@ -308,12 +322,17 @@ class _Proofs:
                 self._open += [] if before.starved else [alone]  # beside the same waits, further runs decide nothing
 
     def look_at_controls(self, pairs: "set[Pair]") -> None:
-        """Pairs that were good in the survey: one bad retest leaves them undecided, and no part is reported for it."""
+        """Pairs that were good in the survey: one bad retest leaves them undecided, and no part is reported for it.
+
+        One that is open and far below the peers of the survey is not good either: the other controls may be worse.
+        """
         for pair in pairs:
             outcome = self._look.of([pair]).outcome
             if outcome is RetestOutcome.CONFIRMED:
                 self._turned.add(pair)
-            if outcome in (RetestOutcome.CONFIRMED, RetestOutcome.UNSTABLE):
+            bad = outcome in (RetestOutcome.CONFIRMED, RetestOutcome.UNSTABLE)
+            if bad or (outcome is RetestOutcome.OPEN and self._look.lacks(pair)):
+                self._doubtful.add(pair)
                 why = "good in the survey; bad only when measured beside suspects"
                 self._changed[pair] = self._judged[pair].opened(why)
 

@@ -33,8 +33,8 @@ from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.words import count
 from seatrial.pairs.leaf_matchings import apart, cables_known
 from seatrial.pairs.next_pairs import MOST_PAIRS
+from seatrial.pairs.survey import BANDWIDTH_ROUND_S, PILOT, PROGRAM, SurveyPlan
 from seatrial.pairs.survey import LATENCY as ROUND_TRIP
-from seatrial.pairs.survey import PILOT, PROGRAM, SurveyPlan
 
 NEXT_STEPS = 3
 """How often pairs are chosen from the results of the last ones."""
@@ -210,6 +210,13 @@ PARTS = (SubjectKind.NODE, SubjectKind.UPLINK)
 """What must be crossed again; to cross every single cable takes a whole survey."""
 ROUND_TRIPS = 3
 """Rounds of each pair: where 1 % of packets is lost, 300 round trips lose none in 1 case of 20, and 100 in 1 of 3."""
+LAST_ROUND_S = 2 * BANDWIDTH_ROUND_S
+"""Kept free of the budget for each round of the last look."""
+
+
+def last_look_s(nodes: int, pairs_at_once: int) -> float:
+    """About how long the last look takes: each node sends and receives once, and answers `ROUND_TRIPS` times."""
+    return LAST_ROUND_S * math.ceil((1 + ROUND_TRIPS / 2) * nodes / max(pairs_at_once, 1))
 
 
 def last_rounds(

@@ -21,7 +21,9 @@ from seatrial.commands.check.loaded_rounds import measure_loaded
 from seatrial.commands.check.next_experiments import next_bandwidth, next_latency, next_started, only_proved
 from seatrial.commands.check.rail_measurement import measure_over_rails, pairs_to_split
 from seatrial.commands.check.retests import (
+    LAST_ROUND_S,
     distinguish,
+    last_look_s,
     last_rounds,
     look_once_more,
     measure_without_contention,
@@ -61,7 +63,6 @@ from seatrial.model.settings import CheckSettings
 from seatrial.model.units import BANDWIDTH
 from seatrial.model.words import count
 from seatrial.pairs.survey import (
-    BANDWIDTH_ROUND_S,
     LATENCY,
     PILOT,
     PROGRAM,
@@ -89,8 +90,6 @@ LESS = "--sample N, --one-per-leaf and --node-hours N take less."
 COLLECTIONS = (100_000, 50, 100)
 """Objects made and not freed between two searches for cycles among young ones, and how many of these before older ones
 are searched, too."""
-LAST_ROUND_S = 2 * BANDWIDTH_ROUND_S
-"""Kept free of the budget for each round of the last look."""
 USUAL_WINDOW_S = 0.035
 """Taken where the pilot delivered nothing: 4 MiB at 1 Gb/s."""
 
@@ -247,17 +246,18 @@ class Check(Run):
         began = monotonic_s()
         in_time = self._survey_passes(plan, deadline)
         survey_s = monotonic_s() - began
-        distinguish(self, partial(next_started, losses=self.measurer.losses), self.shape, deadline)
-        measure_without_contention(self, plan, deadline)
-        distinguish(self, next_bandwidth, self.shape, deadline)
-        in_time = retest(self, deadline) and in_time
-        in_time = self.measurer.resume(deadline) and in_time
-        if distinguish(self, next_latency, LATENCY, deadline):
-            in_time = retest_late(self, deadline) and in_time
-        in_time = self._under_load(survey_s, deadline) and in_time
+        ahead = deadline - last_look_s(len(self.measurer.nodes), plan.design.pairs_at_once)
+        distinguish(self, partial(next_started, losses=self.measurer.losses), self.shape, ahead)
+        measure_without_contention(self, plan, ahead)
+        distinguish(self, next_bandwidth, self.shape, ahead)
+        in_time = retest(self, ahead) and in_time
+        in_time = self.measurer.resume(ahead) and in_time
+        if distinguish(self, next_latency, LATENCY, ahead):
+            in_time = retest_late(self, ahead) and in_time
+        in_time = self._under_load(survey_s, ahead) and in_time
         if self._settings.pair_program is None:
-            self._over_rails(deadline)
-            in_time = measure_spectra(self.measurer, self._settings, plan.rounds, self.progress, deadline) and in_time
+            self._over_rails(ahead)
+            in_time = measure_spectra(self.measurer, self._settings, plan.rounds, self.progress, ahead) and in_time
         last = self._last_rounds()
         try_nodes(self, self._settings, deadline - LAST_ROUND_S * len(last))
         in_time = look_once_more(self, last, deadline) and in_time

@@ -78,6 +78,8 @@ class SecondLook:
     ) -> None:
         """`runs`: of the pairs that were measured again, whose controls are those not `suspected`.
 
+        Controls that lack much themselves, while others do not, say how far runs scatter and not what is usual.
+
         `over_peers`: the logarithm of a run over what its peers give. `floor`: the same of the least that is good
         whatever the peers do; None: there is none. `scatter`: of a healthy pair in the survey.
         `waited`: of each run the shares of its time for which the ranks had no processor; None: not known.
@@ -91,7 +93,8 @@ class SecondLook:
         self._floor = floor
         self._effect = effect
         self._gross = max(-math.log1p(-GROSS_LOSS), 2 * effect)
-        controls = {pair: own for pair, own in self._over.items() if pair not in suspected}
+        beside = {pair: own for pair, own in self._over.items() if pair not in suspected}
+        controls = {pair: own for pair, own in beside.items() if not self.lacks(pair)} or beside
         self._ranks = RankWaits(self._waited, controls)
         waits = [{run: max(ends) for run, ends in self._waited.get(pair, {}).items()} for pair in controls]
         self._waits_beside = usual_of_rounds(waits)
@@ -99,7 +102,7 @@ class SecondLook:
         self._beside = usual_of_rounds(controls.values())
         apart = []
         for run, level in self._beside.items():
-            together = [own[run] for own in controls.values() if run in own]
+            together = [own[run] for own in beside.values() if run in own]
             if len(together) > 1:  # values lie nearer to a median of which they are part than a suspect's runs do
                 wider = math.sqrt((len(together) + 1) / (len(together) - 1))
                 apart += [wider * abs(value - level) for value in together]
@@ -144,6 +147,10 @@ class SecondLook:
             never_good=never_good,
             waited=waited,
         )
+
+    def lacks(self, pair: Pair) -> bool:
+        """Whether the runs of a pair lie far below its peers in the survey, whatever the controls gave beside it."""
+        return median(list(self._counting(pair).values())) < -self._gross
 
     def long_waits(self, nodes: Collection[str], pairs: Collection[Pair]) -> LongWaits | None:
         """The node of these whose rank waited longer for a processor than those of the controls; None: none did."""

@@ -109,3 +109,28 @@ def test_faster_than_physics_in_every_run_or_not_decided() -> None:
     found, reason = verdict((119.37, 119.08, 113.12))
     assert found is Verdict.INCONCLUSIVE
     assert "not in every run" in reason
+
+
+@pytest.mark.parametrize(
+    ("left", "of_controls", "of_pair"),
+    [(0.6, Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE), (0.96, Verdict.PASS, Verdict.SLOW)],
+)
+def test_a_sender_that_was_bad_with_its_controls_too_has_no_slow_pair(
+    left: float, of_controls: Verdict, of_pair: Verdict
+) -> None:
+    """It became slow after the survey: what most controls give beside a suspect is then not what is usual."""
+    nodes = ("n1", "n2", "n3", "n4", "n5", "n6")
+    again = {("n5", "n2"): 35.0, ("n5", "n1"): 117 * left, ("n5", "n6"): 117 * left, ("n3", "n4"): 117.0}
+    evidence = {}
+    for pair in ((a, b) for a in nodes for b in nodes if a != b):
+        series = {Phase.SURVEY: RunSeries(runs=((95e6 if pair == ("n5", "n2") else 117e6),) * 3)}
+        if pair in again:
+            series[Phase.RETEST] = RunSeries(runs=(again[pair] * 1e6,) * 12)
+        evidence[pair] = MeasuredPair(bandwidth=series, latency={})
+    growing = Survey(NO_FABRIC)
+    references = Baselines(alike=True).update(evidence, evidence, {}, NO_FABRIC)
+    growing.update(evidence, Fresh(pairs=frozenset(evidence), has_new_pairs=True), references)
+    judged = suspect_all(growing, references)
+    assert {judged.bandwidth[pair].verdict for pair in (("n5", "n1"), ("n5", "n6"))} == {of_controls}
+    assert judged.bandwidth["n5", "n2"].verdict is of_pair
+    assert [suspect.subject.text for suspect in judged.slow] == ["pair:n5>n2"] * (of_pair is Verdict.SLOW)
