@@ -24,7 +24,7 @@ from seatrial.commands.check.suspects import Suspicion
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
 from seatrial.locate.evidence import AVERAGED, Pair
-from seatrial.locate.explanation import PartSuspect
+from seatrial.locate.explanation import PartSuspect, nodes_of
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
 from seatrial.model.run import RecordedRun
@@ -230,16 +230,19 @@ def last_rounds(
     several times: a packet in a hundred is seldom lost in one round.
     """
     measured = list(measurements)
-    bandwidth = _fewest(_good_rounds(measured, Kernel.ONEWAY, good[BANDWIDTH]), fabric)
-    latency = _fewest(_good_rounds(measured, Kernel.PINGPONG, good[LATENCY]), fabric)
+    bandwidth = _fewest(measured, Kernel.ONEWAY, good[BANDWIDTH], fabric)
+    latency = _fewest(measured, Kernel.PINGPONG, good[LATENCY], fabric)
     again = [replace(one, repetition=number) for number in range(ROUND_TRIPS) for one in latency]
     return [*bandwidth, *again]
 
 
-def _fewest(rounds: Sequence[Round], fabric: Wiring) -> list[Round]:
-    """A few of the rounds that cross all parts that they cross together."""
+def _fewest(measured: Sequence[Measurement], kernel: Kernel, good: Collection[Pair], fabric: Wiring) -> list[Round]:
+    """A few of the good rounds that cross all parts which they cross together, and no good round crossed since."""
+    rounds = _good_rounds(measured, kernel, good)
     crossed = [frozenset(_crossed(one, fabric)) for one in rounds]
-    left = frozenset().union(*crossed)
+    last = tuple(one.pair for one in measured if one.phase is Phase.LAST and one.shape.kernel is kernel)
+    seen = Round(phase=Phase.LAST, repetition=0, shape=PILOT, pairs=tuple(pair for pair in last if pair in good))
+    left = frozenset().union(*crossed) - frozenset(_crossed(replace(seen, shape=replace(PILOT, kernel=kernel)), fabric))
     chosen = []
     while left:
         best = max(range(len(rounds)), key=lambda number: len(crossed[number] & left))
@@ -276,14 +279,28 @@ def _good_rounds(measurements: Sequence[Measurement], kernel: Kernel, good: Coll
     ]
 
 
-def look_once_more(check: Growing, rounds: Sequence[Round], deadline: float) -> bool:
-    """Every node and uplink once more; what turned out slow since is distinguished and measured again as before."""
-    if not rounds:
-        return True
-    check.progress.stage("Measuring every node once more: nothing may have changed since")
-    check.progress.rounds(len(rounds))
-    check.measurer.begin()
-    in_time = check.measurer.run(rounds, deadline)
-    distinguish(check, next_bandwidth, check.shape, deadline, Phase.LAST)
-    distinguish(check, next_latency, ROUND_TRIP, deadline, Phase.LAST)
-    return retest(check, deadline, latency=True) and in_time
+def look_once_more(check: Growing, rounds: Sequence[Round], deadline: float, *, again: bool = True) -> bool:
+    """Every node and uplink once more; what turned out slow since is distinguished and measured again as before.
+
+    `again`: then those parts that this showed only beside a node that loses packets, which excuses the bandwidth of its
+    pairs, with other partners.
+    """
+    in_time = True
+    for look in range(MORE_LOOKS if rounds else 0):
+        check.progress.stage("Measuring every node once more: nothing may have changed since")
+        check.progress.rounds(len(rounds))
+        if look == 0:
+            check.measurer.begin()
+        in_time = check.measurer.run(rounds, deadline)
+        distinguish(check, next_bandwidth, check.shape, deadline, Phase.LAST)
+        distinguish(check, next_latency, ROUND_TRIP, deadline, Phase.LAST)
+        in_time = retest(check, deadline, latency=True) and in_time
+        _, references, suspicion = check.assessor.assess(check.recorded())
+        if not again or not in_time or not suspicion.lossy:
+            break
+        suspected = {name for one in suspicion.suspects for name in nodes_of(one)}
+        good = {metric: {*filter(suspected.isdisjoint, pairs)} for metric, pairs in suspicion.passed().items()}
+        rounds = last_rounds(check.measurer.measurements, good, references.fabric)
+        if not rounds:
+            break
+    return in_time

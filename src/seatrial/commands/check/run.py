@@ -260,7 +260,7 @@ class Check(Run):
             in_time = measure_spectra(self.measurer, self._settings, plan.rounds, self.progress, ahead) and in_time
         last = self._last_rounds()
         try_nodes(self, self._settings, deadline - LAST_ROUND_S * len(last))
-        in_time = look_once_more(self, last, deadline) and in_time
+        in_time = look_once_more(self, last, deadline, again=not self._settings.replay) and in_time
         self.measurer.close()
         self._look_again()
         budget = f"The budget of {self._settings.budget_s:.0f} s"

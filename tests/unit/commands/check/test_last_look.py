@@ -225,3 +225,14 @@ def test_a_loss_from_the_end_on_is_named_beside_a_slow_link(count: int, seed: in
         (FindingKind.SLOW_LINK, node("n3")),
         (FindingKind.PACKET_LOSS, node("n2")),
     }
+
+
+@pytest.mark.parametrize("slow", ["n1", "n2", "n4", "n5", "n6"])
+def test_loss_excuses_no_link_that_fell_as_well(slow: str, tmp_path: Path) -> None:
+    """A node whose only partner in the last look loses packets is measured with another one."""
+    cluster = Falling(nodes=names(6), boot_id="one", at_last=slow_part("node", slow, 0.6), loss_at_last={"n3": 0.05})
+    findings = checked(tmp_path, cluster).judgement.findings
+    assert {(one.kind, one.subject) for one in findings} == {
+        (FindingKind.PACKET_LOSS, node("n3")),
+        (FindingKind.SLOW_LINK, node(slow)),
+    }
