@@ -74,7 +74,7 @@ def test_slow_nodes_that_share_a_leaf_are_nodes() -> None:
 
 
 def test_heavy_tails_over_many_leaves_are_no_slow_uplinks() -> None:
-    """Of 1,560 ways between 40 leaves some are far better than usual by chance; they are no reference."""
+    """Some of 1,560 ways between 40 leaves are far better than usual by chance; these do not serve as a reference."""
     rate, _, groups = leaves(40, 2, 0.001, 0)
     rate *= np.exp(0.03 * np.random.default_rng(1).standard_t(4, rate.shape))
     found = locate_in_table(table_of_rates(rate), groups)

@@ -121,7 +121,7 @@ def test_no_member_ranks_higher_than_is_attainable() -> None:
 
 @pytest.mark.parametrize(("failures", "shown"), [(1, False), (2, True)])
 def test_one_failure_shows_nothing(failures: int, shown: bool) -> None:
-    """Of 10,000 jobs two are on member 0, and its failures are the only ones."""
+    """Two of 10,000 jobs are on member 0, and its failures are the only ones."""
     member = np.r_[0, 0, np.ones(9998, np.intp)]
     members = Members(stratum=np.zeros(10_000, np.intp), job=np.arange(10_000), member=member, count=2)
     p_value = failures_of(np.arange(10_000) < failures, members).p_value[0]

@@ -239,10 +239,9 @@ def last_rounds(
 def _fewest(measured: Sequence[Measurement], kernel: Kernel, good: Collection[Pair], fabric: Wiring) -> list[Round]:
     """A few of the good rounds that cross all parts which they cross together, and no good round crossed since."""
     rounds = _good_rounds(measured, kernel, good)
-    crossed = [frozenset(_crossed(one, fabric)) for one in rounds]
-    last = tuple(one.pair for one in measured if one.phase is Phase.LAST and one.shape.kernel is kernel)
-    seen = Round(phase=Phase.LAST, repetition=0, shape=PILOT, pairs=tuple(pair for pair in last if pair in good))
-    left = frozenset().union(*crossed) - frozenset(_crossed(replace(seen, shape=replace(PILOT, kernel=kernel)), fabric))
+    crossed = [frozenset(_crossed(one.pairs, kernel, fabric)) for one in rounds]
+    last = (one.pair for one in measured if one.phase is Phase.LAST and one.shape.kernel is kernel)
+    left = frozenset().union(*crossed).difference(_crossed([pair for pair in last if pair in good], kernel, fabric))
     chosen = []
     while left:
         best = max(range(len(rounds)), key=lambda number: len(crossed[number] & left))
@@ -251,10 +250,10 @@ def _fewest(measured: Sequence[Measurement], kernel: Kernel, good: Collection[Pa
     return chosen
 
 
-def _crossed(one: Round, fabric: Wiring) -> Iterator[Component]:
-    """The parts on the ways of a round's pairs; round trips go both ways."""
-    back = (pair[::-1] for pair in one.pairs) if one.shape.kernel is Kernel.PINGPONG else ()
-    for pair in (*one.pairs, *back):
+def _crossed(pairs: Sequence[Pair], kernel: Kernel, fabric: Wiring) -> Iterator[Component]:
+    """The parts on the ways of the pairs of a round; round trips go both ways."""
+    back = (pair[::-1] for pair in pairs) if kernel is Kernel.PINGPONG else ()
+    for pair in (*pairs, *back):
         yield from (part for part in fabric.path(*pair) if part.kind in PARTS)
 
 

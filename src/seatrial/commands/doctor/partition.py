@@ -93,7 +93,7 @@ def _nodes(name: str, values: Mapping[str, str], nodes: int) -> Iterator[Finding
     if most.isdecimal() and nodes > int(most):
         limit = count(int(most), "node")
         says = f"The partition {name} allows jobs of at most {limit} (MaxNodes), and {nodes} are wanted."
-        pair = f"Name at most {most} by --nodes, or choose another --partition."
+        pair = f"Name at most {most} with --nodes, or choose another --partition."
         yield _refuses(says, pair if int(most) > 1 else f"No pair fits into it. {OTHER}")
     if least.isdecimal() and nodes < int(least):
         yield _refuses(

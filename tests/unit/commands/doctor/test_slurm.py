@@ -135,7 +135,7 @@ def test_what_to_ask_for_within_a_limit_is_said() -> None:
         return [one.remedy for one in remarks]
 
     nodes, minutes = remedies("login2", 15)
-    assert "Name at most 3 by --nodes" in nodes
+    assert "Name at most 3 with --nodes" in nodes
     assert "--budget 300s or less" in minutes
     _, hopeless, elsewhere = remedies("desk", 0.1)
     assert "--budget" not in hopeless
