@@ -60,7 +60,7 @@ lab-test: lab-beside lab-alone
 # cores, measurements disturb each other and are repeated: that takes longer than two.
 LANES ?= 2
 lab-beside: setup-test
-	$(PYTEST) tests/lab -m "not alone and not series" -n $(LANES) --dist loadfile --no-loadscope-reorder; status=$$?; \
+	$(PYTEST) tests/lab -m "not alone and not series" -n $(LANES) --dist loadgroup --no-loadscope-reorder; status=$$?; \
 	sh scripts/beside.sh --over; exit $$status
 
 # Tests that judge what they measured: nothing else may take the cores. One of them needs no lab.
