@@ -66,10 +66,28 @@ def test_a_run_is_not_slow_where_its_only_finding_is_unstable() -> None:
 
 def test_findings_of_facts_hide_no_pair_that_did_not_pass() -> None:
     odd = (pair("n1", "n2", verdict=Verdict.UNSTABLE), *judgement().pairs[1:])
-    assert headline(run_info(), judgement(pairs=odd, findings=(FACT,))).what.endswith(
-        "1 of 12 ordered pairs did not pass"
-    )
+    assert headline(run_info(), judgement(pairs=odd, findings=(FACT,))).what.endswith("; n1>n2 did not pass")
     assert headline(run_info(), slow_node()).what == "n3: link at 60 % of its limit"
+
+
+@pytest.mark.parametrize(
+    ("odd", "said"),
+    [
+        ({"n1>n2"}, "n1>n2 did not pass"),
+        ({"n1>n2", "n4>n3"}, "n1>n2 and n4>n3 did not pass"),
+        ({"n1>n2", "n2>n3", "n4>n2"}, "3 of 12 ordered pairs did not pass, all of them n2's"),
+        ({"n1>n2", "n2>n3", "n4>n2", "n4>n3"}, "4 of 12 ordered pairs did not pass, 3 of them n2's"),
+        ({"n1>n2", "n2>n3", "n3>n1"}, "3 of 12 ordered pairs did not pass"),
+        ({"n1>n2", "n2>n1", "n3>n4", "n4>n3"}, "4 of 12 ordered pairs did not pass"),
+    ],
+)
+def test_what_did_not_pass_is_named_or_the_node_that_it_shares(odd: set[str], said: str) -> None:
+    pairs = tuple(
+        replace(one, verdict=Verdict.INCONCLUSIVE) if f"{one.source}>{one.target}" in odd else one
+        for one in judgement().pairs
+    )
+    line = headline(run_info(), judgement(pairs=pairs))
+    assert (line.word, line.what) == ("INCONCLUSIVE", f"no finding, but {said}")
 
 
 def test_a_pass_says_what_it_is_worth() -> None:

@@ -1,6 +1,7 @@
 """The first line of every report: one word and what it is about."""
 
 import enum
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -11,6 +12,7 @@ from seatrial.commands.check.own_job import of_machine
 from seatrial.commands.check.returning import may_return, return_answer, returning
 from seatrial.judgement.nodes.storage import broken_text
 from seatrial.judgement.past import references_text
+from seatrial.locate.evidence import Pair
 from seatrial.locate.references import References
 from seatrial.model import units
 from seatrial.model.judgement import Doubt, Judgement, PairVerdict, VerdictBasis, Withheld
@@ -70,6 +72,8 @@ def comparisons_text(compared: VerdictBasis | None) -> str:
 INCOMPLETE = "INCOMPLETE"
 NO_ACTS: Mapping[str, str] = MappingProxyType({})
 MOST_DOUBTED = 3
+MOST_ODD = 2
+"""Pairs that a headline names."""
 MOST_OF_JOB = 3
 """Faults of the job itself that a headline names."""
 
@@ -125,9 +129,20 @@ def _outcome(verdict: Verdict, judgement: Judgement) -> str:
         return worth(judgement)
     if not any(pair.bandwidth_bytes_per_s for pair in judgement.pairs):
         return f"nothing was measured {where}"
-    odd = sum(pair.verdict is not Verdict.PASS for pair in judgement.pairs)
-    why = doubt_text(judgement.withheld[0]) if judgement.withheld and not odd else ""
-    return f"no finding {where}, but " + (why or f"{odd} of {count(len(judgement.pairs), 'ordered pair')} did not pass")
+    odd = [(pair.source, pair.target) for pair in judgement.pairs if pair.verdict is not Verdict.PASS]
+    if judgement.withheld and not odd:
+        return f"no finding {where}, but {doubt_text(judgement.withheld[0])}"
+    return f"no finding, but {_did_not_pass(odd, len(judgement.pairs))}"
+
+
+def _did_not_pass(odd: Sequence[Pair], of: int) -> str:
+    """Which pairs did not pass: few by name, else how many, and the node that more than half of them share."""
+    if len(odd) <= MOST_ODD:
+        return f"{' and '.join(f'{source}>{target}' for source, target in odd)} did not pass"
+    ends = Counter(name for pair in odd for name in pair)
+    (node, its), (_, next_most) = ends.most_common(2)
+    shared = f", {'all' if its == len(odd) else its} of them {node}'s" if 2 * its > len(odd) and its > next_most else ""
+    return f"{len(odd)} of {of} ordered pairs did not pass{shared}"
 
 
 def doubt_text(withheld: Withheld) -> str:
@@ -187,8 +202,9 @@ def _also_odd(judgement: Judgement) -> str:
         return f"; {count(untrusted, 'ordered pair')} cannot be trusted"
     if any(finding.verdict is not Verdict.MISCONFIGURED for finding in judgement.findings):
         return ""
-    odd = sum(pair.verdict not in (Verdict.PASS, Verdict.NOT_RUN) for pair in judgement.pairs)
-    return f"; {odd} of {count(len(judgement.pairs), 'ordered pair')} did not pass" if odd else ""
+    passed = (Verdict.PASS, Verdict.NOT_RUN)
+    odd = [(pair.source, pair.target) for pair in judgement.pairs if pair.verdict not in passed]
+    return f"; {_did_not_pass(odd, len(judgement.pairs))}" if odd else ""
 
 
 def worth(judgement: Judgement) -> str:

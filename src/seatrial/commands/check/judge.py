@@ -328,11 +328,11 @@ def judge_nodes(
     sent: dict[str, float] = {}
     received: dict[str, float] = {}
     late: dict[str, float] = {}
-    ways: dict[str, dict[str, set[Verdict]]] = {}
+    ways: dict[str, dict[str, set[tuple[Verdict, bool]]]] = {}
     for pair in pairs:
         if pair.bandwidth_bytes_per_s:
             for way, name in (("outgoing", pair.source), ("incoming", pair.target)):
-                ways.setdefault(name, {}).setdefault(way, set()).add(pair.verdict)
+                ways.setdefault(name, {}).setdefault(way, set()).add((pair.verdict, pair.retested))
             value = pair.bandwidth_bytes_per_s.value
             sent[pair.source] = max(sent.get(pair.source, 0.0), value)
             received[pair.target] = max(received.get(pair.target, 0.0), value)
@@ -358,9 +358,15 @@ def judge_nodes(
 
 
 def _verdict(
-    name: str, lost: dict[str, str], blamed: dict[str, Finding], ways: Mapping[str, set[Verdict]], *, alike: bool
+    name: str,
+    lost: dict[str, str],
+    blamed: dict[str, Finding],
+    ways: Mapping[str, set[tuple[Verdict, bool]]],
+    *,
+    alike: bool,
 ) -> tuple[Verdict, str]:
-    """Verdict and reason; `ways`: the verdicts of its measured pairs, outgoing and incoming."""
+    """Verdict and reason; `ways`: the verdicts of its measured pairs, outgoing and incoming, and whether each was
+    measured again: what was undecided then weighs more than what the survey saw."""
     if name in blamed:
         finding = blamed[name]
         sure = finding.subject.name == name
@@ -370,9 +376,18 @@ def _verdict(
         return Verdict.NOT_RUN, lost[name]
     if not ways:
         return Verdict.NOT_RUN, "never measured"
-    if set().union(*ways.values()) == {Verdict.INVALID}:
+    if {verdict for seen in ways.values() for verdict, _ in seen} == {Verdict.INVALID}:
         return Verdict.INVALID, "none of its numbers can be trusted"
-    if failed := [way for way, verdicts in ways.items() if Verdict.PASS not in verdicts]:
-        which = f"{failed[0]} pairs" if len(failed) < len(ways) else "pairs"
-        return Verdict.INCONCLUSIVE, f"none of its {which} passed, but no evidence shows that the node is at fault"
+    for again in (False, True):
+        failed = [way for way, seen in ways.items() if _none_passed(seen, again=again)]
+        if failed:
+            which = (f"{failed[0]} pairs" if len(failed) < len(ways) else "pairs") + " measured again" * again
+            return Verdict.INCONCLUSIVE, f"none of its {which} passed, but no evidence shows that the node is at fault"
     return Verdict.PASS, "as good as its peers" if alike else "measured, not judged"
+
+
+def _none_passed(seen: Collection[tuple[Verdict, bool]], *, again: bool) -> bool:
+    """Whether no pair of a node passed; `again`: of those measured again, of which one is not decided."""
+    if again:
+        return (Verdict.INCONCLUSIVE, True) in seen and (Verdict.PASS, True) not in seen
+    return all(verdict is not Verdict.PASS for verdict, _ in seen)

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 
 import pytest
+from msgspec.structs import replace
 
+from seatrial.commands.check.judge import judge_nodes
 from seatrial.commands.check.pair_verdicts import bandwidth_reason
 from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.suspects import suspect_all
@@ -15,6 +17,8 @@ from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
 from seatrial.model.verdict import Verdict
+from tests.support.builders import Cluster, names, sail
+from tests.support.report_examples import pair
 
 PAIR = ("n1", "n2")
 OTHERS = {(a, b): MeasuredPair(bandwidth={Phase.SURVEY: RunSeries(runs=(117e6,) * 3)}, latency={})
@@ -122,15 +126,32 @@ def test_a_sender_that_was_bad_with_its_controls_too_has_no_slow_pair(
     nodes = ("n1", "n2", "n3", "n4", "n5", "n6")
     again = {("n5", "n2"): 35.0, ("n5", "n1"): 117 * left, ("n5", "n6"): 117 * left, ("n3", "n4"): 117.0}
     evidence = {}
-    for pair in ((a, b) for a in nodes for b in nodes if a != b):
-        series = {Phase.SURVEY: RunSeries(runs=((95e6 if pair == ("n5", "n2") else 117e6),) * 3)}
-        if pair in again:
-            series[Phase.RETEST] = RunSeries(runs=(again[pair] * 1e6,) * 12)
-        evidence[pair] = MeasuredPair(bandwidth=series, latency={})
+    for way in ((a, b) for a in nodes for b in nodes if a != b):
+        series = {Phase.SURVEY: RunSeries(runs=((95e6 if way == ("n5", "n2") else 117e6),) * 3)}
+        if way in again:
+            series[Phase.RETEST] = RunSeries(runs=(again[way] * 1e6,) * 12)
+        evidence[way] = MeasuredPair(bandwidth=series, latency={})
     growing = Survey(NO_FABRIC)
     references = Baselines(alike=True).update(evidence, evidence, {}, NO_FABRIC)
     growing.update(evidence, Fresh(pairs=frozenset(evidence), has_new_pairs=True), references)
     judged = suspect_all(growing, references)
-    assert {judged.bandwidth[pair].verdict for pair in (("n5", "n1"), ("n5", "n6"))} == {of_controls}
+    assert {judged.bandwidth[way].verdict for way in (("n5", "n1"), ("n5", "n6"))} == {of_controls}
     assert judged.bandwidth["n5", "n2"].verdict is of_pair
     assert [suspect.subject.text for suspect in judged.slow] == ["pair:n5>n2"] * (of_pair is Verdict.SLOW)
+
+
+@pytest.mark.parametrize(
+    ("of_others", "expected"),
+    [((Verdict.PASS, False), Verdict.INCONCLUSIVE), ((Verdict.PASS, True), Verdict.PASS)],
+)
+def test_a_node_whose_pairs_are_undecided_when_measured_again_has_not_passed(
+    of_others: tuple[Verdict, bool], expected: Verdict
+) -> None:
+    """Pairs of the survey that were good before a link fell do not make up for the later ones."""
+    good = dict.fromkeys([("n2", "n1"), ("n3", "n2")], (Verdict.PASS, False))
+    seen = {("n1", "n2"): (Verdict.INCONCLUSIVE, True), ("n1", "n3"): of_others, **good}
+    pairs = [replace(pair(*ends), verdict=verdict, retested=again) for ends, (verdict, again) in seen.items()]
+    found = {one.node: one for one in judge_nodes(sail(Cluster(nodes=names(3))), pairs, ())}
+    assert found["n1"].verdict is expected
+    assert (found["n2"].verdict, found["n3"].reason) == (Verdict.INCONCLUSIVE, "as good as its peers")
+    assert found["n2"].reason.startswith("none of its incoming pairs measured again passed")
