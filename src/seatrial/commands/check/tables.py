@@ -2,20 +2,21 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+
+from msgspec.structs import replace
 
 from seatrial.commands.check.heatmap import share
 from seatrial.commands.check.unmeasured_pairs import BAD
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
-from seatrial.model.judgement import Judgement, Loaded, NodeVerdict, PairVerdict
+from seatrial.model.judgement import Judgement, LeafLoad, Loaded, NodeVerdict, PairVerdict
 from seatrial.model.limit import Limit
 from seatrial.model.run import NodeState
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import NaturalKey, by_text, count, few, natural_key, natural_sorted
 from seatrial.render.fact_text import columns as fact_columns
-from seatrial.render.report import Table, columns
+from seatrial.render.report import Cells, Record, Table, columns, record_table
 
 MOST_ROWS = 200
 MOST_WORST = 10
@@ -24,103 +25,69 @@ MOST_KINDS = 16
 MOST_LETTERS = 60
 """Characters of the names of nodes that are alike."""
 MOST_LIMITS = 20
+MORE = "The worst {} are shown; the JSON report lists all."
 WAYS = {Direction.OUT: "sends", Direction.IN: "receives"}
 
 
-def _cut(shown: int, wanted: int, noun: str) -> str:
-    return (
-        "" if shown == wanted else f"The worst {shown} of {count(wanted, noun)} are shown; the JSON report lists all."
-    )
+def pair_cells(judgement: Judgement) -> Cells[PairVerdict]:
+    """The columns of a pair, its bandwidth as a share of what the judgement compares it with."""
+    peers = judgement.peers_bandwidth_bytes_per_s
+    return {
+        "source": lambda pair: pair.source,
+        "target": lambda pair: pair.target,
+        "verdict": lambda pair: pair.verdict.value,
+        "#bandwidth": lambda pair: units.estimate(pair.bandwidth_bytes_per_s, units.BANDWIDTH),
+        f"#of {'limit' if any(pair.limit for pair in judgement.pairs) else 'peers'}": (
+            lambda pair: units.share(share(pair, peers))
+        ),
+        "#latency": lambda pair: units.estimate(pair.latency_s, units.LATENCY),
+        "retested": lambda pair: "yes" if pair.retested else "",
+        "~reason": lambda pair: pair.reason,
+    }
 
 
-def worst_pairs_table(judgement: Judgement) -> Table:
-    """The ten worst pairs."""
-    shown = pairs_worst_first(judgement)[:MOST_WORST]
-    title = f"The {len(shown)} worst pairs" if len(shown) < len(judgement.pairs) else "Pairs, worst first"
-    return _pairs(judgement, shown, title, "pairs", stacked=True)
+NODES: Cells[NodeVerdict] = {
+    "node": lambda node: node.node,
+    "leaf": lambda node: node.leaf,
+    "verdict": lambda node: node.verdict.value,
+    "#best out": lambda node: units.bandwidth(node.best_out_bytes_per_s),
+    "#best in": lambda node: units.bandwidth(node.best_in_bytes_per_s),
+    "#latency": lambda node: units.duration(node.best_latency_s),
+    "~reason": lambda node: node.reason,
+}
 
 
-def _all_pairs_table(judgement: Judgement) -> Table:
-    """All pairs, worst first; of more than 200 only those that did not pass, and of those the worst 200."""
-    many = len(judgement.pairs) > MOST_ROWS
-    pairs = pairs_worst_first(judgement, odd=many)
-    title = f"All {count(len(pairs), 'pair')}"
-    left_out = ""
-    if many:
-        odd, pairs = pairs, pairs[:MOST_ROWS]
-        title = "Pairs that did not pass"
-        left_out = (
-            f"Of {count(len(judgement.pairs), 'pair')} only those that did not pass are listed, {len(odd)} in all. "
-        )
-        left_out += _cut(len(pairs), len(odd), "pair")
-    return _pairs(judgement, pairs, title, "all-pairs", left_out=left_out.strip(), folded=True)
+def worst_tables(judgement: Judgement) -> Iterator[Table]:
+    """The ten worst pairs, and all nodes where they are few, else the worst of them."""
+    if pairs := pairs_worst_first(judgement)[:MOST_WORST]:
+        title = f"The {len(pairs)} worst pairs" if len(pairs) < len(judgement.pairs) else "Pairs, worst first"
+        yield replace(record_table(pair_cells(judgement), pairs, title=title), anchor="pairs", stacked=True)
+    if nodes := nodes_worst_first(judgement.nodes):
+        few_nodes = len(nodes) <= MOST_FEW_NODES
+        title = "Nodes" if few_nodes else f"The {MOST_WORST} worst nodes of {len(nodes)}"
+        shown = nodes if few_nodes else nodes[:MOST_WORST]
+        yield replace(record_table(NODES, shown, title=title), anchor="nodes", stacked=True)
 
 
-def _pairs(judgement: Judgement, pairs: Sequence[PairVerdict], title: str, anchor: str, **changes: Any) -> Table:  # noqa: ANN401
-    rows = []
-    for pair in pairs:
-        bandwidth, latency = pair.bandwidth_bytes_per_s, pair.latency_s
-        part = share(pair, judgement.peers_bandwidth_bytes_per_s)
-        rows.append(
-            (
-                pair.source,
-                pair.target,
-                pair.verdict.value,
-                units.estimate(bandwidth, units.BANDWIDTH) if bandwidth else "none",
-                units.share(part) if part is not None else "",
-                units.estimate(latency, units.LATENCY) if latency else "none",
-                "yes" if pair.retested else "",
-                pair.reason,
-            )
-        )
-    of = "of limit" if any(pair.limit for pair in judgement.pairs) else "of peers"
-    head = columns("source", "target", "verdict", "#bandwidth", f"#{of}", "#latency", "retested", "~reason")
-    return Table(title=title, anchor=anchor, columns=head, rows=tuple(rows), **changes)
-
-
-def worst_nodes_table(judgement: Judgement) -> Table:
-    """All nodes where they are few, else the worst of them."""
-    nodes = nodes_worst_first(judgement.nodes)
-    few = len(nodes) <= MOST_FEW_NODES
-    shown = nodes if few else nodes[:MOST_WORST]
-    return _nodes(shown, "Nodes" if few else f"The {MOST_WORST} worst nodes of {len(nodes)}", "nodes", stacked=True)
-
-
-def _all_nodes_table(judgement: Judgement) -> Table:
-    """All nodes, worst first; of more than 200 those that did not pass, and of those the worst 200."""
-    nodes = nodes_worst_first(judgement.nodes)
-    many = len(nodes) > MOST_ROWS
-    odd = [node for node in nodes if node.verdict is not Verdict.PASS] if many else nodes
-    left_out = f"Of {count(len(nodes), 'node')} only those that did not pass are listed, {len(odd)} in all. " * many
-    left_out += _cut(min(len(odd), MOST_ROWS), len(odd), "node")
-    title = "Nodes that did not pass" if many else f"All {count(len(nodes), 'node')}"
-    return _nodes(odd[:MOST_ROWS], title, "all-nodes", left_out=left_out.strip(), folded=True)
-
-
-def _nodes(nodes: Sequence[NodeVerdict], title: str, anchor: str, **changes: Any) -> Table:  # noqa: ANN401
-    head = columns("node", "leaf", "verdict", "#best out", "#best in", "#best latency", "~reason")
-    return Table(title=title, anchor=anchor, columns=head, rows=tuple(map(node_row, nodes)), **changes)
-
-
-def node_row(node: NodeVerdict) -> tuple[str, ...]:
-    """Node, leaf, verdict, best bandwidths and latency with units, reason."""
-    return (
-        node.node,
-        node.leaf,
-        node.verdict.value,
-        units.bandwidth(node.best_out_bytes_per_s),
-        units.bandwidth(node.best_in_bytes_per_s),
-        units.duration(node.best_latency_s),
-        node.reason,
-    )
+def _all_rows(cells: Cells[Record], worst_first: Sequence[Record], odd: Sequence[Record], noun: str) -> Table:
+    """All rows, worst first; of more than 200 only those that did not pass, and of those the worst 200."""
+    number, many = count(len(worst_first), noun), len(worst_first) > MOST_ROWS
+    shown = odd[:MOST_ROWS] if many else worst_first
+    left_out = f"Of {number} only those that did not pass are listed, {len(odd)} in all." * many
+    left_out += f" {MORE.format(MOST_ROWS)}" * (many and len(shown) < len(odd))
+    title = f"{noun.capitalize()}s that did not pass" if many else f"All {number}"
+    table = record_table(cells, shown, most=None, title=title)
+    return replace(table, anchor=f"all-{noun}s", left_out=left_out, folded=True)
 
 
 def folded_tables(judgement: Judgement) -> Iterator[Table]:
     """What only few readers need: all pairs, all nodes and the terms of the limits, as far as the page lacks them."""
     if len(judgement.pairs) > MOST_WORST:
-        yield _all_pairs_table(judgement)
+        pairs = pairs_worst_first(judgement), pairs_worst_first(judgement, odd=True)
+        yield _all_rows(pair_cells(judgement), *pairs, "pair")
     if len(judgement.nodes) > MOST_FEW_NODES:
-        yield _all_nodes_table(judgement)
+        nodes = nodes_worst_first(judgement.nodes)
+        yield _all_rows(NODES, nodes, [node for node in nodes if node.verdict is not Verdict.PASS], "node")
     limits = _limits_table(judgement)
     if limits.rows:
         yield limits
@@ -136,7 +103,7 @@ def facts_table(judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Table:
     return Table(
         columns=columns("~nodes", *(f"~{title}" for title in head)),
         rows=tuple((few(nodes, MOST_LETTERS), *cells) for cells, nodes in ordered[:MOST_KINDS]),
-        left_out=_cut(min(len(ordered), MOST_KINDS), len(ordered), "kind"),
+        left_out=MORE.format(MOST_KINDS) * (len(ordered) > MOST_KINDS),
         stacked=True,
     )
 
@@ -195,41 +162,30 @@ def _limit_rows(group: Sequence[Limit]) -> list[tuple[str, ...]]:
     return rows
 
 
-def lost_table(lost: Sequence[NodeState]) -> Table:
-    """Nodes that were not measured, the first 500 of more."""
-    shown = lost[:MOST_ROWS]
-    return Table(
-        title="Nodes not measured",
-        anchor="lost",
-        columns=columns("node", "fault", "~reason"),
-        rows=tuple((state.node, "yes" if state.fault else "no", state.reason) for state in shown),
-        left_out=f"{len(lost) - len(shown)} more are in the JSON report." if len(lost) > len(shown) else "",
-    )
+LOST: Cells[NodeState] = {
+    "node": lambda state: state.node,
+    "fault": lambda state: "yes" if state.fault else "no",
+    "~reason": lambda state: state.reason,
+}
+LEAVES: Cells[LeafLoad] = {
+    "leaf": lambda load: load.leaf,
+    "way": lambda load: WAYS[load.direction],
+    "#nodes": lambda load: str(load.nodes),
+    "#together": lambda load: units.estimate(load.bytes_per_s, units.BANDWIDTH),
+    "#one at a time": lambda load: units.bandwidth(load.alone_bytes_per_s),
+    "#share": lambda load: units.share(load.share),
+    "#of peers": lambda load: units.share(load.of_peers),
+}
 
 
 def leaves_table(loaded: Loaded | None) -> Table:
     """One row a leaf and way, the least share of what the peers carry first."""
 
-    by_peers = [(1.0 if load.of_peers is None else load.of_peers, load) for load in loaded.leaves] if loaded else []
-    leaves = [load for _, load in sorted(by_peers, key=lambda pair: (pair[0], pair[1].leaf, pair[1].direction.value))]
-    shown = leaves[:MOST_ROWS]
-    return Table(
-        columns=columns("leaf", "way", "#nodes", "#together", "#one at a time", "#share", "#of peers"),
-        rows=tuple(
-            (
-                one.leaf,
-                WAYS[one.direction],
-                str(one.nodes),
-                units.estimate(one.bytes_per_s, units.BANDWIDTH),
-                units.bandwidth(one.alone_bytes_per_s),
-                units.share(one.share),
-                units.share(one.of_peers),
-            )
-            for one in shown
-        ),
-        left_out="" if len(shown) == len(leaves) else f"The first {len(shown)} of {len(leaves)} are shown.",
-        aside="Each row is one leaf while all its nodes that took part send to other leaves, or receive from them.",
-    )
+    def key(load: LeafLoad) -> tuple[float, str, str]:
+        return 1.0 if load.of_peers is None else load.of_peers, load.leaf, load.direction.value
+
+    aside = "Each row is one leaf while all its nodes that took part send to other leaves, or receive from them."
+    return replace(record_table(LEAVES, sorted(loaded.leaves if loaded else (), key=key), MOST_ROWS), aside=aside)
 
 
 def loaded_rows(loaded: Loaded | None) -> list[tuple[str, str]]:

@@ -4,6 +4,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from msgspec.structs import replace
+
 from seatrial.commands.check import tables
 from seatrial.commands.check.fields import check_fields, job_rows, ticket
 from seatrial.commands.check.headline import (
@@ -20,7 +22,7 @@ from seatrial.commands.check.heatmap import HeatMap, heat_map
 from seatrial.commands.check.heatmap_text import drawn_heat_map
 from seatrial.commands.check.pair_plots import distributions, matrices
 from seatrial.commands.check.returning import back_in_service, may_return, returning
-from seatrial.commands.check.tables import node_row, nodes_worst_first, pairs_worst_first, unexplained
+from seatrial.commands.check.tables import MOST_FEW_NODES, MOST_WORST, nodes_worst_first, pairs_worst_first, unexplained
 from seatrial.model import subject, units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement, PairVerdict
@@ -46,14 +48,11 @@ from seatrial.render.report import (
     Paragraph,
     Report,
     Table,
-    columns,
     record_table,
 )
 from seatrial.render.spectra import spectra_bars, spectra_plots, spectra_table
 
 MOST_FINDINGS, MOST_PAGE_FINDINGS = 20, 200
-MOST_PAIRS = 10
-MOST_NODES = 16
 
 
 def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Report:
@@ -131,8 +130,8 @@ def _details(run: RunInfo, judgement: Judgement, width: int) -> Iterator[Block]:
     shown = unexplained(judgement, odd) if drawn and not heat.by_leaf else odd
     if shown:
         title = f"Pairs that did not pass{' and that no finding explains' if len(shown) < len(odd) else ''}"
-        title += f": the worst {MOST_PAIRS} of {len(shown)}" if len(shown) > MOST_PAIRS else ""
-        yield record_table(PAIRS, shown[:MOST_PAIRS], title=title)
+        title += f": the worst {MOST_WORST} of {len(shown)}" if len(shown) > MOST_WORST else ""
+        yield record_table(PAIRS, shown[:MOST_WORST], title=title)
     yield from _nodes(judgement)
 
 
@@ -158,12 +157,11 @@ PAIRS: Cells[PairVerdict] = {
 def _nodes(judgement: Judgement) -> Iterator[Table]:
     nodes = nodes_worst_first(judgement.nodes)
     odd = [node for node in nodes if node.verdict is not Verdict.PASS]
-    shown = nodes if len(nodes) <= MOST_NODES else odd
+    shown = nodes if len(nodes) <= MOST_FEW_NODES else odd
     if shown:
         title = "Nodes" if shown is nodes else "Nodes that did not pass"
-        cut = "" if len(shown) <= MOST_NODES else f": the worst {MOST_NODES} of {len(shown)}"
-        head = columns("node", "leaf", "verdict", "#best out", "#best in", "#latency", "~reason")
-        yield Table(title=title + cut, columns=head, rows=tuple(map(node_row, shown[:MOST_NODES])))
+        cut = "" if len(shown) <= MOST_FEW_NODES else f": the worst {MOST_FEW_NODES} of {len(shown)}"
+        yield record_table(tables.NODES, shown[:MOST_FEW_NODES], title=title + cut)
 
 
 def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[tuple[str, str]]:
@@ -210,7 +208,8 @@ def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) ->
     yield from out_of_service(run, judgement.findings)
     yield from back_in_service(run, judgement)
     if lost := judgement.lost or run.lost:
-        yield tables.lost_table(lost)
+        lost_nodes = record_table(tables.LOST, lost, tables.MOST_ROWS, "Nodes not measured")
+        yield replace(lost_nodes, anchor="lost")
     heat = heat_map(judgement, run.fabric)
     drawings: list[Block] = [*(matrices(heat, judgement) if len(heat.labels) > 1 else ())]
     if (heat.by_leaf or heat.left_out) and len(judgement.pairs) <= pair_canvas.MOST_PAIRS:
@@ -220,10 +219,7 @@ def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) ->
     if drawings:
         title = "Pairs at a glance"
         yield Panels(title=title, anchor="pairs-map", aside=_heat_map_note(heat, judgement), panels=tuple(drawings))
-    if judgement.pairs:
-        yield tables.worst_pairs_table(judgement)
-    if judgement.nodes:
-        yield tables.worst_nodes_table(judgement)
+    yield from tables.worst_tables(judgement)
     yield from _loaded(judgement)
     yield from (*spectra_plots(judgement.spectra), *spectra_table(judgement.spectra))
     if judgement.trials:
