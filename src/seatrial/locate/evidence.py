@@ -1,5 +1,6 @@
 """The evidence on each pair: one value for each run, separately for survey and retest."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -40,7 +41,8 @@ class RunSeries(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     stalls: int = 0
     excused_stalls: int = 0
     """Round trips that took as long, while their ranks waited for a processor."""
-    round_trips: int = 0
+    trips: tuple[tuple[int, int, int], ...] = ()
+    """Each run of round trips: its place among all measurements, how many of both kinds it has, and of how many."""
     slowest_window_bytes_per_s: float | None = None
     """The slowest window of all runs; None for latency."""
     waited: tuple[tuple[float, float], ...] = ()
@@ -116,10 +118,22 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         runs = deciding(self.bandwidth)
         return median_estimate(runs) if runs else None
 
-    @property
+    @cached_property
     def late_trips(self) -> int:
         """Round trips that took as long, whether or not their ranks waited for a processor, in all phases."""
-        return sum(series.stalls + series.excused_stalls for series in self.latency.values())
+        return self.trips_since(0)[0]
+
+    @property
+    def first_late(self) -> float:
+        """The place of the first run with such a round trip; infinite for none."""
+        return min(
+            (place for series in self.latency.values() for place, late, _ in series.trips if late), default=math.inf
+        )
+
+    def trips_since(self, first: float) -> tuple[int, int]:
+        """Late round trips and all round trips of the runs from this place on."""
+        since = [run for series in self.latency.values() for run in series.trips if run[0] >= first]
+        return sum(late for _, late, _ in since), sum(of for _, _, of in since)
 
     @property
     def waits(self) -> list[float]:
@@ -164,7 +178,7 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @property
     def round_trips(self) -> int:
         """Small round trips in all phases."""
-        return sum(series.round_trips for series in self.latency.values())
+        return self.trips_since(0)[1]
 
 
 def deciding(by_phase: Mapping[Phase, RunSeries]) -> tuple[float, ...]:
@@ -220,6 +234,7 @@ def _rate(measurement: Measurement, window_s: float) -> float:
 class _PairRun(msgspec.Struct, frozen=True, gc=False):
     value: float
     stalls: tuple[int, int]
+    place: int
     round_trips: int
     pairs_at_once: int
     slowest_window_bytes_per_s: float | None
@@ -264,16 +279,16 @@ class PairEvidence:
         """
         changed: set[Pair] = set()
         sources: set[tuple[Kernel, Phase]] = set()
-        for measurement in measurements[self._taken :]:
+        for place, measurement in enumerate(measurements[self._taken :], self._taken):
             if measurement.phase in APART or not measurement.times_s or measurement.errors:
                 continue
             source, target = pair = measurement.pair
             number = self._retests.number(measurement)
             if measurement.shape.kernel is Kernel.PINGPONG:
-                _add(self._latency[_in_order(pair)], measurement, number)
+                _add(self._latency[_in_order(pair)], measurement, number, place)
                 changed |= {pair, (target, source)}
             elif measurement.shape.kernel is Kernel.ONEWAY:
-                _add(self._bandwidth[pair], measurement, number)
+                _add(self._bandwidth[pair], measurement, number, place)
                 changed.add(pair)
             sources.add((measurement.shape.kernel, measurement.phase))
             self.without_waits |= not measurement.waited_s
@@ -339,11 +354,10 @@ def _in_order(pair: Pair) -> Pair:
     return pair if pair[0] < pair[1] else (pair[1], pair[0])
 
 
-def _add(runs: Runs, one: Measurement, number: int) -> None:
+def _add(runs: Runs, one: Measurement, number: int, place: int) -> None:
     slowest = _rate(one, max(one.times_s)) if one.shape.kernel is Kernel.ONEWAY else None
-    run = _PairRun(
-        run_value(one), stalls_of(one, one.times_s), len(one.times_s), one.pairs_at_once, slowest, waits_of(one), number
-    )
+    stalls, trips = stalls_of(one, one.times_s), len(one.times_s)
+    run = _PairRun(run_value(one), stalls, place, trips, one.pairs_at_once, slowest, waits_of(one), number)
     runs.setdefault(one.phase, []).append(run)
 
 
@@ -361,7 +375,7 @@ def _series(runs: list[_PairRun]) -> RunSeries:
         runs=tuple([run.value for run in runs]),
         stalls=sum([run.stalls[0] for run in runs]),
         excused_stalls=sum([run.stalls[1] for run in runs]),
-        round_trips=sum([run.round_trips for run in runs]),
+        trips=() if slowest else tuple([(run.place, sum(run.stalls), run.round_trips) for run in runs]),
         slowest_window_bytes_per_s=min(slowest, default=None),
         waited=tuple([run.waited for run in runs]),
         numbers=tuple([run.number for run in runs]),

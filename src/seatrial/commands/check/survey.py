@@ -244,23 +244,25 @@ def _beyond_waits(suspect: PartSuspect, evidence: Mapping[Pair, MeasuredPair]) -
 def _cleared_of_loss(bad: Mapping[Pair, float], survey: Survey) -> frozenset[Component]:
     """Parts that would have lost packets on more of their pairs, if it was they that lost them.
 
-    A lossy part loses those of all its pairs alike. That all k stalls fall on j of its m pairs, which made the share f
-    of its round trips, has a probability of at most C(m, j) f^k. Between leaves, cables that nobody knows may have lost
-    them: that a node or uplink did, is not known by a single pair, nor by several if the pairs of the node within its
-    leaf were measured again and lost none.
+    A lossy part loses those of all its pairs alike from the first one on. That all k stalls fall on j of the m pairs
+    that were measured since, which made the share f of the round trips, has a probability of at most C(m, j) f^k.
+    Between leaves, cables that nobody knows may have lost them: that a node or uplink did, is not known by a single
+    pair, nor by several if the pairs of the node within its leaf were measured again and lost none.
     """
     fabric, evidence = survey.without_stalls.fabric, survey.evidence
-    trips: dict[Component, dict[Pair, int]] = {part: {} for pair in bad for part in fabric.path(*pair)}
+    on: dict[Component, list[Pair]] = {part: [] for pair in bad for part in fabric.path(*pair)}
     for pair in (*bad, *in_one_direction(survey.without_stalls.pairs)):
         for part in fabric.path(*pair):
-            if part in trips:
-                trips[part][pair] = evidence[pair].round_trips
+            if part in on:
+                on[part].append(pair)
     cleared = set()
-    for part, made in trips.items():
+    for part, pairs in on.items():
+        first = min(evidence[pair].first_late for pair in pairs)
+        since = {pair: evidence[pair].trips_since(first) for pair in pairs}
+        made = {pair: (late, trips) for pair, (late, trips) in since.items() if trips}
         hit = [pair for pair in made if pair in bad]
-        share = sum(made[pair] for pair in hit) / max(sum(made.values()), 1)
-        stalls = sum(evidence[pair].late_trips for pair in hit)
-        chance = math.comb(len(made), len(hit)) * share**stalls
+        share = sum(made[pair][1] for pair in hit) / max(sum(trips for _, trips in made.values()), 1)
+        chance = math.comb(len(made), len(hit)) * share ** sum(late for late, _ in made.values())
         if (len(hit) < len(made) and chance < CHANCE) or _behind(hit, made, survey):
             cleared.add(part)
     return frozenset(cleared)

@@ -80,6 +80,17 @@ def test_lost_packets_are_packet_loss_and_no_slow_link_beside_it(count: int, pro
     assert judgement.exit_code is ExitCode.FINDINGS
 
 
+@pytest.mark.parametrize("since", [True, False])
+def test_only_what_was_measured_since_clears_a_node_that_began_to_lose_packets(*, since: bool) -> None:
+    """As recorded: one of its pairs was measured before, and 419 round trips of the others stalled."""
+    good = [one for one in sail(Cluster(nodes=names(6))).measurements if {*one.pair} == {"n2", "n6"}]
+    recorded = sail(Cluster(nodes=names(6), loss={"n2": 0.1}))
+    lossy = [one for one in recorded.measurements if {*one.pair} != {"n2", "n6"}]
+    measured = msgspec.structs.replace(recorded, measurements=tuple((*lossy, *good) if since else (*good, *lossy)))
+    named = {(one.kind, one.subject) for one in judge(measured).findings}
+    assert ((FindingKind.PACKET_LOSS, node("n2")) in named) is not since
+
+
 def test_loss_so_heavy_that_even_the_median_stalls_is_not_called_latency() -> None:
     judgement = judge(sail(Cluster(nodes=names(5), loss={"n4": 0.7})))
     assert [(one.kind, one.subject) for one in judgement.findings] == [(FindingKind.PACKET_LOSS, node("n4"))]
