@@ -175,11 +175,6 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         runs = deciding(self.latency)
         return median_estimate(runs) if runs else None
 
-    @property
-    def round_trips(self) -> int:
-        """Small round trips in all phases."""
-        return self.trips_since(0)[1]
-
 
 def deciding(by_phase: Mapping[Phase, RunSeries]) -> tuple[float, ...]:
     """The runs to judge by, of the phase that says most; never a mixture."""

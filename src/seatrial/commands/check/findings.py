@@ -152,7 +152,7 @@ def unstable_link(suspect: PartSuspect, scene: FindingInputs) -> Finding:
 def packet_loss(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     """Small round trips that waited for TCP's retransmission timer."""
     known = [scene.evidence[pair] for pair in suspect.pairs]
-    stalls, trips = sum(one.late_trips for one in known), sum(one.round_trips for one in known)
+    stalls, trips = map(sum, zip(*(one.trips_since(0) for one in known), strict=True))
     return Finding(
         kind=FindingKind.PACKET_LOSS,
         **suspect.accused,

@@ -232,7 +232,7 @@ def _beyond_waits(suspect: PartSuspect, evidence: Mapping[Pair, MeasuredPair]) -
     measured, blamed = in_one_direction(evidence), {pair for both in suspect.pairs for pair in (both, both[::-1])}
     own = [evidence[pair] for pair in measured if pair in blamed]
     others = [evidence[pair] for pair in measured if pair not in blamed]
-    trips, other_trips = (sum(known.round_trips for known in group) for group in (own, others))
+    trips, other_trips = (sum(known.trips_since(0)[1] for known in group) for group in (own, others))
     late, other_late = (sum(known.late_trips for known in group) for group in (own, others))
     waits, other_waits = ([wait for known in group for wait in known.waits] for group in (own, others))
     if not waits or not other_waits or fmean(waits) > TIMES_PEERS * fmean(other_waits):

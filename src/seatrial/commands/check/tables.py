@@ -117,15 +117,12 @@ def _limits_table(judgement: Judgement) -> Table:
     limits = sorted(groups.values(), key=lambda group: (group[0].limit_bytes_per_s, group[0].path))
     rows = [row for group in limits[:MOST_LIMITS] for row in _limit_rows(group)]
     head = columns("path", "#limit", "term", "binds", "#rate", "~inputs", "~formula", "~source")
-    left_out = (
-        f"The lowest {MOST_LIMITS} of {len(limits)} different limits are shown." if len(limits) > MOST_LIMITS else ""
-    )
     return Table(
         title="Limits",
         anchor="limits",
         columns=head,
         rows=tuple(rows),
-        left_out=left_out,
+        left_out=f"The lowest {MOST_LIMITS} of {len(limits)} are shown." * (len(limits) > MOST_LIMITS),
         folded=True,
         aside="The limit of a path is the lowest of its terms; inputs are in the unit that their name states.",
     )
@@ -136,30 +133,15 @@ def _identity(limit: Limit) -> tuple[object, ...]:
     return limit.limit_bytes_per_s, limit.binding, limit.gate_bytes_per_s, terms
 
 
-def _limit_rows(group: Sequence[Limit]) -> list[tuple[str, ...]]:
+def _limit_rows(group: Sequence[Limit]) -> Iterator[tuple[str, ...]]:
     limit = group[0]
     path = limit.path if len(group) == 1 else f"{limit.path} and {len(group) - 1} more"
-    rows: list[tuple[str, ...]] = []
+    whole = path, units.bandwidth(limit.limit_bytes_per_s)
     for term in sorted(limit.terms, key=lambda term: term.bytes_per_s):
         inputs = ", ".join(f"{name} = {value:.10g}" for name, value in sorted(term.inputs.items()))
-        binds = "binds" if term.name == limit.binding else ""
-        rate = units.bandwidth(term.bytes_per_s)
-        rows.append(
-            (path, units.bandwidth(limit.limit_bytes_per_s), term.name, binds, rate, inputs, term.formula, term.source)
-        )
-    rows.append(
-        (
-            path,
-            units.bandwidth(limit.limit_bytes_per_s),
-            "gate",
-            "",
-            units.bandwidth(limit.gate_bytes_per_s),
-            "",
-            "",
-            "above it a measurement is INVALID",
-        )
-    )
-    return rows
+        binds, rate = "binds" * (term.name == limit.binding), units.bandwidth(term.bytes_per_s)
+        yield *whole, term.name, binds, rate, inputs, term.formula, term.source
+    yield *whole, "gate", "", units.bandwidth(limit.gate_bytes_per_s), "", "", "above it a measurement is INVALID"
 
 
 LOST: Cells[NodeState] = {
