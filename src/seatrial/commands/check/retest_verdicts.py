@@ -3,7 +3,7 @@ change the verdicts on their pairs.
 """
 
 from collections import ChainMap, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -73,7 +73,9 @@ def prove_bandwidth(
         {pair: own.since for pair, own in series.items()},
     )
     proofs = _Proofs(judged, look, references, unknown_waits)
-    seen = [(group, proofs.seen(group)) for group in _beside_others(groups, look, references.fabric)]
+    seen = [
+        (group, proofs.seen(group)) for group in _beside_others(groups, look, references.fabric, proofs.on_own_link)
+    ]
     slow = {pair for group, verified in seen if verified.outcome is RetestOutcome.CONFIRMED for pair in group.pairs}
     for group, verified in seen:
         rest = Blamed(group.components, group.pairs - slow)  # what is slow elsewhere does not make this part unstable
@@ -85,24 +87,28 @@ def prove_bandwidth(
     return proofs.made()
 
 
-def _beside_others(groups: Sequence[Blamed], look: SecondLook, fabric: Wiring) -> Iterator[Blamed]:
-    """The groups, nodes without those of their pairs that another part explains which is slow for certain.
+def _beside_others(
+    groups: Sequence[Blamed], look: SecondLook, fabric: Wiring, near: Callable[[Blamed], Sequence[Pair]]
+) -> Iterator[Blamed]:
+    """The groups without those of their pairs that another part explains which is slow for certain.
 
-    A node with `LEAST_OWN` pairs besides stays a suspect; of fewer, other jobs' traffic on the way may be the reason,
-    so that each is a suspect by itself. What is slower than the other part is not explained by it.
+    A bundle is not explained by a node behind it unless that is slow by its pairs within its leaf, too (`near`). A node
+    with `LEAST_OWN` pairs besides stays a suspect; of fewer, other jobs' traffic on the way may be the reason, so that
+    each is a suspect by itself. What is slower than the other part is not explained by it.
     """
-    confirmed: defaultdict[Component, list[tuple[Blamed, Verified]]] = defaultdict(list)
+    confirmed: defaultdict[Component, list[tuple[Blamed, Verified, bool]]] = defaultdict(list)
     for group in groups:
         if (verified := look.of(group.pairs)).outcome is RetestOutcome.CONFIRMED:
+            by_itself = look.of(near(group)).outcome is RetestOutcome.CONFIRMED
             for part in group.components:
-                confirmed[part].append((group, verified))
+                confirmed[part].append((group, verified, by_itself))
     for group in groups:
         explained = {
             pair
-            for pair in (group.pairs if group.is_own else ())
+            for pair in (group.pairs if group.components else ())
             for part in fabric.path(*pair)
-            for other, verified in confirmed.get(part, ())
-            if other is not group and _as_good(look.of([pair]), verified)
+            for other, verified, by_itself in confirmed.get(part, ())
+            if other is not group and (group.is_own or by_itself) and _as_good(look.of([pair]), verified)
         }
         left = group.pairs - explained
         if not explained or len(left) >= LEAST_OWN:
@@ -111,11 +117,11 @@ def _beside_others(groups: Sequence[Blamed], look: SecondLook, fabric: Wiring) -
             yield from (Blamed(frozenset(), frozenset([pair])) for pair in sorted(left))
 
 
-def _as_good(pair: Verified, bundle: Verified) -> bool:
-    """Whether the pair delivers what the bundle permits."""
-    if pair.of_peers is None or bundle.of_peers is None:
-        return False
-    return pair.of_peers.value >= (1 - EFFECT) * bundle.of_peers.value
+def _as_good(pair: Verified, part: Verified) -> bool:
+    """Whether the pair delivers what the part permits, or nothing shows that it does not."""
+    if pair.of_peers is None or part.of_peers is None:
+        return pair.outcome is RetestOutcome.UNSEEN
+    return pair.of_peers.value >= (1 - EFFECT) * part.of_peers.value
 
 
 def prove_latency(
@@ -225,9 +231,9 @@ class _Proofs:
 
     def seen(self, group: Blamed) -> Verified:
         """The retest of a group: of a node by its pairs within its leaf, if any was measured again."""
-        return self._look.of(self._on_own_link(group) or group.pairs)
+        return self._look.of(self.on_own_link(group) or group.pairs)
 
-    def _on_own_link(self, group: Blamed) -> list[Pair]:
+    def on_own_link(self, group: Blamed) -> list[Pair]:
         """Pairs of a node that were measured again and cross no cable that other jobs use."""
         near = [pair for pair in group.pairs if group.is_own and not self._references.crosses(pair)]
         return [pair for pair in near if self._look.of([pair]).outcome is not RetestOutcome.UNSEEN]
@@ -279,7 +285,7 @@ class _Proofs:
         shared = all(on_shared_cables(pair, self._references.fabric) for pair in group.pairs)
         often = verified.runs >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS
         confirmed = verified.outcome is RetestOutcome.CONFIRMED
-        if self._on_own_link(group):
+        if self.on_own_link(group):
             sure = not self._unknown_waits or (confirmed and (verified.one_level or verified.never_good))
         elif not group.components:
             sure = confirmed and often and verified.one_level

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterator
 
+import pytest
+
 from seatrial.commands.check.retest_verdicts import _beside_others, _Proofs
 from seatrial.commands.check.second_look import RetestOutcome, SecondLook, Verified
 from seatrial.locate.evidence import Pair
@@ -196,7 +198,7 @@ def beside_the_spine(rates: dict[Pair, list[float]]) -> list[Blamed]:
     suspected = {pair for group in groups for pair in group.pairs}
     runs = {**ACROSS, **rates, **CONTROLS}
     look = SecondLook(by_run(runs), lambda _, run: math.log(run / GOOD), suspected, 0.03, 0.001)
-    spine, *others = _beside_others(groups, look, OneSpine())  # type: ignore[arg-type]
+    spine, *others = _beside_others(groups, look, OneSpine(), lambda _: ())  # type: ignore[arg-type]
     assert spine == groups[0]
     return others
 
@@ -236,3 +238,16 @@ def test_a_part_is_compared_with_the_controls_of_its_own_minutes() -> None:
     controls = by_run({pair: [GOOD] * 6 + [BAD] * 6 for pair in CONTROLS})
     look = SecondLook({**late, **controls}, lambda _, run: math.log(run / GOOD), set(late), 0.03, 0.001)
     assert look.of(late).outcome is not RetestOutcome.CONFIRMED
+
+
+@pytest.mark.parametrize(("near", "left"), [([42.7] * 6, {("x", "s0")}), ([GOOD] * 6, {("x", "s0"), ("n", "s1")})])
+def test_a_spine_is_judged_without_the_pairs_of_a_node_that_is_slow_within_its_leaf(
+    near: list[float], left: set[Pair]
+) -> None:
+    """Recorded beside programs that took the cores: the median over all its pairs was that of the slow node's."""
+    across, own = {("x", "s0"): [GOOD, 33.9] * 3, ("n", "s1"): [42.7] * 6}, {("n", "a"): near, ("n", "b"): near}
+    groups = [Blamed(frozenset([SPINE]), frozenset(across)), Blamed(frozenset([NODE]), frozenset({*own, ("n", "s1")}))]
+    runs = {**across, **own, **CONTROLS}
+    look = SecondLook(by_run(runs), lambda _, run: math.log(run / GOOD), {*across, *own}, 0.03, 0.001)
+    spine, *_ = _beside_others(groups, look, OneSpine(), lambda _: [*own])  # type: ignore[arg-type]
+    assert spine.pairs == left or spine == Blamed(frozenset(), frozenset(left))
