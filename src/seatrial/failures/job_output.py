@@ -110,7 +110,7 @@ def explain_output(text: str) -> JobFailure | None:
     of_library = _said(own, spoken(own.split("\n")))
     if of_library is None and (complaint := _complaint(own)) is not None:
         return complaint if end else _judged(complaint, telling)
-    return of_library or (_crash(end, order.of_dead(telling)) if end else _boxed(own, seen))
+    return of_library or (_crash(end, order.of_dead(telling)) if end else _of_launcher(telling, seen))
 
 
 def _ends_with(stated: Statement, telling: str) -> bool:
@@ -158,9 +158,12 @@ def _said(text: str, lines: Sequence[str]) -> JobFailure | None:
     return JobFailure(meaning=f"it says: {words.rstrip('.')}.", remedy=NO_CAUSE, quote=words) if lines else None
 
 
-def _boxed(text: str, seen: str) -> JobFailure | None:
-    """The complaint of a launcher in its boxes, for which no cause is known."""
-    return _said(text, [box for box in boxes(seen) if COMPLAINTS.search(box) and not ENDED.search(box)])
+def _of_launcher(text: str, seen: str) -> JobFailure | None:
+    """The complaint of a launcher in its boxes or lines, for which no cause is known; no rank's end is why."""
+    if (box := _said(text, [box for box in boxes(seen) if COMPLAINTS.search(box) and not ENDED.search(box)])) is None:
+        line = _said(text, spoken(text.split("\n")))
+        return _judged(line, text) if line else None
+    return box
 
 
 def _last_of_stack(text: str, line: str) -> str:

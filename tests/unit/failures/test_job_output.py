@@ -305,3 +305,17 @@ def test_drivers_that_libibverbs_does_without_are_not_quoted(driver: str) -> Non
     failure = explain_output(f"{warning}cannot read mesh.h5\n{crash}")
     assert failure is not None
     assert failure.meaning.endswith("It last said: cannot read mesh.h5.")
+
+
+def test_what_mpiexec_alone_complains_of_is_quoted() -> None:
+    line = "[mpiexec@n1] HYD_sched_read (sched.c:7): cannot read the order of stars"
+    failure = explain_output(f"{line}\n[mpiexec@n1] main (mpiexec.c:343): no order\n")
+    assert failure is not None
+    assert (failure.quote, failure.overcome) == (line, False)
+    failure = explain_output(f"{line}\nstep 1\nstep 2\n")
+    assert failure is not None
+    assert failure.overcome
+    assert explain_output("[mpiexec@n1] Sending Ctrl-C to processes as requested\nstep 1\nstep 2\n") is None
+    failure = explain_output(f"{line}\nsrun: error: n1: task 0: Segmentation fault\n")
+    assert failure is not None
+    assert failure.meaning.startswith("rank 0 on n1 was ended by signal 11 (SIGSEGV).")
