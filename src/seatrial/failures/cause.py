@@ -117,11 +117,12 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         stating = "\n".join(own)
         named = (ended.likely(names_found(expression, text), own) for expression in self.where)
         nodes = first_found(self.where, stating) or listed(next(filter(None, named), [])) or NODES
-        peer = first_found(self.peer, stating) or first_found(self.peer, text) or "the other node"
+        peer = first_found(self.peer, stating) or first_found(self.peer, text)
         sentence = self.meaning
         for singular, plural in VERBS.items():
             sentence = sentence.replace(f"{{{singular}}}", singular if SINGLE.fullmatch(nodes) else plural)
-        sentence = sentence.replace("{nodes}", nodes).replace("{peer}", peer).replace("{1}", shown)
+        sentence = sentence.replace("({peer})", f"({peer})").replace("{peer}", peer or "the other node")
+        sentence = sentence.replace("{nodes}", nodes).replace("{1}", shown)
         return sentence.replace(" ()", "")
 
 
