@@ -39,9 +39,11 @@ OPEN_MPI_ABORT = re.compile(
 TORCHRUN = re.compile(r"failed \(exitcode: (-?[1-9]\d{0,3})\) local_rank: (\d{1,9})")
 """What torchrun reports of the worker that ended first; a signal is a negative code."""
 IN_SHELL = re.compile(
-    r"(?m)^\S{0,400}: line \d{1,9}: +\d{1,9} (" + "|".join(re.escape(str(name)) for name in SIGNALS) + r")\b"
+    r"(?m)^(?:\S{0,400}: line \d{1,9}: +\d{1,9}|(?:\[\d{1,9}\] )?signal \(\d{1,2}[\d.-]{0,9}\):) ("
+    + "|".join(re.escape(str(name)) for name in SIGNALS)
+    + r")\b"
 )
-"""How a shell reports that a signal ended a program of its script."""
+"""How a shell reports that a signal ended a program of its script, and Julia that one ends itself."""
 CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
 """Signals that no scheduler sends."""
 STEP_ENDED = "*** STEP "
