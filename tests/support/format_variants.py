@@ -157,8 +157,47 @@ def ior_stonewall() -> str:
     )
 
 
+def omb_py(what: str = "Bandwidth", unit: str = "MB/s", largest: int = 1 << 22) -> str:
+    """OMB-Py's osu_bw, which names the unit of sizes."""
+    rows = "".join(f"{1 << power:<10d}{20 + 3 * power:>18.2f}\n" for power in range(largest.bit_length()))
+    return f"# OMB-Py MPI {what} Test\n# {'Size (B)':<8s}{f'{what} ({unit})':>18s}\n{rows}"
+
+
+def osu_single(what: str = "Barrier", row: str = "             3.17\n", size: str = "Avg Latency(us)") -> str:
+    """A test that prints one row."""
+    return f"# OSU MPI{'' if what[0] == '_' else ' '}{what} Latency Test v7.3\n# {size}\n{row}"
+
+
+def perftest_json(unit: float = 1 << 20, **numbers: float) -> str:
+    """ib_write_bw --out_json, or what another test writes with these numbers."""
+    rate = 12e9
+    results = numbers or {"BW_peak": round(rate / unit, 2), "BW_average": round(rate / unit, 2),
+                          "MsgRate": round(rate / 65536e6, 6)}  # fmt: skip
+    test = "Send_Latency" if numbers else "RDMA_Write_BW"
+    info = ['"Dual_port": "OFF"', '"Device": "mlx5_0"', '"Number_of_qps": 1', '"Link_type": "IB"']
+    rows = ",\n".join(f'"{name}": {value}' for name, value in results.items())
+    return (
+        f'{{\n"test_info": {{\n"test": "{test}_Test",\n{",".join(info)}\n}},\n'
+        f'"results": {{\n"MsgSize": 65536,\n"n_iterations": 5000,\n{rows}\n}}\n}}\n'
+    )
+
+
+def perftest_json_latency() -> str:
+    """ib_send_lat --out_json."""
+    return perftest_json(t_min=1.76, t_max=6.12, t_typical=1.79, t_avg=1.8, t_stdev=0.06, percentile_99=1.88)
+
+
 VARIANTS = {
-    "osu": (osu_windows, osu_put, osu_non_blocking),
+    "osu": (
+        osu_windows,
+        osu_put,
+        osu_non_blocking,
+        omb_py,
+        lambda: omb_py("Latency", "us"),
+        osu_single,
+        lambda: osu_single("_Compare_and_swap", "8             3.17\n", "Size          Latency (us)"),
+    ),
+    "perftest": (perftest_json, lambda: perftest_json(125e6), perftest_json_latency),
     "imb": (imb_modes,),
     "stream": (stream_fortran,),
     "ior": (ior_3_0, ior_json, ior_stonewall),

@@ -17,7 +17,7 @@ from seatrial.benchmarks.declaration import (
     size_bytes,
     whole,
 )
-from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, objects_in
+from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, number_at, objects_in
 from seatrial.benchmarks.uneven_numbers import OFF
 from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Label, Metric, Output
 from seatrial.model.errors import UsageError
@@ -217,28 +217,23 @@ def _job(reading: Reading, job: Mapping[str, Any]) -> None:
     worked = False
     for direction in DIRECTIONS:
         part = job.get(direction)
-        if not isinstance(part, dict) or (not _value(part, "total_ios") and not _value(part, "io_bytes")):
+        if not isinstance(part, dict) or (not number_at(part, "total_ios") and not number_at(part, "io_bytes")):
             continue
         worked = True
         labels: dict[str, Label] = {"job": name, "direction": direction}
-        rate = _value(part, "bw_bytes") or 1024 * _value(part, "bw")
+        rate = number_at(part, "bw_bytes") or 1024 * number_at(part, "bw")
         reading.json_result("bandwidth_bytes_per_s", rate, labels)
-        reading.json_result("rate_per_s", _value(part, "iops"), labels)
+        reading.json_result("rate_per_s", number_at(part, "iops"), labels)
         for field, unit in (("lat_ns", 1e-9), ("lat", 1e-6)):
             if isinstance(part.get(field), dict):
-                reading.json_result("latency_s", _value(part[field], "mean") * unit, labels)
-        moved = _value(part, "io_bytes")
+                reading.json_result("latency_s", number_at(part[field], "mean") * unit, labels)
+        moved = number_at(part, "io_bytes")
         if "io_kbytes" not in part:  # fio 2.x, whose io_bytes are in KiB
-            expected = rate * _value(part, "runtime") / 1000
+            expected = rate * number_at(part, "runtime") / 1000
             moved = min(moved, 1024 * moved, key=lambda size: abs(size - expected))
-        _plausible(reading, name, _value(part, "runtime"), moved, rate)
+        _plausible(reading, name, number_at(part, "runtime"), moved, rate)
     if not worked:
         reading.breach(FindingKind.WORK_SKIPPED, f"job {name!r} read and wrote nothing")
-
-
-def _value(part: dict[str, Any], name: str) -> float:
-    value = part.get(name, 0)
-    return float(value) if isinstance(value, int | float) and abs(value) < 1e300 else 0.0
 
 
 def _plausible(

@@ -1,4 +1,4 @@
-"""OSU micro-benchmarks: tables of message size and latency, bandwidth or message rate; versions 2 to 7."""
+"""OSU micro-benchmarks, and OMB-Py: tables of message size and latency, bandwidth or message rate; versions 2 to 7."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -18,22 +18,19 @@ from seatrial.benchmarks.declaration import (
 )
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.benchmarks.uneven_numbers import OFF
-from seatrial.importers.osu import COLUMN
+from seatrial.importers.osu import COLUMN, SIZE, TITLE
 from seatrial.model.benchmark import LEAST_OF_PATH, BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import NUMBER, is_number, is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
-TITLE = re.compile(
-    r"#\s{0,9}OSU\s{1,9}(?P<api>\S{1,40})\s{1,9}(?P<what>.{1,120}?)\s{1,9}Test\b"
-    r"(?:.{0,80}?\bv|\s{0,9}\(Version\s{0,9})?(?P<version>\d[\w.]*)?",
-    re.ASCII,
-)
 COLLECTIVE = re.compile(
     r"(?i)allgather|allreduce|all-?to-?all|barrier|bcast|broadcast|gather|reduce|scatter|neighbor|collective"
 )
 ONE_ROW = re.compile(r"(?i)barrier|compare.and.swap|\bcas\b|fetch.and.op|\bfop\b|\binit\b|hello")
+ONE_NUMBER = r"\s*(?:\d{1,9}\s+)?\d{1,9}\.\d\d"
+"""The row of a test that prints a single number, whose two decimals show that it is whole."""
 SHARED = re.compile(r"OSU OpenSHMEM (?:Put|Get) Test")
 PAIR_MAXIMUM, COLLECTIVE_MAXIMUM = 1 << 22, 1 << 20
 """Largest message, bytes, of tests between two ranks; of collectives and `SHARED`; unless -m or -M says otherwise."""
@@ -127,7 +124,7 @@ def parse(text: str) -> Output:
 
 def parse_up_to(text: str, largest_bytes: int) -> Output:
     """All tables of one output of a run whose largest message is known; 0: it is not."""
-    reading = Reading("osu", text)
+    reading = Reading("osu", text, closing=ONE_NUMBER)
     tables = _tables(reading)
     for table in tables:
         table.largest = largest_bytes or table.largest
@@ -188,8 +185,9 @@ def _line_of(reading: Reading, table: OsuTable, line: OutputLine) -> None:
         table.windows = [whole_number(word) for word in heading.split()]
         table.columns, table.sized = ["MB/s"] * len(table.windows), True
     elif text.startswith("#") and re.search(r"\((?:us|MB/s|s|ms)\)|MB/s", text):
-        table.sized = heading.lower().startswith("size")
-        table.columns = COLUMN.findall(heading[4:] if table.sized else heading)
+        size = SIZE.match(heading)
+        table.sized = size is not None
+        table.columns = COLUMN.findall(heading[size.end() :] if size else heading)
     elif pairs := re.search(r"\[\s*pairs:\s*(\d{1,9})\s*\]", text):
         reading.evidence("pairs", whole_number(pairs[1]), line)
     elif ranks := PROCESSES.match(text):
@@ -283,6 +281,8 @@ def _complete(reading: Reading, tables: list[OsuTable], place: int, ended: Colle
         if profile is None or not profile.windows:
             reading.lack(f"{name} is not followed by the message rates (Message Rate Profile)")
     if table.one_row:
+        if len(table.rows[-1][2]) < len(table.columns):
+            reading.lack(f"{name} has a row of fewer numbers than columns")
         return
     sizes = [size for size, _, _ in table.rows]
     doubled = [max(2 * size, 1) for size in sizes]
@@ -307,8 +307,8 @@ BENCHMARK = Benchmark(
     name="osu",
     title="OSU micro-benchmarks",
     requires="osu-micro-benchmarks (osu_latency, osu_bw, osu_mbw_mr, osu_allreduce, ...) and MPI",
-    marks=(r"^[ \t]*+(?:\[\d{1,18},\d{1,18}\]<std\w+>:|\d{1,18}:)?[ \t]*+#\s*OSU\s+\S+\s+\S",),
-    beginnings=("# OSU MPI", "\n# OSU MPI"),
+    marks=(r"^[ \t]*+(?:\[\d{1,18},\d{1,18}\]<std\w+>:|\d{1,18}:)?[ \t]*+#\s*(?:OSU|OMB-Py)\s+\S+\s+\S",),
+    beginnings=("# OSU MPI", "\n# OSU MPI", "# OMB-Py MPI"),
     parse=parse,
     parse_up_to=parse_up_to,
     metrics=(

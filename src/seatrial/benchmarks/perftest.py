@@ -1,11 +1,12 @@
-"""perftest (ib_write_bw, ib_send_lat and others): bandwidth, message rate or latency by message size."""
+"""perftest (ib_write_bw, ib_send_lat and others): bandwidth, message rate or latency by message size; text or JSON."""
 
 import re
+from collections.abc import Mapping
 
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.reading import OutputLine, Reading, lost_rows
+from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, lost_rows, number_at
 from seatrial.model.benchmark import LEAST_OF_PATH, Metric, Output
 from seatrial.model.unit_text import is_number, is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -29,6 +30,9 @@ BANDWIDTH, MESSAGES, LATENCY = "bandwidth_bytes_per_s", "message_rate_per_s", "l
 AGREEMENT = 0.01
 """Bandwidth and message rate of one row agree this well, besides their rounding."""
 MOST_DIGITS = 15
+JSON = r'^[ \t{]*+"test_info"\s*+:\s*+\{\s*+"test"\s*+:\s*+"(?:Send|RDMA|Atomic)_'
+"""What --out_json writes, one file for the last message size."""
+PERCENTILE = re.compile(r"99(?:[. ]9)?")
 
 
 class PerftestTable(msgspec.Struct):
@@ -47,7 +51,11 @@ class PerftestTable(msgspec.Struct):
 
 
 def parse(text: str) -> Output:
-    """All tables of one output: a rule of dashes ends each."""
+    """All tables of one output, each of which a rule of dashes ends; or JSON up to the end of its object."""
+    return _json(text) if re.search(JSON, text, re.MULTILINE) else _text(text)
+
+
+def _text(text: str) -> Output:
     reading = Reading("perftest", text)
     test, setting, begun, tables = "", "", list[OutputLine](), list[PerftestTable]()
     for line in reading.whole_lines:
@@ -79,6 +87,28 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
+def _json(text: str) -> Output:
+    """A row for each object. It has no unit: that in which the bandwidth is message size times messages per second."""
+    reading = Reading("perftest", text, closing=OBJECT_END)
+    for content in reading.json_objects(text):
+        info, results = content.get("test_info"), content.get("results")
+        numbers = dict(results) if isinstance(results, Mapping) else {}
+        size, rate, messages = (number_at(numbers, name) for name in ("MsgSize", "BW_average", "MsgRate"))
+        if not isinstance(info, Mapping) or not size or (rate and not messages):
+            reading.lack("its JSON has no message size, or no message rate, which shows the unit of its bandwidth")
+            continue
+        test = str(info.get("test")).lower().replace("_", " ").replace("rdma ", "rdma_").removesuffix(" test")
+        reading.evidence("test", test)
+        if isinstance(queues := info.get("Number_of_qps"), int):
+            reading.evidence("queue_pairs", queues)
+        unit = min(RATES, key=lambda unit: abs(rate * RATES[unit] - size * messages * MILLION))
+        first = (numbers.pop("MsgSize"), numbers.pop("n_iterations", 0))
+        columns = [(name.replace("_", " "), unit if name.startswith("BW") else "usec") for name in numbers]
+        table = PerftestTable(test=test, heading=START, columns=columns, setting=str(info))
+        _row(reading, table, START._replace(text=" ".join(map(str, (*first, *numbers.values())))))
+    return reading.output()
+
+
 def _row(reading: Reading, table: PerftestTable, line: OutputLine) -> None:
     """One message size. A peak of 0 is that of a run for a given time (-D), which has none."""
     fields = line.text.split()
@@ -99,8 +129,8 @@ def _row(reading: Reading, table: PerftestTable, line: OutputLine) -> None:
         elif unit == "usec" and what.replace(" ", "_") in STATISTICS:
             statistic = STATISTICS[what.replace(" ", "_")]
             reading.result(LATENCY, printed, line, MICROSECOND, labels={"statistic": statistic, **labels})
-        elif unit == "usec" and "percentile" in what:
-            statistic = f"p{what.partition('%')[0]}"
+        elif unit == "usec" and (tail := PERCENTILE.search(what)):
+            statistic = f"p{tail[0].replace(' ', '.')}"
             reading.result(LATENCY, printed, line, MICROSECOND, labels={"statistic": statistic, **labels})
     if rate and messages and abs(rate - size * messages) > AGREEMENT * rate + rounding + size:
         reading.breach(FindingKind.NUMBERS_DISAGREE, "bandwidth is not message size times messages per second", line)
@@ -113,8 +143,15 @@ BENCHMARK = Benchmark(
     marks=(
         r"^[ \t]*+#bytes\s+#iterations\s+(?:BW|t_)",
         r"^[ \t]+(?:RDMA_\w{1,20}|Send|Atomic\w{0,20}) .{0,40}Test\s*$",
+        JSON,
     ),
-    beginnings=("RDMA_Write BW Test", "RDMA_Read BW Test", "Send BW Test", "RDMA_Write Latency Test"),
+    beginnings=(
+        "RDMA_Write BW Test",
+        "RDMA_Read BW Test",
+        "Send BW Test",
+        "RDMA_Write Latency Test",
+        '{\n"test_info": {\n"test": "',
+    ),
     parse=parse,
     metrics=(
         Metric(BANDWIDTH, "average; MB and MiB are 2²⁰", of_path=True, least_share=LEAST_OF_PATH),
@@ -124,5 +161,5 @@ BENCHMARK = Benchmark(
     main_metric=BANDWIDTH,
     evidence=("test", "queue_pairs"),
     gates=(FindingKind.NUMBERS_DISAGREE,),
-    complete="each table ends in a rule of dashes",
+    complete="each table ends in a rule of dashes; JSON: the end of the object",
 )

@@ -345,6 +345,12 @@ def objects_in(value: object) -> list[Mapping[str, Any]]:
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
+def number_at(part: Mapping[str, Any], name: str) -> float:
+    """A number of a JSON object; 0 where it has none, or one that no float holds."""
+    value = part.get(name, 0)
+    return float(value) if isinstance(value, int | float) and abs(value) < MOST_OF_JSON else 0.0
+
+
 def rounding(printed: str) -> float:
     """Half of the last digit of a number as a share of it: 3 % of `1.6e+07`; 0 for 0."""
     mantissa = printed.lower().partition("e")[0]

@@ -40,7 +40,7 @@ FORMATS = {
         parse_nccl_files,
     ),
     "osu": Importer(
-        lambda text: bool(re.search(r"#\s*OSU\s", text)),
+        lambda text: bool(re.search(r"#\s*(?:OSU|OMB-Py)\s", text)),
         lambda text: parse_osu(whole_text(text, "osu")),
         lambda texts: LIST not in texts,
         parse_osu_files,

@@ -18,7 +18,13 @@ from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, repeated_pair_table
 from seatrial.model.words import count, name_form, verb
 
-TITLE = re.compile(r"#\s{0,9}OSU\s{1,9}\S{1,40}\s{1,9}(?P<what>.{1,120}?)\s{1,9}Test\b")
+TITLE = re.compile(
+    r"#\s{0,9}(?:OSU|OMB-Py)\s{1,9}(?P<api>\S{1,40})\s{1,9}(?P<what>.{1,120}?)\s{1,9}Test\b"
+    r"(?:.{0,80}?\bv|\s{0,9}\(Version\s{0,9})?(?P<version>\d[\w.]*)?",
+    re.ASCII,
+)
+SIZE = re.compile(r"(?i)size\b(?:\s{0,9}\(B\))?")
+"""The name of the first column, with the unit in OMB-Py."""
 COLUMN = re.compile(r"Iterations|[A-Za-z0-9][^()]{0,60}?\([^)]{0,60}\)|\S+")
 """The number of iterations is the only column of words without a unit before others that have one."""
 RANK = re.compile(r"^(?:\[\d{1,18},\d{1,18}\]<std\w+>:|\d{1,18}:)\s?")
@@ -130,7 +136,7 @@ def _headings(lines: Sequence[str], pair: Pair | None) -> tuple[Pair, ...]:
 
 def _column(heading: str) -> int:
     """The place of the average, or of the first number after the size."""
-    names = COLUMN.findall(heading.partition("Size")[2])
+    names = COLUMN.findall(SIZE.split(heading, maxsplit=1)[-1])
     return next((place for place, name in enumerate(names, 1) if "avg" in name.lower()), 1)
 
 
@@ -368,10 +374,6 @@ def _trusted(pairs: Mapping[str, Pair], stems: Iterable[Pieces], readings: int) 
     if left & right or all(_alike(*pair) for pair in pairs.values()):
         return True
     strong = all(any(STRONG.fullmatch(piece) for piece in stem[1::2]) for stem in stems)
-    star = len(pairs) > 1 and min(len(left), len(right)) == 1 and _of_one_pattern(left if len(left) > 1 else right)
+    patterns = {name_form(name) for name in (left if len(left) > 1 else right)}
+    star = len(pairs) > 1 and min(len(left), len(right)) == 1 == len(patterns)
     return readings == 1 and (strong or star)
-
-
-def _of_one_pattern(names: Iterable[str]) -> bool:
-    """Whether the names differ in their digits only."""
-    return len({name_form(name) for name in names}) == 1

@@ -120,12 +120,6 @@ OUTPUTS = (
         document=True,
     ),
     _output(
-        r'\A\s*\{\s*"test_info"\s*:',
-        "the JSON of perftest (--out_json)",
-        "seatrial judge reads what perftest prints without that option.",
-        document=True,
-    ),
-    _output(
         r"^OPERATION +RESULT TYPE +FIRST DONE|^ISO Date,Label,Phase,RuntimeMS|^elbencho\b",
         "the output of elbencho",
         "A table of nodes and rates is judged: seatrial judge TABLE.csv.",

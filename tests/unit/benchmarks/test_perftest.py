@@ -5,6 +5,7 @@ import pytest
 from seatrial.benchmarks.catalogue import detected, parse_auto
 from seatrial.benchmarks.gates import judge
 from tests.support import benchmark_outputs as outputs
+from tests.support.format_variants import perftest_json, perftest_json_latency
 
 
 @pytest.mark.parametrize("unit", ["MB/sec", "MiB/sec", "Gb/sec"])
@@ -40,3 +41,38 @@ def test_an_output_without_its_last_rule_is_incomplete() -> None:
     benchmark, output = parse_auto(text)
     assert benchmark is detected(text) is not None
     assert not output.complete
+
+
+@pytest.mark.parametrize("unit", [1 << 20, 125e6])
+def test_the_message_rate_shows_the_unit_of_json(unit: float) -> None:
+    benchmark, output = parse_auto(perftest_json(unit))
+    assert benchmark is not None
+    assert (output.complete, judge(benchmark, output).breaches) == (True, ())
+    assert {each.metric: each.value for each in output.results} == {
+        "bandwidth_bytes_per_s": pytest.approx(12e9, rel=1e-3),
+        "message_rate_per_s": pytest.approx(12e9 / 65536, rel=1e-3),
+    }
+    assert {(each.name, each.value) for each in output.evidence} == {("test", "rdma_write bw"), ("queue_pairs", 1)}
+
+
+@pytest.mark.parametrize(("messages", "breaches"), [(0.19, {"numbers-disagree"}), (0.183105, set())])
+def test_a_message_rate_of_json_agrees_with_its_bandwidth(messages: float, breaches: set[str]) -> None:
+    _, output = parse_auto(perftest_json(BW_average=11444.09, MsgRate=messages))
+    assert {breach.kind.value for breach in output.breaches} == breaches
+
+
+@pytest.mark.parametrize("numbers", [{"BW_average": 11444.09}, {"BW_average": 11444.09, "MsgRate": 0}])
+def test_a_bandwidth_of_json_whose_unit_nothing_shows_is_not_read(numbers: dict[str, float]) -> None:
+    _, output = parse_auto(perftest_json(**numbers))
+    assert (output.complete, output.results) == (False, ())
+
+
+def test_latencies_of_json_are_read_with_their_statistics() -> None:
+    _, output = parse_auto(perftest_json_latency())
+    assert {each.labels["statistic"]: round(each.value, 10) for each in output.results} == {
+        "min": 1.76e-6, "max": 6.12e-6, "p50": 1.79e-6, "average": 1.80e-6, "p99": 1.88e-6,
+    }  # fmt: skip
+
+
+def test_the_json_of_another_tool_is_none_of_perftest() -> None:
+    assert detected('{\n"test_info": {\n"test": "http-throughput"}, "results": {"MsgSize": 1}}\n') is None

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seatrial.benchmarks.catalogue import parse_auto
 from seatrial.importers.formats import read_matrix, read_matrix_files
 from seatrial.importers.osu import named_pair, pairs_of_names, size_tables
 from seatrial.model.errors import UsageError
 from tests.support.command_line import Seatrial
+from tests.support.format_variants import omb_py, osu_single
 
 SIZES = (1, 2, 4, 8, 1024, 4194304)
 
@@ -198,3 +200,22 @@ def test_any_names_are_read_or_refused(files: dict[str, str]) -> None:
     except UsageError:
         return
     assert len(table.nodes) > 1
+
+
+def test_tables_of_omb_py_are_tables_of_pairs() -> None:
+    text = "".join(f"# {a} {b}\n{omb_py()}" for a, b in both_orders(3))
+    table = read_matrix(text)
+    assert set(table.nodes) == {"n1", "n2", "n3"}
+    assert {*table.bandwidth_bytes_per_s.tolist()} == {86e6}
+
+
+@pytest.mark.parametrize(("row", "complete"), [("3.17", True), ("3.1", False), ("3.", False), ("8  3.17", True)])
+def test_a_single_row_with_two_decimals_needs_no_newline(row: str, *, complete: bool) -> None:
+    size = "Size          Latency (us)" if row[0] == "8" else "Avg Latency(us)"
+    text = osu_single("_Fetch_and_op" if row[0] == "8" else "Barrier", row, size)
+    assert parse_auto(text)[1].complete == complete
+
+
+def test_a_row_of_several_columns_needs_its_newline() -> None:
+    names = "Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"
+    assert not parse_auto(osu_single("Barrier", "     3.17", names))[1].complete
