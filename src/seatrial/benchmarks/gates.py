@@ -1,13 +1,16 @@
 """Validity gates of every benchmark: finite numbers, no zero, none beyond a limit, the requested work, GPUs alike."""
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from seatrial.benchmarks import gpu_peers
 from seatrial.benchmarks.declaration import PAIR, Benchmark
 from seatrial.benchmarks.uneven_numbers import uneven_numbers
+from seatrial.importers.lone_numbers import are_few
 from seatrial.locate.thresholds import GATE_TOLERANCE
 from seatrial.model import units
 from seatrial.model.benchmark import Better, Breach, Metric, Output, Result
@@ -47,6 +50,21 @@ KINDS = {
 """Name of evidence -> what it means that it is not as expected; of others WORK_DIFFERS."""
 LARGEST = ("ranks", "pairs")
 """Evidence of several tables in one output: the largest counts."""
+
+
+def with_lacking(outputs: Sequence[Output]) -> Iterator[Output]:
+    """Outputs of one benchmark; one that lacks a result which all but few have was cut off between two tests."""
+    kinds = [
+        {" ".join((each.metric, *(label for label in each.labels.values() if isinstance(label, str))))
+         for each in output.results}
+        for output in outputs
+    ]  # fmt: skip
+    whole = [own for own, output in zip(kinds, outputs, strict=True) if output.complete]
+    having = Counter(itertools.chain.from_iterable(whole))
+    usual = {kind for kind, number in having.items() if are_few(len(whole) - number, len(whole))}
+    for own, output in zip(kinds, outputs, strict=True):
+        missing = [f"it has no {kind}, which the others have" for kind in sorted(usual - own) if output.complete]
+        yield msgspec.structs.replace(output, missing=(*output.missing, *missing))
 
 
 def judge(

@@ -13,9 +13,16 @@ from functools import lru_cache
 import msgspec
 
 from seatrial.importers.aligned_lines import divided
-from seatrial.importers.headed_text import is_headed, with_prefixes
+from seatrial.importers.headed_text import LABELLED, is_headed, prefixed
 from seatrial.importers.printed_text import NODE_PREFIX, with_failures
-from seatrial.importers.written_numbers import in_seconds, is_missing, with_point, without_deviation, without_unit
+from seatrial.importers.written_numbers import (
+    in_seconds,
+    is_missing,
+    refuse_cut_off,
+    with_point,
+    without_deviation,
+    without_unit,
+)
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import unit_of
 from seatrial.model.words import count, name_form
@@ -27,22 +34,13 @@ ALMOST = re.compile(
 )
 """A number with a decimal comma, separators of thousands, a unit, a sign or a remark; no date."""
 DELIMITERS = ";\t|, "
+DIVIDING = re.compile(r"(?<!\d),|,(?!\d)")
+"""A comma that neither marks decimals nor groups digits: no other divides what nodes printed."""
 RULE = re.compile(r"(?=[^\n]*?-{2})[\s|:+=-]++|\([0-9]{1,9} rows?\)")
 """A line that only divides a table which is drawn with bars, and the number of rows below it."""
-BOXES = str.maketrans(
-    {
-        **dict.fromkeys("│┃║", "|"),
-        **dict.fromkeys("─━═┄┈", "-"),
-        **dict.fromkeys("┌┬┐├┼┤└┴┘┍┯┑┝┿┥┕┷┙╒╤╕╞╪╡╘╧╛╔╦╗╠╬╣╚╩╝╭╮╰╯", "+"),
-    }
-)
-"""What draws a table in a terminal, as bars, dashes and crosses."""
 EMPHASIS = re.compile(r"(?:\*\*|`)([^*`]{1,200})(?:\*\*|`)")
 """A cell in bold or as code, in Markdown."""
 ASSIGNED = re.compile(r"(?:^|(?<=\s))([A-Za-z]\w{0,40})=([^\s=]{1,200})(?=\s|$)")
-LABELLED = re.compile(r"\[[\w.:-]{1,100}\][ \t]+[^\s,\]]")
-LABEL = re.compile(r"^[ \t]*\[([A-Za-z][\w.-]{0,99})\][ \t]+", re.MULTILINE)
-"""The name of a node in brackets before a line."""
 SEPARATOR = re.compile(r"\A\s*sep=[;,\t|]\s*\n")
 """The line that says what divides cells, for Excel."""
 MOST_TITLES = 6
@@ -70,7 +68,8 @@ class TableColumn(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def numeric(self) -> bool:
         """Whether each cell that is not missing is a finite number, and at least one is not missing."""
-        return bool(self.written) and all(_is_number(cell) for cell in {*self.written})
+        distinct = {cell for cell in {*self.cells} if not is_missing(cell)}
+        return bool(distinct) and all(map(_is_number, distinct))
 
     def numbers(self) -> list[float]:
         """The cells as numbers, NaN for missing ones. Raises UsageError that shows a cell that is not a number."""
@@ -112,6 +111,8 @@ def checked(value: float, where: str) -> float:
 
 def read_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
     """The columns of a CSV text or of JSON; `line`: words of the result among lines of a node. Raises UsageError."""
+    if not text.endswith(("\n", "\r")):
+        refuse_cut_off(text)
     return _columns(text.strip("\r\n"), line)
 
 
@@ -120,7 +121,8 @@ def _columns(text: str, line: str) -> tuple[TableColumn, ...]:
     columns = json_columns(text) if is_json(text) else csv_columns(text, line)
     if not columns or not columns[0].cells:
         raise UsageError("The file has no values.", REMEDY)
-    return tuple(with_durations(_without_unit(column)) for column in columns)
+    measured = ((column.name, *without_unit(column.cells)) for column in columns)
+    return tuple(with_durations(TableColumn(name=name, cells=cells, unit=unit)) for name, cells, unit in measured)
 
 
 def is_json(text: str) -> bool:
@@ -134,18 +136,13 @@ def with_durations(column: TableColumn, *, chosen: bool = False) -> TableColumn:
     return column if cells is column.cells else TableColumn(name=column.name, cells=cells, unit="s")
 
 
-def _without_unit(column: TableColumn) -> TableColumn:
-    cells, unit = without_unit(column.cells)
-    return TableColumn(name=column.name, cells=cells, unit=unit) if unit else column
-
-
 def csv_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
     """The columns of lines that are divided by commas, semicolons, tabs, bars or blanks.
 
     `#` begins a comment; one directly above rows of numbers, with a word for each column, has their names.
     """
     text, _ = _printed(text, line)
-    printed = [line for line in SEPARATOR.sub("", text).splitlines() if line.strip()]
+    printed = [line for line in SEPARATOR.sub("", text).splitlines() if line.strip(DELIMITERS)]
     written = [line.strip(" ") for line in printed]
     printed = [line for line, bare in zip(printed, written, strict=True) if not _is_beside(bare)]
     lines = [_without_bars(line) for line in written if not _is_beside(line)]
@@ -154,6 +151,9 @@ def csv_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
     if not lines:
         return ()
     delimiter = _delimiter(lines[0])
+    if delimiter != " " and all(prefixed := [NODE_PREFIX.match(line) for line in lines]):
+        delimiter = delimiter if delimiter != "," or any(map(DIVIDING.search, lines)) else " "
+        lines = [f"{match['node']}:{delimiter}{match['line']}" for match in prefixed if match]
     rows = _joined_heads(_aligned(lines, printed[first:]) if delimiter == " " else _rows(lines, delimiter))
     width = len(rows[0])
     uneven = next((number for number, row in enumerate(rows, 1) if len(row) != width), None)
@@ -180,8 +180,7 @@ def csv_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
 
 @lru_cache(maxsize=1)
 def _printed(text: str, line: str) -> tuple[str, list[tuple[str, str]]]:
-    text = LABEL.sub(r"\1: ", text) if LABELLED.match(text.lstrip()) else text
-    return with_failures(with_prefixes(text.lstrip("\ufeff").translate(BOXES)), line)
+    return with_failures(prefixed(text), line)
 
 
 def remarks_of_nodes(text: str, line: str = "") -> list[tuple[str, str]]:
@@ -199,9 +198,10 @@ def _aligned(lines: Sequence[str], printed: Sequence[str]) -> list[list[str]]:
 
     `printed`: the same lines with the blanks before them, by which cells are below names where some are empty.
     """
-    fields = [ASSIGNED.findall(line) for line in lines]
+    fields = [ASSIGNED.findall(line) for line in lines] if "=" in lines[0] else [[]]
     names = [name for name, _ in fields[0]]
-    if names and all([name for name, _ in row] == names for row in fields):
+    others = (word for line in lines for word in ASSIGNED.sub("", line).split())
+    if names and all([name for name, _ in row] == names for row in fields) and not any(map(_begins_number, others)):
         nodes = [match["node"] for line in lines if (match := NODE_PREFIX.match(line))]
         cells = [[cell for _, cell in row] for row in fields]
         labels = [["node"], *([node] for node in nodes)] if len(nodes) == len(lines) else [[]] * (len(lines) + 1)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Mapping, Sequence
 
@@ -14,21 +15,22 @@ from seatrial.importers.columns import (
     checked,
     json_object,
     read_columns,
-    remarks_of_nodes,
     with_durations,
 )
+from seatrial.importers.headed_text import prefixed
 from seatrial.importers.labelled_columns import with_labels
 from seatrial.importers.lone_cells import LoneCell, MeasuredRow, lone_cells, lone_lines
-from seatrial.importers.node_names import refuse_phrases, refuse_sets, short_names
+from seatrial.importers.node_names import is_summary, refuse_phrases, refuse_sets, short_names
 from seatrial.importers.other_outputs import refuse_listing
+from seatrial.importers.printed_text import labels_of_lines, no_line
 from seatrial.importers.row_keys import refuse_copies, refuse_repeated, refuse_unlike_rows, row_keys
 from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
 from seatrial.importers.series import TIME_NAMES
-from seatrial.importers.summary_rows import without_summaries
 from seatrial.importers.wide_columns import melted, metrics_melted, transposed
 from seatrial.model.column_words import NODE_NAMES, RUN_NAMES, words_of
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
+from seatrial.model.words import name_form
 from seatrial.statistics.estimates import FEWEST_ALIKE
 
 NUMBERS = RUN_NAMES - {"time", "date", "timestamp"}
@@ -39,6 +41,8 @@ ROWS_DIFFER = 0.1
 FEWEST_EXPLAINED = 12
 EXPLAINED = 0.5
 """Share of the variance within nodes that a measured number rarely has in common with few of its levels."""
+FEWEST_SUMMARISED = 3
+STATISTICS = (statistics.fmean, statistics.median, min, max, sum)
 REMEDY = "Give columns `node` and `value`, and `run` if you like; or JSON that maps each node to its values."
 
 Fleet = dict[str, list[float]]
@@ -82,6 +86,8 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
     """The node of each row that has no value."""
     failed: tuple[str, ...] = ()
     """The node of each run that failed: its row says so, or its output is cut off or does not pass its gates."""
+    not_begun: frozenset[str] = frozenset()
+    """Nodes of failed runs whose program did not begin, or printed nothing: without a value they were not measured."""
     lone: tuple[LoneCell, ...] = ()
     """Numbers that were not judged and that few nodes have alone."""
     left_out: tuple[str, ...] = ()
@@ -110,7 +116,9 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
             return one_stratum({name: [_json_number(run, str(name)) for run in runs] for name, runs in value.items()})
     refuse_listing(text)
     columns = with_labels(split_outcomes(read_columns(text, line := column)), {column, *by, *part})
-    if column and all(one.name != column for one in columns) and remarks_of_nodes(text, line):
+    if column and all(one.name != column for one in columns) and (labels := labels_of_lines(prefixed(text))):
+        if column.lower() not in map(str.lower, labels):
+            raise no_line(column, labels)
         column = ""  # the name of the line that was read
     columns = tuple(with_durations(one, chosen=True) if one.name == column else one for one in columns)
     columns = transposed(columns) or columns
@@ -119,7 +127,7 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
     columns = tuple(nodes if one is named else one for one in columns)
     if any(len(one.cells) != len(nodes.cells) for one in columns):
         raise UsageError("The columns of nodes and of values differ in length.", REMEDY)
-    columns, nodes, summaries = without_summaries(columns, nodes)
+    columns, nodes, summaries = _without_summaries(columns, nodes)
     refuse_sets(nodes.cells)
     if nodes.name.startswith("column "):
         refuse_phrases(nodes.cells)
@@ -168,7 +176,8 @@ def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collec
     several = len(set(kinds)) > 1
     measured = []
     for (condition, kind), cells in strata.items():
-        named = ((roles.units, usual[kind]),) if several and not _tells(strata, condition) else ()
+        alone = sum(key[0] == condition for key in strata) == 1
+        named = ((roles.units, usual[kind]),) if several and not alone else ()
         labels = (*zip(roles.conditions, condition, strict=True), *named)
         measured.append(_stratum(aligned(cells), labels, usual[kind], roles.value))
     identified = bool(roles.runs) and len({key[3] for key in keys}) == len(keys)
@@ -244,11 +253,6 @@ def _refuse_explained(
                 f"The values of a node follow column {column.name!r}, which is not used.",
                 "Say what it is with --by COLUMN (a condition) or --part COLUMN (a part of a node).",
             )
-
-
-def _tells(strata: Collection[tuple[tuple[str, ...], str]], condition: tuple[str, ...]) -> bool:
-    """Whether all values of a condition have units of one kind."""
-    return sum(key[0] == condition for key in strata) == 1
 
 
 def _order(columns: Sequence[TableColumn], roles: ColumnRoles) -> list[int]:
@@ -338,3 +342,42 @@ def _json_number(value: object, name: str) -> float:
         return checked(float(value), f"Node {name!r} has {value:g}")
     except OverflowError:  # a whole number of hundreds of digits
         return math.inf
+
+
+def _without_summaries(
+    columns: tuple[TableColumn, ...], nodes: TableColumn
+) -> tuple[tuple[TableColumn, ...], TableColumn, tuple[str, ...]]:
+    """The columns and that of the nodes, without rows such as `Average` below several nodes, and what these are."""
+    kept = [not is_summary(cell) for cell in nodes.cells]
+    for row in _odd_rows_at_the_end(nodes.cells, kept):
+        kept[row] = not _is_computed(columns, nodes, row, kept[:row])
+    if all(kept) or len({*itertools.compress(nodes.cells, kept)}) < 2:
+        return columns, nodes, ()
+    names = [cell for cell, keep in zip(nodes.cells, kept, strict=True) if not keep]
+    shorter = tuple(
+        msgspec.structs.replace(column, cells=tuple(itertools.compress(column.cells, kept))) for column in columns
+    )
+    return shorter, shorter[columns.index(nodes)], tuple(f"{name} (a summary)" for name in names)
+
+
+def _odd_rows_at_the_end(names: Sequence[str], kept: Sequence[bool]) -> list[int]:
+    """The last rows, if their names have no digits and those of nearly all others are alike but for digits."""
+    forms = [name_form(name) for name in names]
+    usual, alike = Counter(forms).most_common(1)[0] if forms else ("", 0)
+    last = max((row for row, form in enumerate(forms) if form == usual), default=0)
+    odd = [row for row in range(last + 1, len(forms)) if "0" not in forms[row] and kept[row]]
+    return odd if "0" in usual and alike >= FEWEST_SUMMARISED else []
+
+
+def _is_computed(columns: Sequence[TableColumn], nodes: TableColumn, row: int, kept: Sequence[bool]) -> bool:
+    """Whether the numbers of a row are the same statistic of the rows above, to their last printed digit."""
+    measured = [column for column in columns if column is not nodes and column.numeric and column.cells[row].strip()]
+    above = []
+    for column in measured:
+        numbers = column.numbers()
+        values = [value for value, keep in zip(numbers, kept, strict=False) if keep and not math.isnan(value)]
+        decimals = len(column.cells[row].partition(".")[2])
+        above.append((values, numbers[row], 0.51 * 10.0**-decimals))
+    return bool(above) and any(
+        all(len(values) > 1 and abs(of(values) - number) <= step for values, number, step in above) for of in STATISTICS
+    )

@@ -43,10 +43,27 @@ RELAYED = re.compile(
     re.MULTILINE,
 )
 """The word of pdsh and clush about nodes: pdsh@admin: n7: ssh exited with exit code 127."""
+LABELLED = re.compile(r"\[[\w.:-]{1,100}\][ \t]+[^\s,\]]")
+LABEL = re.compile(r"^[ \t]*\[([A-Za-z][\w.-]{0,99})\][ \t]+", re.MULTILINE)
+"""The name of a node in brackets before a line."""
+BOXES = str.maketrans(
+    {
+        **dict.fromkeys("│┃║", "|"),
+        **dict.fromkeys("─━═┄┈", "-"),
+        **dict.fromkeys("┌┬┐├┼┤└┴┘┍┯┑┝┿┥┕┷┙╒╤╕╞╪╡╘╧╛╔╦╗╠╬╣╚╩╝╭╮╰╯", "+"),
+    }
+)
+"""What draws a table in a terminal, as bars, dashes and crosses."""
 LOST = frozenset({"FAILED", "FAILED!", "UNREACHABLE", "UNREACHABLE!", "FAILURE"})
 """What ansible and pssh write beside the name of a node whose program failed."""
 MOST_CHARACTERS = 64 << 20
 """Characters that are repeated for the nodes of sets, as large as the outputs of thousands of nodes."""
+
+
+def prefixed(text: str) -> str:
+    """The text with the name of a node before each of its lines, as far as it has some."""
+    text = LABEL.sub(r"\1: ", text) if LABELLED.match(text.lstrip()) else text
+    return with_prefixes(text.lstrip("\ufeff").translate(BOXES))
 
 
 def with_prefixes(text: str) -> str:

@@ -26,6 +26,7 @@ from seatrial.model.column_words import (
     words_of,
 )
 from seatrial.model.errors import UsageError
+from seatrial.model.unit_text import NUMBER
 from seatrial.model.words import count, name_form, verb
 from seatrial.statistics.estimates import GROUP_SHARE
 
@@ -41,6 +42,8 @@ MOST_PAIRS = 20
 """More pairs than these are a habit of the network, however many others there are."""
 COUNTS = re.compile(r"(?<![\d.])\d{1,18}(?![\d.]|e[-+]?\d)")
 """Whole numbers in a line."""
+PRINTED = re.compile(rf"(?<![\w.]){NUMBER}(?![\w.:])")
+"""A number that stands alone in a line, not within a word, a version or a time."""
 TWICE = 2
 """Times another count in a line: what took a second longer is not worth a word."""
 LEAST = 0.02
@@ -155,7 +158,7 @@ def lone_lines(text: str, nodes: Collection[str], line: str = "") -> tuple[LoneC
     for node, remark in remarks_of_nodes(text, line):
         if OF_LAUNCHER.search(remark):
             continue
-        form = name_form(remark.replace(node, ""))
+        form = name_form(PRINTED.sub("0", remark.replace(node, "")))
         printed[form].setdefault(node, remark)
         beginnings[tuple(remark.split()[:2])].setdefault(form, set()).add(node)
     in_own_words = {
@@ -174,7 +177,7 @@ def lone_lines(text: str, nodes: Collection[str], line: str = "") -> tuple[LoneC
         if not lacking:
             usual = _most_common(lines.values())
             named = (LoneCell(subject=node, column="a line", cell=own, usual=usual) for node, own in doubtful.items())
-            cells += named if doubtful else _other_counts(lines)
+            cells += named if doubtful else _other_numbers(lines)
         elif not doubtful and are_few(len(lacking), len(nodes)):
             column = f"line {line[:LONGEST]!r}"
             cells += (LoneCell(subject=node, column=column, cell="", usual="one") for node in lacking)
@@ -183,17 +186,24 @@ def lone_lines(text: str, nodes: Collection[str], line: str = "") -> tuple[LoneC
     return tuple(cells)
 
 
-def _other_counts(lines: Mapping[str, str]) -> Iterator[LoneCell]:
-    """The few nodes whose line has another number than most, which have one and the same: half, twice, or 7/8."""
-    usual = _most_common(lines.values())
+def _other_numbers(lines: Mapping[str, str]) -> Iterator[LoneCell]:
+    """The few nodes of whose line a number is far from those of all others, errors near 0 as shares of the smallest;
+    or is another than the one that most have: half, twice, or 7/8.
+    """
+    usual, far = _most_common(lines.values()), set[str]()
+    for numbers in zip(*(PRINTED.findall(line) for line in lines.values()), strict=False):
+        sizes = [*map(float, numbers)]
+        unit = min((abs(size) for size in sizes if size), default=1.0) if "e" in "".join(numbers).lower() else 1.0
+        far.update(far_numbers([((node,), size / unit) for node, size in zip(lines, sizes, strict=True)]))
     others = {node: line for node, line in lines.items() if line != usual}
-    if are_few(len(others), len(lines)):
-        for node, line in others.items():
-            both = zip(*(map(float, COUNTS.findall(text)) for text in (usual, line)), strict=False)
-            less = any(int(share["part"]) < int(share["whole"]) for share in SHARE.finditer(line))
-            exact = not CHECKSUM_WORDS.isdisjoint(words_of(line))
-            if exact or less or any(max(pair) >= TWICE * min(pair) and min(pair) != max(pair) for pair in both):
-                yield LoneCell(subject=node, column="a line", cell=line, usual=usual)
+    few = are_few(len(others), len(lines))
+    for node, line in others.items():
+        both = zip(*(map(float, COUNTS.findall(text)) for text in (usual, line)), strict=False)
+        less = any(int(share["part"]) < int(share["whole"]) for share in SHARE.finditer(line))
+        exact = not CHECKSUM_WORDS.isdisjoint(words_of(line))
+        counts = any(max(pair) >= TWICE * min(pair) and min(pair) != max(pair) for pair in both)
+        if node in far or (few and (exact or less or counts)):
+            yield LoneCell(subject=node, column="a line", cell=line, usual=usual)
 
 
 def lone_ends(text: str) -> tuple[LoneCell, ...]:

@@ -1,6 +1,7 @@
 """What lines and remarks say of a run: that it failed, that its result is right, or that it may not be."""
 
 import re
+from functools import lru_cache
 
 SUCCESSES = frozenset({
     "ok", "okay", "pass", "passed", "done", "completed", "complete", "success", "successful", "succeeded", "true",
@@ -36,13 +37,24 @@ DOUBTFUL = re.compile(
     r"|bestanden|ok)\b"
 )
 """A line that is worth a word even where all nodes print it."""
+NOT_STARTED = (
+    r"(?:command not found|no such file|connection (?:refused|timed out|closed)|permission denied|no route to host"
+    r"|host key verification failed|unreachable)"
+)
+"""Words of a launcher or a shell about a program that did not begin."""
 OF_LAUNCHER = re.compile(r"Permanently added '[^']{1,200}' ")
 """What ssh says of a node to which nobody connected before."""
 
 
+@lru_cache(maxsize=1 << 12)  # columns of thousands of nodes repeat their cells
 def fails(text: str) -> bool:
     """Whether a text says that something failed, and not that nothing did."""
     return any(not match["none"] for match in FAILING.finditer(plain_words(text)))
+
+
+def ran(text: str) -> bool:
+    """Whether a text is of a program that failed, and not of a launcher that did not start it."""
+    return fails(text) and re.search(rf"(?i){NOT_STARTED}", text) is None
 
 
 def plain_words(cell: str) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from seatrial.importers.headed_text import with_prefixes
 from seatrial.importers.lone_numbers import are_few
-from seatrial.importers.outcome_words import DOUBTFUL, RIGHT, fails
-from seatrial.model.column_words import CONDITION_WORDS, SENSOR_WORDS, last_word, names_result, words_of
+from seatrial.importers.outcome_words import DOUBTFUL, NOT_STARTED, RIGHT, fails
+from seatrial.importers.written_numbers import with_seconds
+from seatrial.model.column_words import SENSOR_WORDS, last_word, names_condition, names_result
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import LOSSES
 from seatrial.model.unit_text import NUMBER, is_number, unit_of
@@ -31,9 +32,7 @@ ONE_NODE = re.compile(r"[A-Za-z][\w.-]{0,99}\d[\w.-]{0,99}: ")
 NODE_PREFIX = re.compile(r"(?P<node>[A-Za-z][\w.-]{0,99}): ?(?P<line>.*)")
 ENDED = re.compile(
     r"(?i)\b(?:exited with(?! (?:exit )?(?:code |status )?0\b)|exit (?:code|status)(?![ :=]{0,3}0\b)"
-    r"|(?:rc|ret|returncode|exit_?(?:code|status)?)[:=] ?[1-9]\d{0,9}"
-    r"|command not found|no such file|connection (?:refused|timed out|closed)"
-    r"|permission denied|no route to host|host key verification failed)\b"
+    rf"|(?:rc|ret|returncode|exit_?(?:code|status)?)[:=] ?[1-9]\d{{0,9}}|{NOT_STARTED})\b"
 )
 """Words of a launcher or a shell about a program that did not run; a number behind them measures nothing."""
 ENDED_WELL = re.compile(
@@ -49,10 +48,6 @@ VALUE = re.compile(
 """A number in a line, with its name before it or its unit behind it."""
 LISTED = re.compile(r"(?<=[\w%)/])[,;](?=[ \t]+\S)")
 """What divides the values in a line: `bandwidth = 24000 MB/s, latency = 1.2 us`."""
-SHELL_TIME = re.compile(
-    r"(?:\b(?P<label>real|user|sys)\t)?(?<!\S)(?:(?P<h>\d{1,5})h)?(?P<m>\d{1,9})m(?P<s>\d{1,2}(?:[.,]\d{1,9})?)s(?!\S)"
-)
-"""0m12.345s: how long a command took, as a shell's `time` prints it, with a tab behind what it is."""
 MARK = "\0"
 """What is in the form of a line in place of a number."""
 RESULT_UNITS = frozenset({"B/s", "flop/s"})
@@ -103,13 +98,10 @@ def _with_failures(text: str, line: str) -> tuple[str, list[tuple[str, str]]]:
     too: node and line. A node that lacks the line by which nearly all others say that their result is right, or counts
     failures where these have none, has a run that failed.
     """
-    parts = _with_forms(
-        {node: [row for line in lines.splitlines() if (row := line.split())] for node, lines in by_node(text).items()}
-    )
-    usual = [form for form, nodes in _nodes_with(parts).items() if 2 * nodes > len(parts)]
+    parts, usual = _usual_forms(text)
     of_form = {form: [row for rows in parts.values() for own, row in rows if own == form] for form in usual}
     measures = _measures(parts, usual, line)
-    if not measures and (timed := SHELL_TIME.sub(_in_seconds, text)) != text:  # beside another result it is none
+    if not measures and (timed := with_seconds(text)) != text:  # beside another result it is none
         return _with_failures(timed, line)
     if (ended := next(filter(_ended, usual), None)) and not measures:
         raise NothingRanError(
@@ -139,14 +131,21 @@ def _with_failures(text: str, line: str) -> tuple[str, list[tuple[str, str]]]:
                 word = _instead(run, places, measured=measured)
                 if not word:
                     return text, []
+                beside += ((node, " ".join(row)) for row in run if not measured)
                 run = [[cell.replace(MARK, word) for cell in row] for row in filled]
             written += (f"{node}: {' '.join(row)}\n" for row in run)
     return ("".join(written), beside) if unlike or beside or len(measures) < len(usual) else (text, [])
 
 
-def _in_seconds(took: "re.Match[str]") -> str:
-    seconds = int(took["h"] or 0) * 3600 + int(took["m"]) * 60 + float(took["s"].replace(",", "."))
-    return f"{took['label']} {seconds:.10g}s" if took["label"] else f"{seconds:.10g}s"
+def no_line(line: str, labels: Sequence[str]) -> UsageError:
+    """The error for words by which the user names none of the lines of nodes."""
+    return UsageError(f"No line of the nodes is called {line!r}.", f"They have {some(labels)}.")
+
+
+def labels_of_lines(text: str) -> list[str]:
+    """What lines with numbers are called that most nodes print: the names by which a user chooses one."""
+    _, usual = _usual_forms(with_seconds(text))
+    return list(dict.fromkeys(label for form in usual if MARK in "".join(form) for label in _labels(form)[::-1]))
 
 
 FAILED = ("failed",)
@@ -157,9 +156,17 @@ Printed = dict[str, list[tuple[Form, list[str]]]]
 """Node -> the form of each of its lines, and its words."""
 
 
+def _usual_forms(text: str) -> "tuple[Printed, list[Form]]":
+    """What nodes printed, and the forms of the lines that most of them have."""
+    rows = {node: [*map(str.split, filter(str.strip, lines.splitlines()))] for node, lines in by_node(text).items()}
+    return (parts := _with_forms(rows)), [
+        form for form, number in _nodes_with(parts).items() if 2 * number > len(parts)
+    ]
+
+
 def _with_forms(rows: Mapping[str, Sequence[list[str]]]) -> Printed:
     """The lines with their forms; digits within words are alike where most nodes have such a line, and each its own."""
-    exact = {node: [(_form(row), row) for row in own] for node, own in rows.items()}
+    exact = {node: [(tuple(map(_form_of, row)), row) for row in own] for node, own in rows.items()}
     usual = {form for form, nodes in _nodes_with(exact).items() if 2 * nodes > len(rows)}
     others = {
         node: [(tuple(map(name_form, form)), row) for form, row in own if form not in usual]
@@ -182,13 +189,15 @@ def _measures(parts: Printed, usual: Sequence[Form], line: str) -> list[Form]:
         return chosen
     of_results = [*filter(_may_be_result, numbered)]
     varying = [form for form in of_results if len({str(_numbers(form, rows)) for rows in parts.values()}) > 1]
-    left = [form for form in varying if not _is_condition(_labels(form)[-1])]
+    left = [form for form in varying if not names_condition(_labels(form)[-1])]
     left = left or varying or of_results or (numbered if len(numbered) == sum(map(_has_digits, usual)) else [])
     if len({*map(_shape, left)}) > 1:
         left = [*filter(_is_rate, left)] or left
     if len({*map(_shape, left)}) < 2:
         return left
     labels = [_labels(form)[-1] for form in left]
+    if line:
+        raise no_line(line, labels)
     raise UnclearResultError(
         f"Several lines of each node have numbers: {some([repr(label) for label in labels])}.",
         "Name the one that has the result by these words: --column WORDS.",
@@ -203,11 +212,12 @@ def _without_remarks(
     A node that printed fewer values than others keeps such lines, which may say why.
     """
     values = {node: sum(form in measures for form, _ in rows) for node, rows in parts.items()}
+    lines = {form: [" ".join(row) for rows in parts.values() for own, row in rows if own == form] for form in usual}
     counts = {
         form
         for form in usual
         if (MARK in "".join(form) and last_word(_labels(form)[-1]) in LOSSES)
-        or (_has_digits(form) and not fails(_usual_line(form, parts)))
+        or (_has_digits(form) and not fails(Counter(lines[form]).most_common(1)[0][0]))
     }
     whole = Counter(values.values()).most_common(1)[0][0] if parts else 0
     left: Printed = {}
@@ -236,12 +246,6 @@ def _may_be_result(form: Form) -> bool:
     return not about and names_result(label) and last_word(label) not in LOSSES | SENSOR_WORDS
 
 
-def _is_condition(label: str) -> bool:
-    """Whether the words before a number name a condition: `Number of Threads requested`."""
-    longer = {word for word in words_of(label) if len(word) > 1}
-    return not CONDITION_WORDS.isdisjoint({last_word(label), *longer})
-
-
 def _is_rate(form: Form) -> bool:
     """Whether a line has a unit that only results have."""
     units = (unit_of(word.replace(MARK, "").strip("()[],;:")) for word in form)
@@ -266,11 +270,6 @@ def _labels(form: Form) -> tuple[str, str]:
     words = [word.replace(MARK, "").strip("=:,;()[] ") for word in form]
     whole = " ".join(filter(None, words))
     return whole, " ".join(filter(None, words[: _first_number(form)])) or words[_first_number(form)] or whole
-
-
-def _usual_line(form: Form, parts: Printed) -> str:
-    """What most lines of a form say."""
-    return Counter(" ".join(row) for rows in parts.values() for own, row in rows if own == form).most_common(1)[0][0]
 
 
 def _counting_failures(beside: Sequence[tuple[str, str]], nodes: int) -> set[str]:
@@ -308,14 +307,17 @@ def _is_remark(words: Sequence[str]) -> bool:
 
 
 def _filled(form: Form, rows: Sequence[Sequence[str]]) -> list[str]:
-    """The cells that all rows share, `nan` in place of others, and `MARK` in place of the first number."""
+    """The cells that all rows share, `nan` in place of others, and `MARK` in place of the first number that varies."""
+    columns = [*zip(*rows, strict=True)]
+    varying = (place for place, cells in enumerate(columns) if MARK in form[place] and len({*cells}) > 1)
+    value = next(varying, _first_number(form))
     return [
         form[place].partition(MARK)[0] + MARK
-        if place == _first_number(form)
+        if place == value
         else cells[0]
         if len({*cells}) == 1
         else form[place].partition(MARK)[0] * (MARK in form[place]) + "nan"
-        for place, cells in enumerate(zip(*rows, strict=True))
+        for place, cells in enumerate(columns)
     ]
 
 
@@ -324,11 +326,11 @@ def _instead(rows: Sequence[Sequence[str]], places: Collection[int], *, measured
 
     `places`: where values are in other lines. `measured`: the node has other values, so that not any word is a failure.
     """
-    if any(map(_ended, rows)):
+    if any(_ended(row) or fails(" ".join(row)) for row in rows):
         return "failed"
     if any(is_number(cell) for row in rows for place, cell in enumerate(row) if place in places):
         return ""
-    if not measured or any(fails(" ".join(row)) for row in rows):
+    if not measured:
         return "failed"
     return rows[0][0] if len(rows) == len(rows[0]) == 1 else ""
 
@@ -337,12 +339,8 @@ def _ended(words: Sequence[str]) -> bool:
     return ENDED.search(" ".join(words).replace(MARK, "")) is not None
 
 
-def _form(words: Sequence[str]) -> Form:
-    """The words of a line, `MARK` in place of each number, also of one with its name or unit: `bw=24.5`, `24.5GB/s`."""
-    return tuple(map(_form_of, words))
-
-
 def _form_of(word: str) -> str:
+    """The word, `MARK` in place of a number, also of one with its name or unit: `bw=24.5`, `24.5GB/s`."""
     match = VALUE.fullmatch(word)
     unit = unit_of(match["unit"]) if match and match["unit"] else None
     if match is None or (match["unit"] and (unit is None or unit.base == "B")):

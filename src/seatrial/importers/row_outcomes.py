@@ -6,6 +6,7 @@ A run that failed has no value. A word that is in no list is asked about: a degr
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -183,6 +184,7 @@ def is_remark(name: str) -> bool:
     return name.strip().lower() != "check" and not OUTCOME_WORDS.union(REMARK_WORDS).isdisjoint(_words(name))
 
 
+@lru_cache(maxsize=1 << 12)
 def says_failure(cell: str) -> bool:
     """Whether a cell in a column of numbers says that there is none because the run failed."""
     text = plain_words(cell)
@@ -191,6 +193,7 @@ def says_failure(cell: str) -> bool:
     )
 
 
+@lru_cache(maxsize=1 << 12)
 def _outcome(cell: str, *, answers: bool) -> bool | None:
     """Whether a cell says that the run passed; None for words that are in no list.
 

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.unit_text import NUMBER, Unit, unit_of
 
@@ -34,6 +35,10 @@ DURATION = re.compile(
     r"(?:(?:(?P<d>[0-9]{1,4})-)?(?P<h>[0-9]{1,5}):)?(?P<m>[0-9]{1,2}):(?P<s>[0-9]{2}(?:\.[0-9]{1,9})?)"
 )
 """A duration as schedulers and `time` print it: 1-02:03:04, 26:03:04, 0:12.34."""
+SHELL_TIME = re.compile(
+    r"(?:\b(?P<label>real|user|sys)\t)?(?<!\S)(?:(?P<h>\d{1,5})h)?(?P<m>\d{1,9})m(?P<s>\d{1,2}(?:[.,]\d{1,9})?)s(?!\S)"
+)
+"""0m12.345s: how long a command took, as a shell's `time` prints it, with a tab behind what it is."""
 SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 EVENTS = frozenset(
     {"start", "started", "begin", "began", "end", "ended", "finish", "finished", "submit", "submitted", "date", "day",
@@ -45,6 +50,11 @@ SHEETS_OF_COMMAS = ";"
 """Spreadsheets divide cells by it where the comma is the decimal mark, so `12,171` is about twelve there."""
 Cells = tuple[str, ...]
 
+LAST_NUMBER = re.compile(r"(?:^|[\s;,|:\"])([0-9]{1,18})([.,][0-9]{0,18})?$")
+FEWEST_ABOVE = 3
+"""Numbers that are written alike, by which a shorter one below them was cut off."""
+LEAST_PART = 5
+"""Times as much as what is left of a whole number that lost a digit or more."""
 FEW = 3
 """Different numbers with decimals that may still be labels: clock rates of processors."""
 
@@ -60,7 +70,8 @@ def with_point(columns: Sequence[Cells], delimiter: str) -> list[Cells]:
     One decimal mark holds for the whole table. `1,234` in every cell may be either: behind `;` it is a decimal comma,
     between commas (quoted) a group of thousands, and otherwise it stays as it is, which its reader refuses.
     """
-    marked = [column for column in columns if any(MARKED.search(cell) for cell in column) and _numbers(column)]
+    marked = [column for column in columns if any(map(MARKED.search, column))]
+    marked = [column for column in marked if any(_fits(column, style) for style in (COMMA, POINT))]
     if not marked:
         return list(columns)
     styles = [style for style in (COMMA, POINT) if all(_fits(column, style) for column in marked)]
@@ -86,7 +97,8 @@ def without_unit(cells: Cells) -> tuple[Cells, str]:
     if not written or len(written) + blank < len(cells) or not _measured([number for number, _ in written]):
         return cells, ""
     usual = Counter(word for _, word in written).most_common(1)[0][0]
-    return tuple("" if match is None else _scaled(match, units, usual) for match in split), usual
+    bare = (_scaled(match, units, usual) if match else cell for cell, match in zip(cells, split, strict=True))
+    return tuple(bare), usual
 
 
 def _without_suffix(cells: Cells) -> tuple[Cells, str]:
@@ -127,6 +139,35 @@ def in_seconds(name: str, cells: Cells, *, chosen: bool = False) -> Cells:
     )
 
 
+def with_seconds(text: str) -> str:
+    """The text with what a shell measured in seconds: `real 12.5s`."""
+    return SHELL_TIME.sub(_in_seconds, text)
+
+
+def _in_seconds(took: "re.Match[str]") -> str:
+    seconds = int(took["h"] or 0) * 3600 + int(took["m"]) * 60 + float(took["s"].replace(",", "."))
+    return f"{took['label']} {seconds:.10g}s" if took["label"] else f"{seconds:.10g}s"
+
+
+def refuse_cut_off(text: str) -> None:
+    """Raise UsageError for a last line without a newline whose number is shorter than all those above it.
+
+    Their decimals are as many everywhere, or whole numbers have as many digits, and what is left is a small part.
+    """
+    *lines, end = text.split("\n")
+    above = [(match[1], match[2] or "") for match in map(LAST_NUMBER.search, lines) if match]
+    digits, decimals = ({len(number[part]) for number in above} for part in (0, 1))
+    last = re.search(rf"(?<!\w)([0-9]{{1,18}})({re.escape(above[0][1][:1])}[0-9]{{0,18}})?$", end) if above else None
+    if last is None or len(above) < FEWEST_ABOVE or len(decimals) > 1:
+        return
+    small = len(digits) == 1 and int(last[1]) * LEAST_PART < min(int(number) for number, _ in above)
+    if len(last[2] or "") < max(decimals) or (small and not last[2]):
+        raise UsageError(
+            f"The last line ends in {last[0]!r} without a newline, those above it in more digits: it was cut off.",
+            "Give the whole file; add a newline if it is whole.",
+        )
+
+
 def _measured(numbers: Sequence[str]) -> bool:
     """Whether these are many different numbers, or some with decimals."""
     return len({*numbers}) ** 2 > len(numbers) or (len({*numbers}) > FEW and any("." in number for number in numbers))
@@ -145,10 +186,6 @@ def _number_of(cell: str) -> str:
     """The number in a cell, without a unit behind it."""
     match = BEHIND.fullmatch(cell)
     return match["number"].strip() if match and unit_of(match["unit"]) else cell
-
-
-def _numbers(column: Cells) -> bool:
-    return any(_fits(column, style) for style in (COMMA, POINT))
 
 
 def _fits(column: Cells, style: "re.Pattern[str]") -> bool:

@@ -77,3 +77,9 @@ def names_result(name: str) -> bool:
     last = last_word(name)
     identifies = last in IDENTIFIER_WORDS and words_of(name)[-1:] == [last]
     return not identifies and last not in CHECKSUM_WORDS | ERROR_WORDS | SOFTWARE_WORDS
+
+
+def names_condition(name: str) -> bool:
+    """Whether the words of a name are those of a condition: `Number of Threads requested`."""
+    longer = {word for word in words_of(name) if len(word) > 1}
+    return not CONDITION_WORDS.isdisjoint({last_word(name), *longer})

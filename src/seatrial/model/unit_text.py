@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 MOST_DIGITS = 64
@@ -113,6 +114,7 @@ _LINK = re.compile(r"(?P<prefix>[kKmMgGtT])(?:bits?|b?E?)")
 KNOWN = "s, ms, us, ns, min, h, B/s, MB/s, MiB/s, GB/s, Gbit/s, flop/s, Gflop/s, 1/s, IOPS, Hz, B, MiB, W, J, %"
 
 
+@lru_cache(maxsize=1 << 12)
 def unit_of(text: str) -> Unit | None:
     """The unit that the text names, or None.
 

@@ -10,6 +10,7 @@ from seatrial.commands.judge.recognition import _kinds_of_text
 from seatrial.importers.fleets import read_fleet_table
 from seatrial.importers.headed_text import is_headed
 from seatrial.importers.printed_text import UnclearResultError
+from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense
 
 RULE = "-" * 15
@@ -260,3 +261,50 @@ def test_a_number_that_all_nodes_print_is_a_setting(same: int, *, asked: bool) -
 def test_the_unit_of_a_line_says_which_values_are_good(unit: str, sense: Sense) -> None:
     (stratum,) = read_fleet_table("".join(f"n{number}: call 1{number}.1 {unit}\n" for number in range(1, 9))).strata
     assert stratum.sense is sense
+
+
+@pytest.mark.parametrize(("odd", "named"), [("1.21e-12", ["n12"]), ("1.19e-12", []), ("0.5", ["n12"]), ("1.2e-13", [])])
+def test_an_error_is_named_from_ten_times_the_largest_of_all_others_on(odd: str, named: list[str]) -> None:
+    text = output("pdsh", 12, "max_error 1.2e-13", f"max_error {odd}")
+    table = read_fleet_table(text)
+    assert [(cell.subject, cell.cell) for cell in table.lone] == [(node, f"max_error {odd}") for node in named]
+    assert (table.values["n12"], table.failed) == ([120_000.5], ())
+
+
+def test_numbers_beside_assignments_are_columns_too() -> None:
+    text = "".join(f"n{node}: DGEMM N=20000 performance: {3200 + node}.5 GFLOPS\n" for node in range(1, 7))
+    assert read_fleet_table(text).values == {f"n{node}": [3200.5 + node] for node in range(1, 7)}
+
+
+@pytest.mark.parametrize("form", ["pdsh", "clush", "loop"])
+@pytest.mark.parametrize("second", ["took {at}.5 s", "errors: 0", ""])
+def test_a_line_that_no_node_has_is_refused_with_those_that_they_have(form: str, second: str) -> None:
+    text = output(form, 6, second) if second else output(form, 6, "Triad 380.5")
+    with pytest.raises(UsageError) as refused:
+        read_fleet_table(text, "nonsense")
+    assert refused.value.what == "No line of the nodes is called 'nonsense'."
+    assert "Triad" in refused.value.remedy
+    assert ("took" in refused.value.remedy) == second.startswith("took")
+    assert read_fleet_table(output(form, 6, "took {at}.5 s"), "Triad").values["n02"] == [120_002.5]
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("{at}.5,GB/s", 4.5),
+        ("Triad 312,5{at}7.5 MB/s", 312_547.5),
+        ("Triad 38{at},25 MB/s", 384.25),
+        ("Triad:\t38{at}.5\tGB/s", 384.5),
+    ],
+)
+def test_a_comma_within_a_number_divides_nothing(line: str, value: float) -> None:
+    text = "".join(f"n{at}: {line.format(at=at)}\n" for at in range(1, 9))
+    table = read_fleet_table(text)
+    assert (table.values["n4"], len(table.values), _kinds_of_text(text)) == ([value], 8, (Kind.FLEET,))
+
+
+@pytest.mark.parametrize(("words", "sure"), [(("Simple",), False), (("Simple", "Other"), True)])
+def test_a_word_that_all_lines_have_is_no_name_of_a_node_with_several_runs(words: Sequence[str], *, sure: bool) -> None:
+    rows = ((word, name) for word in words for name in ("syscall:", "read:", "write:"))
+    text = "".join(f"{word} {name} 0.{place}1 microseconds\n" for place, (word, name) in enumerate(rows, 1))
+    assert (_kinds_of_text(text) == (Kind.FLEET,)) == sure

@@ -75,3 +75,12 @@ def test_different_work_in_a_file_is_no_run() -> None:
     table = table_of_outputs({f"cn{node}.txt": hpl(order=20000) + hpl(order=30000) for node in (1, 2)})
     assert table is not None
     assert [len(values) for values in table.values.values()] == [1, 1]
+
+
+@pytest.mark.parametrize(("of", "lacking"), [(3, ["n1"]), (2, [])])
+def test_an_output_without_a_result_that_nearly_all_others_have_was_cut_off(of: int, lacking: list[str]) -> None:
+    bandwidth, latency = "tcp_bw:\n    bw  =  9.41 GB/sec\n", "tcp_lat:\n    latency  =  12.1 us\n"
+    table = table_of_outputs({f"n{node}-qperf.out": bandwidth + latency * (node > 1) for node in range(1, of + 1)})
+    assert table is not None
+    assert [*table.failed] == lacking
+    assert len(table.values) == of

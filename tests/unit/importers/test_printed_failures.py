@@ -295,3 +295,24 @@ def test_results_that_many_nodes_say_are_not_right_come_first(line: str, share: 
 
     cells = read_fleet_table("".join(printed(place, node) for place, node in enumerate(NODES))).lone
     assert cells[0].cell == line
+
+
+@pytest.mark.parametrize("usual", ["Triad {} GB/s", "{}", "bw={} MB/s", "DGEMM N=20000 performance: {} GFLOPS"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Killed",
+        "Segmentation fault (core dumped)",
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=12.0. Some of the step tasks have been OOM Killed.",
+        "slurmstepd: error: *** STEP 12.0 ON n04 CANCELLED AT 2026-11-29T21:20:01 ***",
+        "CUDA error: out of memory at line 42",
+        "srun: error: n04: task 0: Exited with exit code 139",
+        "380.5 GB/s, and then an error",
+    ],
+)
+def test_a_line_that_says_that_the_program_failed_is_no_value_whatever_numbers_it_has(usual: str, said: str) -> None:
+    lines = (said if node == "n04" else usual.format(380.5 + place % 3) for place, node in enumerate(NODES))
+    table = read_fleet_table("".join(f"{node}: {line}\n" for node, line in zip(NODES, lines, strict=True)))
+    assert failures(table) == {"n04": 0}
+    assert [(cell.subject, cell.cell) for cell in table.lone] == [("n04", said)]
+    assert [table.values[node] for node in ("n01", "n02", "n03")] == [[380.5], [381.5], [382.5]]

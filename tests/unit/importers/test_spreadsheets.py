@@ -67,3 +67,49 @@ def test_tables_of_pairs_from_a_spreadsheet(form: str, tmp_path: Path) -> None:
     assert kind_of(Sources([tmp_path / "t.csv"], print), tuple(Kind)) is Kind.PAIRS
     table = read_matrix(f"sep=;\n{text}")
     assert (sorted(table.nodes), table.pairs) == (list(names), 20)
+
+
+@pytest.mark.parametrize("row", [";;", ";", " ; ; ", ";;\n;;"])
+def test_a_row_of_empty_cells_is_none(row: str) -> None:
+    text = "node;run;triad_GB_s\n" + ROWS.replace(",", ";") + f"{row}\n"
+    assert read_fleet_table(text).values == {node: [101.5, 102.5, 103.5] for node in NODES}
+
+
+WITH_UNITS = "node,run,triad\n" + "".join(
+    f"{node},{run},{100 + 10 * place + run}.5 GB/s\n" for place, node in enumerate(NODES) for run in (1, 2, 3)
+)
+
+
+@pytest.mark.parametrize(("word", "failed"), [("FAILED", ("a2",)), ("TIMEOUT", ("a2",)), ("n/a", ()), ("", ())])
+def test_a_word_among_numbers_with_units_is_not_a_missing_value(word: str, failed: tuple[str, ...]) -> None:
+    table = read_fleet_table(WITH_UNITS.replace("112.5 GB/s", word))
+    assert (table.failed, table.without_value, table.values["a2"]) == (failed, ("a2",), [111.5, 113.5])
+
+
+def test_a_word_of_unknown_meaning_among_numbers_with_units_is_shown() -> None:
+    with pytest.raises(UsageError, match="SEGV"):
+        read_fleet_table(WITH_UNITS.replace("112.5 GB/s", "SEGV"))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "whole"),
+    [
+        (("310.5", "311.5", "312.5", "31"), False),
+        (("310.5", "311.5", "312.5", "310."), False),
+        (("310.5", "311.5", "312.5", "31.5"), True),
+        (("310.5", "311.5", "310"), True),  # two numbers above it may be alike by chance
+        (("310.5", "311.25", "312.5", "310"), True),
+        (("310,5", "311,5", "312,5", "310"), False),
+        (("1000", "1001", "1002", "199"), False),
+        (("1000", "1001", "1002", "200"), True),
+        (("1000", "1001", "10020", "199"), True),
+    ],
+)
+def test_a_last_number_that_is_shorter_than_all_others_was_cut_off(numbers: tuple[str, ...], *, whole: bool) -> None:
+    text = "node;value\n" + "\n".join(f"n{place};{number}" for place, number in enumerate(numbers, 1))
+    assert len(read_fleet_table(f"{text}\n").values) == len(numbers)
+    if whole:
+        assert len(read_fleet_table(text).values) == len(numbers)
+    else:
+        with pytest.raises(UsageError, match="it was cut off"):
+            read_fleet_table(text)

@@ -17,7 +17,7 @@ from seatrial.judgement.fleet.strata import FleetJudgement
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import SENSES, Sense
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import Verdict, worst
 from seatrial.model.words import count
 from seatrial.render.fleet.view import fleet_report
 from seatrial.render.report import Report
@@ -93,10 +93,13 @@ def _with_rows(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Flee
 
     Both withhold PASS: what is left of a node need not be what it does, and packets that only one loses are a fault.
     """
-    failed = tuple(node for table in tables.values() for node in table.failed)
+    missing = {name for stratum in judged.strata for name in stratum.missing}
+    failed = tuple(node for table in tables.values() for node in table.failed if node not in missing & table.not_begun)
     verdict = judged.verdict
-    if verdict is Verdict.PASS and (failed or any(table.lone for table in tables.values())):
-        verdict = Verdict.INCONCLUSIVE if failed else Verdict.NOTE
+    if failed and judged.subjects:
+        verdict = worst([verdict, Verdict.INCONCLUSIVE])
+    elif verdict is Verdict.PASS and any(table.lone for table in tables.values()):
+        verdict = Verdict.NOTE
     return msgspec.structs.replace(judged, failed=failed, verdict=verdict)
 
 

@@ -240,7 +240,7 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
     names = [column.name for column in columns]
     words = [one for one in columns if not (one.numeric or are_moments(one) or is_outcome(one) or _is_remark(one))]
     sized = any(column.name in TABLE_SIZES and column.numeric and len(set(column.cells)) > 1 for column in columns)
-    clock = any(_is_clock(column) and not (sized and _is_condition(column)) for column in columns)
+    clock = any(_is_clock(column) and not (sized and not column.numeric and _repeated(column)) for column in columns)
     if sized and not clock and not _named([name for name in names if name != "nodes"], NODE_NAMES):
         return (Kind.SCALING,)
     if not words and not _named(names, NODE_NAMES) and not transposed(columns):
@@ -265,14 +265,9 @@ def _is_clock(column: TableColumn) -> bool:
     return not column.numeric or all(earlier <= later for earlier, later in itertools.pairwise(column.numbers()))
 
 
-def _is_condition(column: TableColumn) -> bool:
-    """Whether its words, such as two builds, have several sizes each."""
-    return not column.numeric and _repeated(column)
-
-
 def _repeated(column: TableColumn) -> bool:
-    """Whether each cell is in several rows, as the name of a node is that has several runs."""
-    return min(Counter(column.cells).values()) > 1
+    """Whether each cell is in several rows, but not one in all, as the name of a node is that has several runs."""
+    return len({*column.cells}) > 1 < min(Counter(column.cells).values())
 
 
 def _named(names: Iterable[str], known: Collection[str]) -> bool:

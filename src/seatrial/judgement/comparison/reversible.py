@@ -192,7 +192,7 @@ def reversal_of(
         return f"{suspect.facts[0].fact} cannot be changed and restored while the node works"
     of_job = [each for each in suspect.facts if each.fact in kind_of and kind_of[each.fact].scope is Scope.JOB]
     of_node = [each for each in suspect.facts if each.fact in kind_of and each not in of_job]
-    node = _chosen(suspect, slowest)
+    node = slowest if slowest in suspect.nodes else suspect.nodes[0]
     settings_of = {each: _file_setting(each, kind_of[each.fact], before.get(node), after.get(node)) for each in of_node}
     files = {each: setting for each, setting in settings_of.items() if isinstance(setting, FileSetting)}
     if not files and not of_job:
@@ -231,10 +231,6 @@ def _environment(changes: Sequence[ChangedFact], settings: Mapping[str, str]) ->
             return f"{name} is not one of the settings that are taken from recorded facts, since others load programs"
         environment[variable[0]] = variable[1]
     return environment
-
-
-def _chosen(suspect: Suspect, slowest: str) -> str:
-    return slowest if slowest in suspect.nodes else suspect.nodes[0]
 
 
 def _file_setting(

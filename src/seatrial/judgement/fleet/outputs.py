@@ -8,11 +8,14 @@ import statistics
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from seatrial.benchmarks.catalogue import outputs_in, parse_auto
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.gates import judge
+from seatrial.benchmarks.gates import judge, with_lacking
 from seatrial.benchmarks.gpu_peers import Condition, metric_of, values_of_gpus
 from seatrial.importers.fleets import FleetTable, Stratum, aligned, one_stratum
+from seatrial.importers.outcome_words import ran
 from seatrial.importers.output_names import place_of, reason, without_output
 from seatrial.model.benchmark import Better, Output
 from seatrial.model.errors import UsageError
@@ -59,7 +62,10 @@ def table_of_outputs(texts: Mapping[str, str], column: str = "", expected: Colle
     lost = without_output(texts.keys() - others, others, first.name) | {name: reason(texts[name]) for name in expected}
     read += (NodeOutput(name, *place_of(name, first.name), Output(benchmark="", missing=(lost[name],)))
              for name in sorted(lost))  # fmt: skip
-    return table_of_nodes(first, read, column)
+    silent = frozenset(run.node for run in read if not run.output.benchmark and not ran(run.output.missing[0]))
+    compared = zip(read, with_lacking([run.output for run in read]), strict=True)
+    table = table_of_nodes(first, (run._replace(output=output) for run, output in compared), column)
+    return msgspec.structs.replace(table, not_begun=silent)
 
 
 def table_of_nodes(benchmark: Benchmark, outputs: Iterable[NodeOutput], column: str = "") -> FleetTable:

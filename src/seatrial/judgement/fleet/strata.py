@@ -194,7 +194,9 @@ def _with_absent(
     strata: Sequence[JudgedStratum], lacking: Mapping[str, str], node_of: Mapping[str, str]
 ) -> tuple[JudgedStratum, ...]:
     """Each condition with the subjects that it lacks, if it has half of those of its plan."""
-    measured = [_measured(stratum) for stratum in strata]
+    measured = [
+        dict.fromkeys((*(runs.node for runs in each.nodes), *each.unmeasured) if each.result else ()) for each in strata
+    ]  # in the order of the table
     expected = expected_subjects([stratum.conditions for stratum in strata], measured, lacking, node_of)
     return tuple(
         msgspec.structs.replace(stratum, absent=tuple(name for name in everyone if name not in subjects))
@@ -202,11 +204,6 @@ def _with_absent(
         else msgspec.structs.replace(stratum, few_of=len(everyone))
         for stratum, subjects, everyone in zip(strata, measured, expected, strict=True)
     )
-
-
-def _measured(stratum: JudgedStratum) -> dict[str, None]:
-    """Nodes and parts that the condition has, those without a value included, in the order of the table."""
-    return dict.fromkeys((*(runs.node for runs in stratum.nodes), *stratum.unmeasured) if stratum.result else ())
 
 
 def _together(strata: Sequence[JudgedStratum], effect: float, comparisons: int) -> JudgedStratum | None:

@@ -54,11 +54,12 @@ def noun(judged: FleetJudgement) -> str:
 
 
 def _missing(judged: FleetJudgement, names: int) -> str:
-    """Nodes and parts without a value, and the condition if they have others; or how many they are."""
+    """Nodes and parts without a value and without a run that failed, and the condition if they have others."""
     gaps = [stratum for stratum in judged.strata if stratum.missing]
-    if not gaps or not judged.subjects:
+    lacking = dict.fromkeys(name for stratum in gaps for name in stratum.missing)
+    missing = tuple(name for name in lacking if judged.node_of.get(name, name) not in judged.failed)
+    if not missing or not judged.subjects:
         return ""
-    missing = tuple(dict.fromkeys(name for stratum in gaps for name in stratum.missing))
     everywhere = len(gaps) == len(judged.strata) and len({stratum.missing for stratum in gaps}) == 1
     where = "" if everywhere else in_conditions([stratum.text for stratum in gaps])
     if len(missing) > names:
@@ -85,11 +86,19 @@ def _gaps(judged: FleetJudgement) -> list[str]:
 
 
 def _ways(judged: FleetJudgement, names: int) -> Iterator[str]:
-    """Sentences, longer ones first. `names`: how many nodes are listed."""
-    verdict = next((verdict for verdict in GRAVEST if judged.of(verdict)), None)
-    if verdict is None:
+    """Sentences with the runs that failed, longer ones first. `names`: how many nodes are listed."""
+    failed = failed_text(judged.failed, names) if judged.failed and judged.subjects else ""
+    if judged.named:
+        yield from (f"{text}{failed and '; '}{failed}" for text in _named(judged, names))
+    elif failed:
+        yield from (*(f"{failed}; {text}" for text in _unnamed(judged, names)), failed)
+    else:
         yield from _unnamed(judged, names)
-        return
+
+
+def _named(judged: FleetJudgement, names: int) -> Iterator[str]:
+    """Texts for a result in which somebody is named."""
+    verdict = next(verdict for verdict in GRAVEST if judged.of(verdict))
     named = judged.of(verdict)
     where = in_conditions(named[0].where) if len({each.where for each in named}) == 1 else ""
     if verdict is Verdict.UNSTABLE:
@@ -132,9 +141,7 @@ def _unnamed(judged: FleetJudgement, names: int) -> Iterator[str]:
         yield from (f"{above}{text}: is higher better?" for text in dict.fromkeys((in_conditions([asked.text]), "")))
     elif divided := [*_divided(judged, names)]:
         yield from divided
-    elif judged.failed and judged.verdict is Verdict.INCONCLUSIVE:
-        yield failed_text(judged.failed, names)
-    elif judged.verdict is Verdict.INCONCLUSIVE:
+    elif judged.verdict is Verdict.INCONCLUSIVE and not judged.failed:
         yield from _hidden(judged)
     else:
         yield from _alike(judged, names)

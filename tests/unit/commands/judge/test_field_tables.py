@@ -126,6 +126,18 @@ def test_what_stands_before_numbers_in_a_report_is_no_name_of_a_node(text: str) 
         read_fleet_table(text)
 
 
+@pytest.mark.parametrize("said", ["Killed", "slurmstepd: error: Detected 1 oom_kill event", "Bus error, aborted"])
+def test_a_node_with_a_failure_in_place_of_an_output_has_a_run_that_failed(
+    said: str, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    outputs = "".join(f"{node}: {line}\n" for node in NODES for line in stream().splitlines())
+    file = tmp_path / "all.txt"
+    file.write_text(f"{outputs}n9: {said}\n")
+    printed = seatrial("judge", str(file), "--json", code=2)
+    assert (printed.object["verdict"], printed.data["failed"]) == ("INCONCLUSIVE", ["n9"])
+    assert printed.object["headline"].startswith("INCONCLUSIVE  1 run of n9 failed; ")
+
+
 def test_a_node_without_an_output_is_not_measured(tmp_path: Path, seatrial: Seatrial) -> None:
     outputs = "".join(f"{node}: {line}\n" for node in NODES for line in stream().splitlines())
     file = tmp_path / "all.txt"
