@@ -42,8 +42,8 @@ MOST_PAIRS = 20
 """More pairs than these are a habit of the network, however many others there are."""
 COUNTS = re.compile(r"(?<![\d.])\d{1,18}(?![\d.]|e[-+]?\d)")
 """Whole numbers in a line."""
-PRINTED = re.compile(rf"(?<![\w.]){NUMBER}(?![\w.:])")
-"""A number that stands alone in a line, not within a word, a version or a time."""
+PRINTED = re.compile(rf"(?<![\w.])(?=[-+]?[.\d]){NUMBER}(?![\w.:])")
+"""A number by itself in a line, not within a word, a version or a time."""
 TWICE = 2
 """Times another count in a line: what took a second longer is not worth a word."""
 LEAST = 0.02

@@ -103,7 +103,7 @@ def _with_failures(text: str, line: str) -> tuple[str, list[tuple[str, str]]]:
     measures = _measures(parts, usual, line)
     if not measures and (timed := with_seconds(text)) != text:  # beside another result it is none
         return _with_failures(timed, line)
-    if (ended := next(filter(_ended, usual), None)) and not measures:
+    if (ended := next((form for form in usual if _ended(form) or fails(" ".join(form))), None)) and not measures:
         raise NothingRanError(
             f"Most nodes printed no value but {' '.join(of_form[ended][0])[:80]!r}.",
             "See to it that the program runs there.",

@@ -271,6 +271,12 @@ def test_an_error_is_named_from_ten_times_the_largest_of_all_others_on(odd: str,
     assert (table.values["n12"], table.failed) == ([120_000.5], ())
 
 
+@pytest.mark.parametrize("odd", ["nan", "inf"])
+def test_an_error_that_is_not_finite_is_named(odd: str) -> None:
+    table = read_fleet_table(output("pdsh", 12, "max_error 1.2e-13", f"max_error {odd}"))
+    assert {cell.subject for cell in table.lone} == {"n12"}
+
+
 def test_numbers_beside_assignments_are_columns_too() -> None:
     text = "".join(f"n{node}: DGEMM N=20000 performance: {3200 + node}.5 GFLOPS\n" for node in range(1, 7))
     assert read_fleet_table(text).values == {f"n{node}": [3200.5 + node] for node in range(1, 7)}

@@ -94,7 +94,8 @@ def _with_rows(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Flee
     Both withhold PASS: what is left of a node need not be what it does, and packets that only one loses are a fault.
     """
     missing = {name for stratum in judged.strata for name in stratum.missing}
-    failed = tuple(node for table in tables.values() for node in table.failed if node not in missing & table.not_begun)
+    silent = missing & {node for table in tables.values() for node in table.not_begun}
+    failed = tuple(node for table in tables.values() for node in table.failed if node not in silent)
     verdict = judged.verdict
     if failed and judged.subjects:
         verdict = worst([verdict, Verdict.INCONCLUSIVE])

@@ -57,7 +57,8 @@ def _missing(judged: FleetJudgement, names: int) -> str:
     """Nodes and parts without a value and without a run that failed, and the condition if they have others."""
     gaps = [stratum for stratum in judged.strata if stratum.missing]
     lacking = dict.fromkeys(name for stratum in gaps for name in stratum.missing)
-    missing = tuple(name for name in lacking if judged.node_of.get(name, name) not in judged.failed)
+    failed = {*judged.failed}
+    missing = tuple(name for name in lacking if judged.node_of.get(name, name) not in failed)
     if not missing or not judged.subjects:
         return ""
     everywhere = len(gaps) == len(judged.strata) and len({stratum.missing for stratum in gaps}) == 1

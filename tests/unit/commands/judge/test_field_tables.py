@@ -94,7 +94,9 @@ def test_a_node_that_printed_only_an_error_is_a_failed_run(form: str, words: str
     }
 
 
-@pytest.mark.parametrize("words", ["ssh exited with exit code 127", "bash: line 1: stream: command not found"])
+@pytest.mark.parametrize(
+    "words", ["ssh exited with exit code 127", "bash: line 1: stream: command not found", "Killed"]
+)
 def test_nodes_that_all_printed_a_failure_have_no_values(words: str, tmp_path: Path, seatrial: Seatrial) -> None:
     """An exit code that all nodes share was PASS: all alike."""
     (tmp_path / "out").write_text("".join(f"pdsh@a: n{number}: {words}\n" for number in range(1, 9)))
