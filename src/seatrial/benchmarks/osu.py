@@ -185,9 +185,8 @@ def _line_of(reading: Reading, table: OsuTable, line: OutputLine) -> None:
         table.windows = [whole_number(word) for word in heading.split()]
         table.columns, table.sized = ["MB/s"] * len(table.windows), True
     elif text.startswith("#") and re.search(r"\((?:us|MB/s|s|ms)\)|MB/s", text):
-        size = SIZE.match(heading)
-        table.sized = size is not None
-        table.columns = COLUMN.findall(heading[size.end() :] if size else heading)
+        table.sized = SIZE.match(heading) is not None
+        table.columns = COLUMN.findall(SIZE.sub("", heading, count=1) if table.sized else heading)
     elif pairs := re.search(r"\[\s*pairs:\s*(\d{1,9})\s*\]", text):
         reading.evidence("pairs", whole_number(pairs[1]), line)
     elif ranks := PROCESSES.match(text):

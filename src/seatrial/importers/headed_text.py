@@ -100,7 +100,8 @@ def _headings(text: str) -> "list[re.Match[str]]":
             silent = [not block.strip() for block in blocks]
             if text[: headings[0].start()].strip() or 2 * sum(silent) >= len(silent):
                 return []
-            if len(alike) > 1 or len({*names}) < 2:
+            empty = re.search(rf"^{re.escape(names[0])}: ?[^\s:]", text, re.MULTILINE)  # no heading
+            if len(alike) > 1 or len({*names}) < 2 or empty:
                 return []
     return headings if all(map(_is_set, headings)) else []
 

@@ -130,6 +130,11 @@ def test_a_name_alone_on_a_line_is_a_heading(heading: str) -> None:
     assert _kinds_of_text(text) == (Kind.FLEET,)
 
 
+def test_an_empty_line_behind_the_name_of_a_node_is_no_heading() -> None:
+    table = read_fleet_table("n1: \nn1: bw 380.5\nn2: \nn2: bw 381.5\nn3: \nn3: bw 382.5\nn4: Killed\n")
+    assert (table.failed, table.values) == (("n4",), {"n1": [380.5], "n2": [381.5], "n3": [382.5], "n4": []})
+
+
 def test_a_node_that_printed_nothing_below_its_heading_was_not_measured() -> None:
     """One of three; of one of two nobody knows whether names are headings."""
     table = read_fleet_table("### n1\nTriad 380.5\n### n2\n### n3\nTriad 381.5\n")
