@@ -41,7 +41,7 @@ def leave_verdicts(policy: GatePolicy, nodes: Iterable[NodeStanding]) -> None:
     Nothing is written into a folder of another user: ordinary users of the site have the same site file. Raises
     SeatrialError if the folder is missing, or a verdict cannot be written; all others are.
     """
-    if _is_of_another(policy.folder):
+    if is_of_another(policy.folder):
         return
     failures: list[OSError] = []
     try:
@@ -62,7 +62,7 @@ def leave_verdicts(policy: GatePolicy, nodes: Iterable[NodeStanding]) -> None:
         raise SeatrialError(reason, "The gate lets nodes pass whose verdict is missing.") from error
 
 
-def _is_of_another(folder: Path) -> bool:
+def is_of_another(folder: Path) -> bool:
     """Whether there is such a folder, or a link in its place, that belongs to another user."""
     try:
         status = folder.lstat()

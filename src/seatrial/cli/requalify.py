@@ -6,6 +6,7 @@ from typing import Any
 import click
 from msgspec.structs import asdict
 
+from seatrial.archive import gate
 from seatrial.cli.operation import cluster, leave_verdicts, read_runs
 from seatrial.cli.options import NODES, ask_for_paths, nodes_option, path_option, storage_option
 from seatrial.cli.outcome import OutputForms, keep_report, output_options, say
@@ -63,6 +64,9 @@ def requalify(
     for sentence in outcome.unrestored:
         say(sentence)
     policy = site_gate() if before else None
+    if policy and gate.is_of_another(policy.folder):
+        say(f"{policy.folder} belongs to another user, so that no node is resumed or drained.")
+        policy = None
     answers: dict[str, str] = {}
     if policy:
         report = requalified.requalified_report(outcome, {}, {}, {})

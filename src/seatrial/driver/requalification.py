@@ -16,6 +16,10 @@ from seatrial.slurm.queue import parse_boots
 from seatrial.slurm.text import NodeLine
 
 
+REQUALIFIED = f"{OURS}requalified"
+"""Reason of a good node between its measurement and the gate's answer."""
+
+
 class Act(enum.StrEnum):
     """What has become of a node, to follow its name."""
 
@@ -47,15 +51,14 @@ def ask(policy: GatePolicy, decided: Mapping[str, str], leave: Callable[[], None
     one that the gate may end, which must not see an older good verdict then.
     """
     waited = [name for name, line in node_states(tuple(decided)).items() if _waits(line)] if decided else []
-    _take_over({name: "requalified" for name in waited if not decided[name]})
+    _take_over({name: REQUALIFIED for name in waited if not decided[name]})
     leave()
-    _take_over({name: decided[name] for name in waited if decided[name]})
+    _take_over({name: OURS + FOREIGN_CHARACTER.sub("_", decided[name])[:MOST_TEXT] for name in waited if decided[name]})
     return {name: ask_gate(policy, name, Step.DRAIN).text for name in decided}
 
 
 def _take_over(reasons: Mapping[str, str]) -> None:
-    for name, why in reasons.items():
-        reason = OURS + FOREIGN_CHARACTER.sub("_", why)[:MOST_TEXT]
+    for name, reason in reasons.items():
         run(argv.drain(name, reason), timeout_s=COMMAND_TIMEOUT_S)
 
 
@@ -66,7 +69,8 @@ def acts(before: Mapping[str, NodeLine], after: Mapping[str, NodeLine]) -> dict[
 
 
 def _waits(line: NodeLine) -> bool:
-    return line.out_of_service and line.reason.startswith(WAITING)
+    """Whether the node is to be requalified, or was, and whoever did that ended before the gate could answer."""
+    return line.out_of_service and (line.reason.startswith(WAITING) or line.reason == REQUALIFIED)
 
 
 def waiting_nodes(judged: Mapping[str, str]) -> tuple[str, ...]:

@@ -38,8 +38,8 @@ SPARE_MINUTES = 10
 """A reservation outlasts the time limit of the job in it by this much, and then ends by itself."""
 WAITING = "requalify"
 """Reasons begin with it with which a site's hooks close a node until it is requalified."""
-NO_REASON = "seatrial: no reason was given"
-"""Slurm drains no node without one."""
+NO_REASON = "no reason was given"
+"""Slurm drains no node without one; slurm.conf does. Not one of the gate's, which resumes what it drained."""
 
 
 class Reached(msgspec.Struct, frozen=True, kw_only=True):

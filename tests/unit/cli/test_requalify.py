@@ -13,12 +13,13 @@ from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome
 from seatrial.driver import requalification
 from seatrial.driver.progress import Progress
-from seatrial.driver.requalification import waiting_nodes
+from seatrial.driver.requalification import REQUALIFIED, waiting_nodes
 from seatrial.launch.collector import PATHS
 from seatrial.model.gate import GateAnswer, GatePolicy, Outcome, Step
 from seatrial.model.settings import CheckSettings
 from tests.support.builders import Cluster, names, record, sail, slow_part
 from tests.support.command_line import Seatrial
+from tests.support.second_user import OTHER, needs_root
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
 STATE = "n3|{}|normal*|{}\n"
@@ -130,6 +131,20 @@ def test_the_gate_acts_and_the_first_line_says_what_has_become_of_the_node(
     assert gate.steps.read_text().splitlines() == steps
 
 
+@needs_root
+def test_a_gate_of_another_user_takes_no_node_over(
+    slurm: SlurmScripts, asked: list[CheckSettings], seatrial: Seatrial, tmp_path: Path
+) -> None:
+    """The reason would be one of the gate's, which sees no verdict, and the node would wait no longer."""
+    gate = Gate(slurm, tmp_path, "n3", ("down", WAITS))
+    os.chown(tmp_path / "gate", OTHER, OTHER)
+    printed = seatrial("requalify", "n3", code=1)
+    assert printed.out.startswith("SLOW  n3 may return")
+    assert "State=RESUME" in printed.out
+    assert "belongs to another user" in printed.err
+    assert not gate.steps.exists()
+
+
 def test_json_has_each_node(slurm: SlurmScripts, asked: list[CheckSettings], seatrial: Seatrial) -> None:
     printed = seatrial("requalify", "n[3-4]", "--json", code=1).object
     assert (printed["kind"], printed["verdict"]) == ("requalify", "SLOW")
@@ -137,18 +152,20 @@ def test_json_has_each_node(slurm: SlurmScripts, asked: list[CheckSettings], sea
 
 
 def test_without_names_those_that_wait_or_started_since_they_were_judged(slurm: SlurmScripts) -> None:
-    """All but n7 booted at 08:00 after they were judged."""
+    """All but n7 and the last ones booted at 08:00 after they were judged; the gate did not answer for n10 yet."""
     states = {
         "n1": f"down|main*|{WAITS}", "n2": f"down*|main*|{WAITS}", "n3": f"draining|main*|{WAITS}",
         "n4": f"drained|main*|{OURS}", "n5": "idle|main*|none", "n6": "allocated|main*|none", "n7": "idle|main*|none",
-        "n8": "drained|main*|bad DIMM", "n9": "idle|main*|none",
+        "n8": "drained|main*|bad DIMM", "n9": "idle|main*|none", "n10": f"drained|main*|{REQUALIFIED}",
+        "n11": f"drained|main*|{REQUALIFIED}ly",
     }  # fmt: skip
     slurm.says("sinfo", "".join(f"{name}|{state}\n" for name, state in states.items()))
     shown = [f"NodeName={name} Arch=x OS=Linux BootTime=1764230400 LastBusyTime=5" for name in states]
     slurm.says("scontrol", "\n".join(shown))
-    judged = dict.fromkeys(states, "2025-11-27T07:00:00Z") | {"n7": "2025-11-27T09:00:00+00:00"}
+    later = dict.fromkeys(("n7", "n10", "n11"), "2025-11-27T09:00:00+00:00")
+    judged = dict.fromkeys(states, "2025-11-27T07:00:00Z") | later
     del judged["n9"]
-    assert waiting_nodes(judged) == ("n1", "n4", "n5")
+    assert waiting_nodes(judged) == ("n1", "n4", "n5", "n10")
 
 
 def test_nothing_waits(slurm: SlurmScripts, asked: list[CheckSettings], seatrial: Seatrial) -> None:

@@ -13,12 +13,13 @@ from seatrial.archive.changed_settings import changes_folder
 from seatrial.driver import returning
 from seatrial.driver.progress import Silent
 from seatrial.driver.restoration import restore
-from seatrial.driver.returning import partners_of, reached
+from seatrial.driver.returning import NO_REASON, partners_of, reached
 from seatrial.driver.site import launcher_factory
 from seatrial.launch.contract import Hosts
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, SeatrialError, UsageError
 from seatrial.model.fabric import Fabric
+from seatrial.model.gate import OURS
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.model.settings import CheckSettings
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
@@ -104,6 +105,15 @@ def test_a_drained_node_is_resumed_in_a_reservation_and_drained_again(slurm: Slu
     assert resumed == "update NodeName=n3 State=RESUME"
     assert drained == 'update NodeName=n3 State=DRAIN Reason="bad memory: "DIMM 3""'
     assert deleted == f"delete ReservationName={name}"
+
+
+def test_a_drain_without_a_reason_gets_none_that_the_gate_would_end(slurm: SlurmScripts, tmp_path: Path) -> None:
+    slurm.runs("sinfo", SINFO.format(folder=tmp_path).replace('bad memory: \\"DIMM 3\\"', "none"))
+    with reached(settings(tmp_path), Silent(), None, pytest.fail):
+        pass
+    drained = log(tmp_path)[2]
+    assert drained == f'update NodeName=n3 State=DRAIN Reason="{NO_REASON}"'
+    assert not NO_REASON.startswith(OURS)
 
 
 def test_a_node_that_somebody_drains_meanwhile_keeps_that_reason(slurm: SlurmScripts, tmp_path: Path) -> None:
