@@ -16,6 +16,7 @@ from seatrial.archive.reader import (
     RESTORE,
     find_run,
     has_run_file,
+    is_ahead,
     parse_all,
     read_facts_texts,
     read_info,
@@ -278,9 +279,15 @@ def _stored(folder: Path) -> StoredRun:
 
 
 def _readable(folder: Path, note: Callable[[str], None]) -> StoredRun | None:
-    """A run of a range of dates; None where it is damaged, of which `note` gets a sentence."""
+    """A run of a range of dates; None where it is damaged, of which `note` gets a sentence.
+
+    Of a clock that was ahead nothing says when the run began; it would be the newest one for ever.
+    """
     try:
-        return msgspec.structs.replace(_stored(folder), by_date=True)
+        stored = msgspec.structs.replace(_stored(folder), by_date=True)
+        if is_ahead(stored.summary.started):
+            raise DamagedRun(f"The clock was ahead when it began: {stored.summary.started}.")
+        return stored
     except DamagedRun as error:
         note(LEFT_OUT.format(folder.name, error.what))
         return None

@@ -1,26 +1,31 @@
 """Values of runs in columns: what reports mean by latency and bandwidth, and the conditions of a run."""
 
 import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
 
-from seatrial.archive import layout
+from seatrial.archive import layout, reader
 from seatrial.archive.export import samples_file
 from seatrial.archive.reader import read_run
-from seatrial.archive.run_sets import read_summary, runs_between
+from seatrial.archive.run_sets import find_runs, read_summary, runs_between
 from seatrial.archive.run_values import ValuesFile, read_tables, write_values
 from seatrial.locate.evidence import deciding
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run_values import VerifiedData
 from seatrial.model.units import BANDWIDTH
+from seatrial.model.words import utc_text
 from seatrial.statistics.estimates import median
 from tests.support.builders import Cluster, names, record, sail, slow_part
 from tests.support.evidence import gather
 from tests.support.paths import DATA
 from tests.support.run_archives import healthy_run
+
+
+AHEAD_S = 600.0
 
 
 def values_file(folder: Path) -> ValuesFile:
@@ -122,3 +127,17 @@ def test_runs_of_a_range_of_dates(tmp_path: Path) -> None:
         for words in ("..", "2026-11-02..", "..2026-11-01", "2026-11-02..2026-11-02", "2026-11-02T10:00:01..2026-11-03")
     }
     assert list(found.values()) == [["h1", "h2", "h3"], ["h2", "h3"], ["h1"], ["h2"], ["h3"]]
+
+
+@pytest.mark.parametrize(("ahead_s", "expected"), [(AHEAD_S - 60, ["h1", "h2"]), (AHEAD_S + 60, ["h1"])])
+def test_a_run_of_a_clock_that_was_ahead_is_never_the_newest_of_a_range(
+    ahead_s: float, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "AHEAD_S", AHEAD_S)
+    healthy_run(tmp_path, 1, nodes=2)
+    started = utc_text(datetime.now(UTC) + timedelta(seconds=ahead_s))
+    record(Cluster(nodes=names(2)), tmp_path, "h2", started=started, ended=started)
+    found = find_runs(tmp_path, "..")
+    assert [run.summary.run for run in found.runs] == expected
+    assert len(found.left_out) == 2 - len(expected)
+    assert [run.summary.run for run in find_runs(tmp_path, "h1,h2").runs] == ["h1", "h2"], "one that is named counts"
