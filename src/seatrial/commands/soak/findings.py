@@ -28,8 +28,8 @@ CONSOLE = (
 )
 
 
-def declined(name: str, worse: Sequence[Decline]) -> Finding:
-    """One node's figures that became worse, the largest change first."""
+def declined(name: str, worse: Sequence[Decline], alike: Sequence[str]) -> Finding:
+    """One node's figures that became worse, the largest change first. `alike`: nodes of which the same was seen."""
     ordered = sorted(worse, key=lambda decline: -decline.change)
     first, rest = ordered[0], ordered[1:MOST_DECLINES]
     others = f" Likewise: {'; '.join(map(change_text, rest))}." if rest else ""
@@ -40,6 +40,7 @@ def declined(name: str, worse: Sequence[Decline]) -> Finding:
         statement=f"On {name} the {change_text(first)}.{others}",
         remedy=UNDER_LOAD,
         brief=change_text(first),
+        ambiguous_with=tuple(map(node, alike)),
     )
 
 

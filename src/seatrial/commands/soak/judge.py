@@ -1,6 +1,6 @@
 """The judgement on a soak: what became worse, what was wrong, and what a node that died was doing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -142,9 +142,21 @@ def _findings(
             for finding in findings_during(recorded.facts, recorded.facts_after)
             if finding.kind is not FindingKind.THROTTLED
         ),
-        *(declined(node.node, node.declines) for node in nodes if node.declines),
+        *_declined(nodes),
         *(throttled(node) for node in nodes if node.throttles),
     )
+
+
+def _declined(nodes: Sequence[NodeSoak]) -> Iterator[Finding]:
+    """What became worse of each node; of two nodes the link is one, and either may be the cause."""
+    worse = {node.node: [msgspec.structs.replace(decline, node="") for decline in node.declines] for node in nodes}
+    blamed: set[str] = set()
+    for node in nodes:
+        own = worse[node.node]
+        alike = [name for name, other in worse.items() if name != node.node and all(one in other for one in own)]
+        if own and not any(len(worse[name]) > len(own) or name in blamed for name in alike):
+            blamed.add(node.node)
+            yield declined(node.node, node.declines, alike)
 
 
 def _between_nodes(measured: Measurement) -> Measurement:

@@ -212,6 +212,20 @@ def test_a_link_that_becomes_slow() -> None:
     assert {finding.subject.text for finding in findings} == {"node:n3"}
 
 
+@pytest.mark.parametrize(("memory", "expected"), [(1.0, {"n1": ("n2",)}), (0.7, {"n2": ()})])
+def test_the_link_of_two_nodes_that_becomes_slow_is_either_nodes(
+    memory: float, expected: dict[str, tuple[str, ...]]
+) -> None:
+    """If one of them becomes worse in another way, too, it is the one."""
+    run = soaked(lambda node, cycle: Machine(memory=memory if node == "n2" and cycle > 11 else 1.0), NAMES[:2], CYCLES)
+    slower = tuple(
+        msgspec.structs.replace(link, times_s=(link.times_s[0] * (2.0 if link.repetition > 11 else 1.0),))
+        for link in run.measurements
+    )
+    findings = judge_soak(msgspec.structs.replace(run, measurements=slower)).findings
+    assert {one.subject.name: tuple(other.name for other in one.ambiguous_with) for one in findings} == expected
+
+
 HALF = CYCLES // 2
 MISSING: dict[str, Kept] = {
     "the node": lambda _: None,
