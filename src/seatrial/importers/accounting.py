@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -63,6 +64,7 @@ class AccountedJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     started: str
     ended: str
     elapsed_s: float
+    """NaN where it is not known."""
     suspended_s: float
     limit: str
     state: str
@@ -354,7 +356,7 @@ class _Reading:
             submitted=submitted,
             started=started,
             ended=ended,
-            elapsed_s=span_s(elapsed) or 0.0,
+            elapsed_s=math.nan if (lasted := span_s(elapsed)) is None else lasted,
             suspended_s=span_s(suspended) or 0.0,
             limit=limit_text(limit),
             state=state_word(state, exit_code),

@@ -56,6 +56,12 @@ class Members(msgspec.Struct, frozen=True, kw_only=True):
         stratum = np.where(left, int(self.stratum.max(initial=-1)) + 1, self.stratum)
         return Members(stratum=stratum, job=self.job[kept], member=self.member[kept], count=self.count)
 
+    def apart_from(self, *others: int) -> "Members":
+        """The members without the jobs of these."""
+        left = np.zeros(len(self.stratum), bool)
+        left[self.job[np.isin(self.member, others)]] = True
+        return self.without(left)
+
     def jobs_of(self, member: int) -> Places:
         """The jobs of a member."""
         jobs: Places = self.job[self.member == member]

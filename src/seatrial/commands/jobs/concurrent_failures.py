@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from seatrial.model.pair_table import Reals
 from seatrial.statistics.estimates import ERROR_RATE
 from seatrial.statistics.rank_sum import log_choose
-from seatrial.statistics.strata import Members, Places, Shares, failures_of
+from seatrial.statistics.strata import Members, Places, Shares, failures_of, shares_of
 
 LONELY = 2
 """Mark of jobs without one of another member in their stratum."""
@@ -31,6 +31,18 @@ class JobUses(msgspec.Struct, frozen=True, kw_only=True):
     began: Callable[[], Reals]
 
 
+class Trials(msgspec.Struct, frozen=True, kw_only=True):
+    """Failures of a user and a day on a member, in their order, which may have been sent there."""
+
+    user: int
+    day: int
+    failures: Places
+    jobs: Places
+    """All jobs of the strata on the member from the first failure to the last."""
+    improbable: bool
+    """Whether these are more than chance brings there."""
+
+
 def binomial_tail(least: int, total: int, chance: float) -> float:
     """Probability that of `total`, each with the same chance, at least `least` are hit."""
     if not 0 < chance < 1:
@@ -45,60 +57,82 @@ def binomial_tail(least: int, total: int, chance: float) -> float:
 def repeated_failures(
     failed: NDArray[np.bool_], members: Members, shares: Shares, uses: JobUses, place: int
 ) -> NDArray[np.bool_]:
-    """All but the first failure of each day on a member that came there one after the other for another reason.
+    """All but the first failure of each day on a member that users may have sent there.
 
-    Jobs that a scheduler places one by one are independent evidence. A user's jobs that go to one node again and
-    again, and tasks of an array that begin there together, are not: more jobs of the strata began on the member, from
-    one failure to the last, than chance brings to it. They do not count against the member if jobs of other
-    users there, from the first failure to a day after the last, failed less than half as often (the mean of these
-    users, without those that came one after the other).
+    Jobs that a scheduler places one by one are independent evidence; those that a user sends to one node again and
+    again, and tasks of an array that begin there together, are not. Where failures take the place of good jobs, fewer
+    good ones of the families began on the member, from the user's first repeated failure to the last, than chance
+    brings to it. Other failures do not count against the member if jobs of other users there, from the first of the
+    day to a day after the last, failed less than half as often (the mean of these users, without what surely was sent).
     """
     own, began = members.jobs_of(place), uses.began()
     trials = list(_trials(failed, members, shares, uses, own))
-    marked = np.zeros(len(failed), bool)
-    if not trials:
-        return marked
-    placed = own[~np.isin(own, np.concatenate([jobs for *_, jobs in trials]))]
+    marked, placed = np.zeros(len(failed), bool), np.zeros(len(failed), bool)
+    placed[own] = True
+    for one in trials:
+        placed[one.jobs] &= not one.improbable
     repeated: dict[int, list[Places]] = {}
-    for user, day, failures, jobs in trials:
-        times = began[failures]
-        near = (began[placed] >= times[0]) & (began[placed] <= times[-1] + DAY_S)
-        others = placed[near & (uses.user[placed] != user)]
+    for one in trials:
+        near = placed & (began >= began[one.failures[0]]) & (began <= began[one.failures[-1]] + DAY_S)
+        others = np.flatnonzero(near & (uses.user != one.user))
         users = np.unique(uses.user[others], return_inverse=True)[1]
         of_users = np.bincount(users, ~uses.completed[others]) / np.bincount(users)
-        if len(others) and 2 * float(of_users.mean()) * len(jobs) < len(failures):
-            repeated.setdefault(day, []).append(failures)
+        if len(others) and 2 * float(of_users.mean()) * len(one.jobs) < len(one.failures):
+            repeated.setdefault(one.day, []).append(one.failures)
     for parts in repeated.values():
         jobs = np.concatenate(parts)
         marked[jobs[np.argsort(began[jobs], kind="stable")][1:]] = True
     return marked
 
 
+def sent_jobs(members: Members, place: int) -> NDArray[np.bool_]:
+    """All but the first job of each stratum of which a member got more than chance brings, and more than twice as many.
+
+    Jobs that a user sends to one node are alike, and independent evidence neither of the node nor of each other.
+    """
+    shares = shares_of(members)
+    chances, own, sent = _chances(members, shares), members.jobs_of(place), np.zeros(len(members.stratum), bool)
+    mine = shares.member == place
+    for stratum, number in zip(shares.stratum[mine].tolist(), shares.number[mine].tolist(), strict=True):
+        total, chance = int(members.sizes[stratum]), float(chances[stratum])
+        if number > max(1, 2 * total * chance) and binomial_tail(number, total, chance) <= ERROR_RATE:
+            sent[own[members.stratum[own] == stratum][1:]] = True
+    return sent
+
+
+def _chances(members: Members, shares: Shares) -> Reals:
+    """Probability that a job of each stratum comes to one of the members that met any of it."""
+    nodes = sum(np.bincount(places, minlength=len(members.sizes)) for places in (shares.stratum, shares.whole[0]))
+    of_all = np.bincount(members.stratum[members.job], minlength=len(members.sizes))
+    chances: Reals = of_all / np.maximum(members.sizes * nodes, 1)
+    return chances
+
+
 def _trials(
     failed: NDArray[np.bool_], members: Members, shares: Shares, uses: JobUses, own: Places
-) -> Iterator[tuple[int, int, Places, Places]]:
-    """User, day, failures and jobs between them, of each user's failures of a day that came one after the other.
-
-    `own`: the jobs of the member.
-    """
-    stratum = members.stratum
-    nodes = sum(np.bincount(places, minlength=len(members.sizes)) for places in (shares.stratum, shares.whole[0]))
-    of_all = np.bincount(stratum[members.job], minlength=len(members.sizes))
-    chance = of_all / np.maximum(members.sizes * nodes, 1)
-    """Probability that a job of each stratum comes to one of its members."""
+) -> Iterator[Trials]:
+    """Each user's failures of a day on a member that may have been sent there. `own`: the jobs of the member."""
+    stratum, began = members.stratum, uses.began()
+    chance = _chances(members, shares)[stratum]
     failing = own[failed[own]]
-    peers = np.flatnonzero(np.isin(stratum, stratum[failing]))
-    peers = peers[np.argsort(uses.began()[peers], kind="stable")]
-    for user, day in {(int(uses.user[job]), int(uses.day[job])) for job in failing}:
-        same = failing[(uses.user[failing] == user) & (uses.day[failing] == day)]
-        if len(same) < 2:
+    failing = failing[np.argsort(began[failing], kind="stable")]
+    for user in np.unique(uses.user[failing]).tolist():
+        of_user = failing[uses.user[failing] == user]
+        days, place, times = np.unique(uses.day[of_user], return_inverse=True, return_counts=True)
+        again = of_user[times[place] > 1]
+        if not len(again):
             continue
-        alike = peers[np.isin(stratum[peers], stratum[same])]
-        places = np.flatnonzero(np.isin(alike, same))
-        span = alike[places[0] : places[-1] + 1]
-        jobs = span[np.isin(span, own)]
-        if binomial_tail(len(jobs) - 1, len(span) - 1, float(chance[stratum[span[1:]]].mean())) <= ERROR_RATE:
-            yield user, day, alike[places], jobs
+        meanwhile = (began > began[again[0]]) & (began < began[again[-1]])
+        good = np.flatnonzero(meanwhile & ~failed & np.isin(uses.family, uses.family[again]))
+        own_good = int(np.isin(good, own).sum())
+        if len(good) and binomial_tail(len(good) - own_good, len(good), 1 - float(chance[good].mean())) <= ERROR_RATE:
+            continue
+        for day in days[times > 1].tolist():
+            same = again[uses.day[again] == day]
+            span = np.isin(stratum, stratum[same]) & (began >= began[same[0]]) & (began <= began[same[-1]])
+            jobs = own[span[own]]
+            improbable = binomial_tail(len(jobs) - 1, int(span.sum()) - 1, float(chance[span].mean())) <= ERROR_RATE
+            yield Trials(user=user, day=day, failures=same, jobs=jobs, improbable=improbable)
 
 
 def p_beside(failed: NDArray[np.bool_], members: Members, uses: JobUses, place: int, suspects: Places) -> float:

@@ -191,7 +191,8 @@ def _unused(job: AccountedJob) -> str:
         return UNUSED.get(job.state, "in an unknown state")
     if job.suspended_s:
         return SUSPENDED
-    return "" if job.elapsed_s else NO_TIME
+    lasted = job.elapsed_s > 0 or (job.elapsed_s == 0 and job.nodes)  # a node that swallows jobs ends them at once
+    return "" if lasted else NO_TIME
 
 
 def _ending(job: AccountedJob) -> JobEnding:

@@ -6,18 +6,20 @@ whether the jobs agree.
 """
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from seatrial.commands.jobs.concurrent_failures import binomial_tail
 from seatrial.model.pair_table import Reals
 from seatrial.model.words import count
-from seatrial.statistics.estimates import coverage
-from seatrial.statistics.strata import ENDLESS, Members
+from seatrial.statistics.estimates import ERROR_RATE, coverage
+from seatrial.statistics.strata import ENDLESS, Members, Places, failures_of, shift_of
 
 CONFIDENCE = 0.95
+INTERVAL_DEVIATIONS = 1.96
 
 
 class JointModel(enum.StrEnum):
@@ -104,3 +106,35 @@ def _model(nearer: int, jobs: int) -> JointModel:
     if 2 * (fewer + 1) > jobs or coverage(jobs, fewer + 1) < CONFIDENCE:
         return JointModel.UNDECIDED
     return JointModel.SLOWEST if nearer > fewer else JointModel.SUM
+
+
+def as_slow(logs: Reals, members: Members, place: int, size: float, group: Places) -> Iterator[int]:
+    """Members that may be slow in place of one that is named: its own jobs do not show it, nor theirs that it is not.
+
+    `size`: logarithm of its ratio; `group`: as of `shift_of`.
+    """
+    for other, own, theirs in _beside(members, place):
+        alone = shift_of(logs, own, place, INTERVAL_DEVIATIONS, group)
+        rest = shift_of(logs, theirs, other, INTERVAL_DEVIATIONS, group)
+        shown = alone.groups and alone.low > 0 and alone.high >= size
+        if not shown and not (rest.groups and rest.high < size):
+            yield other
+
+
+def as_failing(failed: NDArray[np.bool_], members: Members, place: int) -> Iterator[int]:
+    """Members on which jobs may fail in place of one that is named: neither's own jobs show which of both it is."""
+    of_named = float(failed[members.jobs_of(place)].mean())
+    for other, own, theirs in _beside(members, place):
+        rest = failed[theirs.jobs_of(other)]
+        as_often = binomial_tail(int((~rest).sum()), len(rest), 1 - of_named)
+        if failures_of(failed, own).p_value[place] > ERROR_RATE and as_often > ERROR_RATE:
+            yield other
+
+
+def _beside(members: Members, place: int) -> Iterator[tuple[int, Members, Members]]:
+    """Others in at least half of its jobs; all members without the jobs of the other, and without those of `place`."""
+    jobs = members.jobs_of(place)
+    shared = np.bincount(members.member[np.isin(members.job, jobs)], minlength=members.count)
+    shared[place] = 0
+    for other in np.flatnonzero(2 * shared >= len(jobs)).tolist():
+        yield other, members.apart_from(other), members.apart_from(place)

@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.commands.jobs.concurrent_failures import JobUses, p_beside, repeated_failures
+from seatrial.commands.jobs.concurrent_failures import JobUses, p_beside, repeated_failures, sent_jobs
 from seatrial.commands.jobs.families import JobFamily
 from seatrial.commands.jobs.job_table import FAILURES, LEAST_S, ORDER, JobEnding, JobTable
-from seatrial.commands.jobs.joint_nodes import JointNodes, joint_nodes
+from seatrial.commands.jobs.joint_nodes import INTERVAL_DEVIATIONS, JointNodes, as_failing, as_slow, joint_nodes
 from seatrial.commands.jobs.outcomes import (
     FailingNode,
     FamilyChange,
@@ -49,7 +49,6 @@ EFFECT = 0.02
 HIDDEN = 0.5
 """Share by which jobs may take longer without being named, on half of the nodes or after a date; beyond it nothing is
 decided."""
-INTERVAL_DEVIATIONS = 1.96
 POWER_DEVIATIONS = 1.645
 FEWEST_TO_INFLATE = 20
 """Nodes of which one that is slow hardly moves the others."""
@@ -164,16 +163,21 @@ def _slow_nodes(table: JobTable, since: int, effect: float) -> tuple[tuple[SlowN
         alone=tuple(sorted((table.nodes[place] for place in _alone(members, deviations)), key=natural_key)),
     )
     suspects: dict[int, float] = {}
-    left = np.zeros(len(logs), bool)
+    rest = members
     while len(suspects) < MOST_NAMED and compared:
         place = int(np.nanargmax(np.where(np.isnan(deviations), -np.inf, deviations)))
         significance = float(deviations[place]) / _inflation(deviations)
         if not significance > critical:
             break
+        if (sent := sent_jobs(rest, place)).any():
+            significance = float(slowness(logs, rest.without(sent))[0][place]) / _inflation(deviations)
+            if not significance > critical:
+                deviations[place] = np.nan
+                continue
         suspects[place] = min(_tail(significance) * compared, 1.0)
-        left[members.jobs_of(place)] = True
-        deviations, _ = slowness(logs, members.without(left))
-    sized = [_slow_node(table, logs, members, place, suspects, np.r_[group, 0]) for place in suspects]
+        rest = rest.apart_from(place)
+        deviations, _ = slowness(logs, rest)
+    sized = [_slow_node(table, logs, members, place, suspects, group) for place in suspects]
     named = [node for node in sized if node.ratio >= 1 + effect]
     return tuple(sorted(named, key=lambda node: -node.ratio)), comparison
 
@@ -185,13 +189,9 @@ def _slow_node(
 
     `suspects`: node -> p-value.
     """
-    beside = np.zeros(len(logs), bool)
-    for other in suspects:
-        if other != place:
-            beside[members.jobs_of(other)] = True
-    rest = members.without(beside)
+    rest = members.apart_from(*suspects.keys() - {place})
     if len(rest.jobs_of(place)) < FEWEST_ALONE:
-        rest = members.without(np.zeros(len(logs), bool))
+        rest = members
     shift = shift_of(logs, rest, place, INTERVAL_DEVIATIONS, group)
     return SlowNode(
         node=table.nodes[place],
@@ -203,7 +203,7 @@ def _slow_node(
         families=shift.groups,
         longer=shift.longer,
         p_value=suspects[place],
-        ambiguous_with=tuple(table.nodes[twin] for twin in _twins(members, place)),
+        ambiguous_with=tuple(table.nodes[other] for other in as_slow(logs, rest, place, shift.value, group)),
     )
 
 
@@ -219,17 +219,6 @@ def _joint(table: JobTable, since: int, slow: Sequence[SlowNode]) -> JointNodes 
 def _alone(members: Members, deviations: Reals) -> Places:
     """Members with jobs that nothing compares with those of others."""
     return present(members.member[np.isnan(deviations)[members.member]])
-
-
-def _twins(members: Members, place: int) -> Places:
-    """Other members that are in the same jobs, and in no others."""
-    jobs = members.jobs_of(place)
-    in_jobs = np.isin(members.job, jobs)
-    shared = np.bincount(members.member[in_jobs], minlength=members.count)
-    own = np.bincount(members.member, minlength=members.count)
-    twins = np.flatnonzero((shared == len(jobs)) & (own == len(jobs)))
-    others: Places = twins[twins != place]
-    return others
 
 
 def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
@@ -254,27 +243,26 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
     tests = WAYS * len(present(members.member))
     for ending in FAILURES:
         failed = table.ending[jobs] == ORDER[ending]
-        left, rest, meetings = np.zeros(len(jobs), bool), members, shares
+        rest, meetings = members, shares
         program = ending is not JobEnding.NODE_FAILED
         while len(named) < MOST_NAMED and (
             suspect := _most_failing(failed, rest, meetings, tests, uses, program)
             or _most_breaking(failed, rest, meetings, uses, program)
         ):
             counted, place, p_value, family = suspect
-            for node in (place, *_twins(rest, place)):
-                named.append(
-                    FailingNode(
-                        node=table.nodes[node],
-                        ending=ending,
-                        family="" if family is None else table.families[family].label,
-                        failed=int(counted.failed[node]),
-                        jobs=int(counted.jobs[node]),
-                        expected=float(counted.expected[node]),
-                        p_value=p_value,
-                    )
+            named.append(
+                FailingNode(
+                    node=table.nodes[place],
+                    ending=ending,
+                    family="" if family is None else table.families[family].label,
+                    failed=int(counted.failed[place]),
+                    jobs=int(counted.jobs[place]),
+                    expected=float(counted.expected[place]),
+                    p_value=p_value,
+                    ambiguous_with=tuple(table.nodes[other] for other in as_failing(failed, rest, place)),
                 )
-            left[members.jobs_of(place)] = True
-            rest = members.without(left)
+            )
+            rest = rest.apart_from(place)
             meetings = shares_of(rest)
     return tuple(sorted(named, key=lambda node: node.p_value))
 

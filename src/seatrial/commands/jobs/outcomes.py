@@ -33,7 +33,7 @@ class SlowNode(msgspec.Struct, frozen=True, kw_only=True):
     p_value: float
     """Adjusted for the number of nodes."""
     ambiguous_with: tuple[str, ...]
-    """Nodes that had the same jobs."""
+    """Nodes that may be slow in its place: they had the same jobs, or nearly so."""
 
 
 class FailingNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +49,8 @@ class FailingNode(msgspec.Struct, frozen=True, kw_only=True):
     """Failures if the node were like the others."""
     p_value: float
     """Adjusted for the number of nodes and ways to fail, and of families if one is counted alone."""
+    ambiguous_with: tuple[str, ...]
+    """Nodes on which jobs may fail in its place."""
 
 
 class NodeComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,6 +176,7 @@ def _failing(node: FailingNode) -> Finding:
             f"on the same days (p = {node.p_value:.2g}, all nodes and ways to fail counted)."
         ),
         remedy=FAILING_REMEDY.format(node=node.node),
+        ambiguous_with=tuple(map(subject.node, node.ambiguous_with)),
     )
 
 

@@ -156,7 +156,7 @@ def _within(accounted: AccountedJobs, wanted: JobsWanted) -> AccountedJobs:
     left_out = dict(accounted.left_out)
     jobs = []
     for job in accounted.jobs:
-        began = job.started if job.started[:1].isdigit() else job.submitted
+        began = next((time for time in (job.started, job.submitted) if time[:1].isdigit()), "")
         outside = bool(began) and ((since and began < since) or (until and began >= until))
         if outside or (wanted.partition and job.partition != wanted.partition):
             reason = "outside of the period" if outside else "in another partition"

@@ -118,9 +118,9 @@ def _fields(outcome: JobsOutcome) -> JobsFields:
 
 
 def _named(outcome: JobsOutcome) -> list[str]:
-    """The nodes that are slow or on which jobs fail."""
-    result = outcome.result
-    return natural_sorted({node.node for node in result.slow} | {node.node for node in result.failing})
+    """The nodes that are slow or on which jobs fail, or may be."""
+    named: list[SlowNode | FailingNode] = [*outcome.result.slow, *outcome.result.failing]
+    return natural_sorted({name for node in named for name in (node.node, *node.ambiguous_with)})
 
 
 def _share(outcome: JobsOutcome) -> float:
@@ -136,7 +136,7 @@ def _sentence(outcome: JobsOutcome) -> str:
     if result.change and result.change.changed(ComparisonOutcome.SLOWER):
         parts.append(change_brief(result.change))
     failing = [
-        f"{node.node}: {node.failed} of {count(node.jobs, 'job')} {node.ending.value}" for node in result.failing
+        f"{_either(node)}: {node.failed} of {count(node.jobs, 'job')} {node.ending.value}" for node in result.failing
     ]
     parts += [f"{failing[0]}{'' if len(failing) == 1 else f' and {len(failing) - 1} more'}"] if failing else []
     if not parts:
@@ -144,6 +144,7 @@ def _sentence(outcome: JobsOutcome) -> str:
     ways = ["; ".join(parts[:number]) for number in range(len(parts), 0, -1)]
     if result.slow:
         ways += [_slow_text(result.slow, names) for names in STARTING[1:]]
+        ways += [f"{_either(result.slow[0])}: {times(result.slow[0].ratio)} as long"] if len(result.slow) == 1 else []
     return fitting_sentence(result.verdict, ways, needed=True)
 
 
@@ -153,12 +154,18 @@ def _of_family(family: FamilyTimes) -> str:
     return f"; {share(family.completed)} of {count(family.family.jobs, 'job')} of this family completed{median}"
 
 
+def _either(node: SlowNode | FailingNode) -> str:
+    """n3 or n4; of several others only how many they are."""
+    others = node.ambiguous_with
+    return " or ".join([node.node, *(others if len(others) < 2 else [count(len(others), "other")])])
+
+
 def _slow_text(slow: tuple[SlowNode, ...], names: int) -> str:
     if len(slow) == 1:
         (node,) = slow
         families = count(node.families, "family", "families")
-        return f"{node.node}: jobs take {times(node.ratio)} as long there; {node.longer} of {families}"
-    listed = some([f"{node.node} {times(node.ratio)}" for node in slow], names)
+        return f"{_either(node)}: jobs take {times(node.ratio)} as long there; {node.longer} of {families}"
+    listed = some([f"{_either(node)} {times(node.ratio)}" for node in slow], names)
     return f"jobs take longer on {count(len(slow), 'node')}: {listed}"
 
 

@@ -18,8 +18,8 @@ NODES, DAYS, USERS = 30, 14, 5
 COMPLETED, FAILED, CRASHED = "COMPLETED|0:0", "FAILED|1:0", "FAILED|0:11"
 OUT_OF_MEMORY, TIMED_OUT, NODE_FAILED = "OUT_OF_MEMORY|0:125", "TIMEOUT|0:0", "NODE_FAIL|0:0"
 HOUR_S = 3600.0
-BROUGHT = 11
-"""Jobs on 30 other members beside which four failures on one are improbable with 1 %, and beside one more not."""
+BROUGHT = 140
+"""Good jobs on 30 other members: that none of as many came to one is more probable than 1 %, of one more less."""
 Job = tuple[str, float, str, int]
 """User, seconds from the first day on, ending, and number of the node; the name of the program is that of its user."""
 
@@ -119,7 +119,8 @@ def of_three_users(seed: int, *, failures: int, production: int, apart_s: float 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(
-    ("failures", "production", "apart_s"), [(4, 200, 900.0), (8, 60, 900.0), (12, 200, 900.0), (6, 60, 7200.0)]
+    ("failures", "production", "apart_s"),
+    [(4, 200, 900.0), (8, 60, 900.0), (12, 200, 900.0), (6, 60, 7200.0), (6, 200, 7200.0)],
 )
 def test_users_who_try_their_programs_on_one_node_do_not_accuse_it(
     failures: int, production: int, apart_s: float, seed: int
@@ -132,7 +133,7 @@ def test_a_node_that_breaks_the_program_of_one_user_is_named(seed: int) -> None:
     """The scheduler places the jobs, and those of all others run well there."""
     random = np.random.default_rng(seed)
     jobs = usual(seed)
-    for day in (12, 13):
+    for day in (10, 11, 12, 13):
         for _ in range(100):
             node = int(random.integers(1, NODES + 1))
             ending = CRASHED if node == 7 and random.random() < 0.9 else COMPLETED
@@ -198,14 +199,14 @@ def test_jobs_of_others_show_whether_the_node_works(others: Sequence[tuple[float
 
 
 @pytest.mark.parametrize(("between", "expected"), [(BROUGHT, REPEATED), (BROUGHT + 1, [])])
-def test_failures_between_which_as_many_jobs_began_elsewhere_as_chance_brings_count_each(
+def test_failures_between_which_fewer_good_jobs_began_there_than_chance_brings_count_each(
     between: int, expected: list[int]
 ) -> None:
     assert repeated([(0.0, True)], between=between) == expected
 
 
 def test_failures_of_several_days_count_once_a_day() -> None:
-    assert repeated([(0.0, True)], days=(1, 1, 2, 2)) == []
+    assert repeated([(0.0, True)], days=(1, 1, 2, 2)) == [1, 3]
     assert repeated([(0.0, True)], days=(1, 1, 1, 2)) == [1, 2]
 
 

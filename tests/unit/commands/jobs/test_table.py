@@ -1,4 +1,4 @@
-"""The columns of jobs: which names of nodes are believed, and how many."""
+"""The columns of jobs: which names of nodes are believed, and how many; and which jobs count."""
 
 import pytest
 
@@ -34,3 +34,13 @@ def test_the_time_of_nodes_counts_that_of_all_their_jobs() -> None:
     assert table.node_time({"n1"}) == pytest.approx(0.25)
     assert table.node_time({"n1", "n3"}) == pytest.approx(0.75)
     assert table.without_nodes == 1
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "nodes", "used"), [("0", "n1", 1), ("0", "", 0), ("1", "", 1), ("", "n1", 0), ("00:00:00", "n1", 1)]
+)
+def test_a_job_that_a_node_ends_within_a_second_counts_and_one_without_a_run_time_does_not(
+    elapsed: str, nodes: str, used: int
+) -> None:
+    table = job_table(read_accounting([f"{HEAD}\n".encode(), f"1|u|{nodes}|{elapsed}|FAILED\n".encode()]), Names())
+    assert (len(table.jobs), sum(table.left_out.values())) == (used, 1 - used)
