@@ -15,7 +15,6 @@ from seatrial.slurm.presence import COMMAND_TIMEOUT_S, answer, asked, is_here
 from seatrial.slurm.queue import parse_boots
 from seatrial.slurm.text import NodeLine
 
-
 REQUALIFIED = f"{OURS}requalified"
 """Reason of a good node between its measurement and the gate's answer."""
 

@@ -24,7 +24,6 @@ from tests.support.evidence import gather
 from tests.support.paths import DATA
 from tests.support.run_archives import healthy_run
 
-
 AHEAD_S = 600.0
 
 
