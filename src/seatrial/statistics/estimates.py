@@ -344,6 +344,5 @@ def _newton(confidence: float, degrees: Reals) -> Reals:
 
 def _density(t: Reals, degrees: Reals) -> Reals:
     log_factor = np.asarray(_log_gamma((degrees + 1) / 2) - _log_gamma(degrees / 2), float)
-    logs = log_factor - np.log(degrees * math.pi) / 2 - (degrees + 1) / 2 * np.log1p(t * t / degrees)
-    density: Reals = np.exp(logs)
-    return density
+    logs: Reals = log_factor - np.log(degrees * math.pi) / 2 - (degrees + 1) / 2 * np.log1p(t * t / degrees)
+    return np.exp(logs)

@@ -111,7 +111,7 @@ def _least_squares(sizes: Reals, logs: Reals, start: Reals) -> tuple[Reals, Real
         jacobian = np.stack(columns, axis=1)
         step, *_ = np.linalg.lstsq(jacobian, residuals, rcond=None)
         length = 1.0
-        while length > 1e-6 and _squares(sizes, logs, parameters + length * step) > float(residuals @ residuals):
+        while length > 1e-6 and np.sum((logs - _logs(sizes, parameters + length * step)) ** 2) > residuals @ residuals:
             length /= 2
         parameters = parameters + length * step
         if float(np.abs(step).max()) < SETTLED or length <= 1e-6:
@@ -121,8 +121,3 @@ def _least_squares(sizes: Reals, logs: Reals, start: Reals) -> tuple[Reals, Real
             errors = quantile * np.sqrt(np.maximum(np.diag(covariance), 0.0))
             return parameters, errors, math.sqrt(variance)
     return None
-
-
-def _squares(sizes: Reals, logs: Reals, parameters: Reals) -> float:
-    residuals = logs - _logs(sizes, parameters)
-    return float(residuals @ residuals)

@@ -6,7 +6,7 @@ from functools import partial
 
 import msgspec
 
-from seatrial.judgement.side_by_side import ConfigurationRatio, FigureCurve, FigureJudged
+from seatrial.judgement.side_by_side import ConfigurationRatio, FigureJudged
 from seatrial.model.benchmark import Better
 from seatrial.model.configuration import BYTES, ComparedFigure
 from seatrial.model.errors import ExitCode
@@ -175,17 +175,14 @@ def _summary(judged: FigureJudged) -> Table:
         cells = [curve.label, _value(judged.figure, value.value) if value else "—", _ends(judged.figure, value)]
         cells.append(str(value.runs) if value else "0")
         if limited:
-            cells += [_value(judged.figure, curve.limit) if curve.limit else "—", share(_of_limit(curve, value))]
+            of_limit = value.value / curve.limit if curve.limit and value else None
+            cells += [_value(judged.figure, curve.limit) if curve.limit else "—", share(of_limit)]
         cells.append("best" if curve is judged.best else _beside(row) if row else "")
         cells.append(_where(judged.figure, row).removeprefix(", ") if row else "")
         rows.append(tuple(cells))
     limit = ("#limit", "#of limit") * limited
     titles = ("configuration", "#value", "#interval", "#runs", *limit, "the best is", "where")
     return Table(columns=columns(*titles), rows=tuple(rows), tight=True)
-
-
-def _of_limit(curve: FigureCurve, value: Estimate | None) -> float | None:
-    return value.value / curve.limit if curve.limit and value else None
 
 
 def _ends(figure: ComparedFigure, value: Estimate | None) -> str:

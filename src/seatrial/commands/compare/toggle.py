@@ -25,7 +25,7 @@ from seatrial.driver.reach import Reach
 from seatrial.driver.restoration import by_hand
 from seatrial.experiment.controls import alternating
 from seatrial.model.errors import ExitCode, LaunchError, SeatrialError, UsageError
-from seatrial.model.imported import Batch, Sense, Source
+from seatrial.model.imported import Sense, Source
 from seatrial.model.node_list import node_list
 from seatrial.model.words import shell_words
 from seatrial.process.process import Completed, own_program, run
@@ -186,17 +186,14 @@ def _benchmark(archive: Path, toggle: Toggle, custody: Custody, name: str, envir
     _refuse_failure(done, "The benchmark")
     content = done.stdout.encode()
     source = Source(file=name, sha256=hashlib.sha256(content).hexdigest(), file_bytes=len(content), form="")
-    return write_batch(archive, name, (_batch(source, done.stdout, toggle.sense),), began, command=toggle.benchmark)
+    of_benchmark = detected(done.stdout) is not None
+    batch = output_batch(source, done.stdout) if of_benchmark else last_number(source, done.stdout, toggle.sense)
+    return write_batch(archive, name, (batch,), began, command=toggle.benchmark)
 
 
 def _complete(folder: Path, code: int) -> bool:
     """Whether a command of ours measured everything, although it may not have been able to judge all of it."""
     return code in GOOD_CODES or (code == ExitCode.INCOMPLETE and read_info(folder).whole)
-
-
-def _batch(source: Source, text: str, sense: Sense) -> Batch:
-    """The values of a known benchmark, or else the last number of the text. Raises UsageError."""
-    return last_number(source, text, sense) if detected(text) is None else output_batch(source, text)
 
 
 def _refuse_failure(done: Completed, what: str) -> None:

@@ -180,7 +180,8 @@ def _blocks(comparison: Comparison) -> Iterable[Block]:
         yield Items(title="Proof", items=_numbered(tuple(proof_text(each) for each in comparison.proofs)))
     yield Items(title="Known problems that only the second set has", items=comparison.new_problems[:MOST_SUSPECTS])
     yield Lines(title="Subjects", rows=_shortened(_counted(comparison)))
-    yield Lines(title="Spread (standard deviation)", rows=_shortened(_spreads(comparison)))
+    spreads = ((metric.metric.name, levels_text(metric)) for metric in _changed_first(comparison))
+    yield Lines(title="Spread (standard deviation)", rows=_shortened(spreads))
     yield Lines(title="Compared", rows=tuple(_about(comparison)))
 
 
@@ -230,11 +231,6 @@ def _counted(comparison: Comparison) -> Iterable[tuple[str, str]]:
 def _left_out(comparison: Comparison) -> str:
     hidden = sum(metric.unlisted + max(len(metric.changed) - MOST_SHOWN, 0) for metric in comparison.metrics)
     return f"{count(hidden, 'more changed subject')} in the JSON or counted there." if hidden else ""
-
-
-def _spreads(comparison: Comparison) -> Iterable[tuple[str, str]]:
-    for metric in _changed_first(comparison):
-        yield metric.metric.name, levels_text(metric)
 
 
 def _runs_of(asked: str, runs: Sequence[RunSummary]) -> str:

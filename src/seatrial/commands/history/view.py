@@ -12,6 +12,7 @@ from seatrial.model.subject import Subject
 from seatrial.model.units import quantity, share
 from seatrial.model.verdict import Verdict, exit_code, worst
 from seatrial.model.words import count, some, verb
+from seatrial.render.finding_text import fitting_sentence
 from seatrial.render.json import MetricName, filled
 from seatrial.render.report import Block, Drawing, Lines, Paragraph, Report, Table, columns
 from seatrial.render.run_plot import RunValue, bars, over_runs
@@ -22,8 +23,6 @@ MOST_SUSPECTS = 5
 MOST_FACTS = 4
 DAY = 10
 """Characters of 2026-11-21."""
-LINE = 80
-"""Columns of the first line."""
 
 
 class HistoryValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +79,7 @@ def history_report(histories: Sequence[History]) -> Report:
     verdict = worst([each.judged.verdict for each in histories])
     return Report(
         word=verdict.value,
-        sentence=_sentence(histories, LINE - len(verdict.value) - 2),
+        sentence=_sentence(histories, verdict.value),
         exit_code=exit_code(verdict),
         payload=lambda: HistoriesFields(histories=tuple(map(_fields, histories))),
         terminal=lambda width: [
@@ -112,7 +111,7 @@ def _page(history: History, *, named: bool) -> Iterable[Block]:
     return (*((plot,) if plot else ()), *_blocks(history, named=named))
 
 
-def _sentence(histories: Sequence[History], room: int) -> str:
+def _sentence(histories: Sequence[History], word: str) -> str:
     """The change for the worse, else the latest one, of the first metric that has it; and how many metrics changed.
 
     What has no room is left out from the end.
@@ -121,13 +120,13 @@ def _sentence(histories: Sequence[History], room: int) -> str:
     first = next((each for each in changed if each.judged.worsened), (changed or histories)[0])
     parts = [f"{len(changed)} of {count(len(histories), 'metric')} changed"] if len(histories) > 1 else []
     named = f"{_named(first)}: {summary(first)}"
+    if first.judged.undecided and not changed:
+        named, parts = f"{first.judged.undecided}: {_named(first)}", [count(len(first.runs), "run"), *parts]
     if changed:
         change = first.judged.worsened or first.changes[-1].change
         named = f"{_named(first)}: {_percent(change)} since {first.runs[change.index].started}"
         parts = [summary(first), *parts]
-    return next(
-        (text for number in range(len(parts), 0, -1) if len(text := "; ".join((named, *parts[:number]))) <= room), named
-    )
+    return fitting_sentence(word, ["; ".join((named, *parts[:end])) for end in range(len(parts), -1, -1)], needed=True)
 
 
 def _named(history: History) -> str:

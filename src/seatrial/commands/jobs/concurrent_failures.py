@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from seatrial.model.pair_table import Reals
 from seatrial.statistics.estimates import ERROR_RATE
 from seatrial.statistics.rank_sum import log_choose
-from seatrial.statistics.strata import Members, Places, Shares, failures_of, shares_of
+from seatrial.statistics.strata import Members, Places, Shares, failures_of
 
 LONELY = 2
 """Mark of jobs without one of another member in their stratum."""
@@ -29,18 +29,6 @@ class JobUses(msgspec.Struct, frozen=True, kw_only=True):
     day: Places
     completed: NDArray[np.bool_]
     began: Callable[[], Reals]
-
-
-class Trials(msgspec.Struct, frozen=True, kw_only=True):
-    """Failures of a user and a day on a member, in their order, which may have been sent there."""
-
-    user: int
-    day: int
-    failures: Places
-    jobs: Places
-    """All jobs of the strata on the member from the first failure to the last."""
-    improbable: bool
-    """Whether these are more than chance brings there."""
 
 
 def binomial_tail(least: int, total: int, chance: float) -> float:
@@ -63,34 +51,30 @@ def repeated_failures(
     again, and tasks of an array that begin there together, are not. Where failures take the place of good jobs, fewer
     good ones of the families began on the member, from the user's first repeated failure to the last, than chance
     brings to it. Other failures do not count against the member if jobs of other users there, from the first of the
-    day to a day after the last, failed less than half as often (the mean of these users, without what surely was sent).
+    day to a day after the last, failed less than half as often (the mean of these users, without jobs that were sent).
     """
     own, began = members.jobs_of(place), uses.began()
-    trials = list(_trials(failed, members, shares, uses, own))
-    marked, placed = np.zeros(len(failed), bool), np.zeros(len(failed), bool)
-    placed[own] = True
-    for one in trials:
-        placed[one.jobs] &= not one.improbable
+    marked, sent = np.zeros(len(failed), bool), sent_jobs(members, shares, place)
+    placed = own[~sent[own]]
     repeated: dict[int, list[Places]] = {}
-    for one in trials:
-        near = placed & (began >= began[one.failures[0]]) & (began <= began[one.failures[-1]] + DAY_S)
-        others = np.flatnonzero(near & (uses.user != one.user))
+    for user, day, failures, jobs in _trials(failed, members, shares, uses, own):
+        near = (began[placed] >= began[failures[0]]) & (began[placed] <= began[failures[-1]] + DAY_S)
+        others = placed[near & (uses.user[placed] != user)]
         users = np.unique(uses.user[others], return_inverse=True)[1]
         of_users = np.bincount(users, ~uses.completed[others]) / np.bincount(users)
-        if len(others) and 2 * float(of_users.mean()) * len(one.jobs) < len(one.failures):
-            repeated.setdefault(one.day, []).append(one.failures)
+        if len(others) and 2 * float(of_users.mean()) * jobs < len(failures):
+            repeated.setdefault(day, []).append(failures)
     for parts in repeated.values():
-        jobs = np.concatenate(parts)
-        marked[jobs[np.argsort(began[jobs], kind="stable")][1:]] = True
+        of_day = np.concatenate(parts)
+        marked[of_day[np.argsort(began[of_day], kind="stable")][1:]] = True
     return marked
 
 
-def sent_jobs(members: Members, place: int) -> NDArray[np.bool_]:
+def sent_jobs(members: Members, shares: Shares, place: int) -> NDArray[np.bool_]:
     """All but the first job of each stratum of which a member got more than chance brings, and more than twice as many.
 
     Jobs that a user sends to one node are alike, and independent evidence neither of the node nor of each other.
     """
-    shares = shares_of(members)
     chances, own, sent = _chances(members, shares), members.jobs_of(place), np.zeros(len(members.stratum), bool)
     mine = shares.member == place
     for stratum, number in zip(shares.stratum[mine].tolist(), shares.number[mine].tolist(), strict=True):
@@ -110,8 +94,11 @@ def _chances(members: Members, shares: Shares) -> Reals:
 
 def _trials(
     failed: NDArray[np.bool_], members: Members, shares: Shares, uses: JobUses, own: Places
-) -> Iterator[Trials]:
-    """Each user's failures of a day on a member that may have been sent there. `own`: the jobs of the member."""
+) -> Iterator[tuple[int, int, Places, int]]:
+    """User, day, failures and number of jobs between them, of each user's failures of a day that may have been sent.
+
+    `own`: the jobs of the member.
+    """
     stratum, began = members.stratum, uses.began()
     chance = _chances(members, shares)[stratum]
     failing = own[failed[own]]
@@ -129,10 +116,8 @@ def _trials(
             continue
         for day in days[times > 1].tolist():
             same = again[uses.day[again] == day]
-            span = np.isin(stratum, stratum[same]) & (began >= began[same[0]]) & (began <= began[same[-1]])
-            jobs = own[span[own]]
-            improbable = binomial_tail(len(jobs) - 1, int(span.sum()) - 1, float(chance[span].mean())) <= ERROR_RATE
-            yield Trials(user=user, day=day, failures=same, jobs=jobs, improbable=improbable)
+            span = np.isin(stratum[own], stratum[same]) & (began[own] >= began[same[0]])
+            yield user, day, same, int((span & (began[own] <= began[same[-1]])).sum())
 
 
 def p_beside(failed: NDArray[np.bool_], members: Members, uses: JobUses, place: int, suspects: Places) -> float:

@@ -85,13 +85,9 @@ def _labels(parts: Sequence[tuple[str, str, str, int]]) -> list[str]:
     short = [f"{user}/{name}"[:LONGEST_LABEL] for user, name, *_ in parts]
     times = Counter(short)
     sized = [f"{label} {part[3]}n" if times[label] > 1 else label for label, part in zip(short, parts, strict=True)]
-    return _numbered(sized)
-
-
-def _numbered(labels: Sequence[str]) -> list[str]:
     seen: dict[str, int] = {}
     unique = []
-    for label in labels:
+    for label in sized:
         seen[label] = seen.get(label, 0) + 1
         unique.append(label if seen[label] == 1 else f"{label} #{seen[label]}")
     return unique

@@ -26,10 +26,10 @@ from seatrial.commands.jobs.outcomes import (
 from seatrial.model.errors import ExitCode
 from seatrial.model.pair_table import Reals
 from seatrial.model.verdict import ComparisonOutcome, Finding, Verdict, exit_code, worst
-from seatrial.model.words import natural_key
+from seatrial.model.words import natural_sorted
 from seatrial.statistics.change_points import find_changes
 from seatrial.statistics.estimates import ERROR_RATE, robust_scale
-from seatrial.statistics.paired_change import TESTS, DayMedians, changes_at, course, day_medians, pooled_change
+from seatrial.statistics.paired_change import TESTS, changes_at, course, day_medians, pooled_change
 from seatrial.statistics.strata import (
     ENDLESS,
     Failures,
@@ -150,7 +150,8 @@ def _slow_nodes(table: JobTable, since: int, effect: float) -> tuple[tuple[SlowN
     logs = table.times()[jobs]
     shares = shares_of(members)
     deviations, error = slowness(logs, members, shares)
-    compared = int((~np.isnan(deviations)).sum())
+    unknown = np.isnan(deviations)
+    compared = int((~unknown).sum())
     critical = _critical(compared)
     needed = critical * _inflation(deviations)
     error[attainable(members, shares) <= needed] = np.inf
@@ -160,7 +161,7 @@ def _slow_nodes(table: JobTable, since: int, effect: float) -> tuple[tuple[SlowN
         families=len(present(group[present(shares.stratum)])),
         jobs=len(jobs),
         detectable=_longer(needed * (1 + POWER_DEVIATIONS / critical) * np.nanmedian(error)) if compared else math.inf,
-        alone=tuple(sorted((table.nodes[place] for place in _alone(members, deviations)), key=natural_key)),
+        alone=tuple(natural_sorted(table.nodes[place] for place in present(members.member[unknown[members.member]]))),
     )
     suspects: dict[int, float] = {}
     rest = members
@@ -169,7 +170,7 @@ def _slow_nodes(table: JobTable, since: int, effect: float) -> tuple[tuple[SlowN
         significance = float(deviations[place]) / _inflation(deviations)
         if not significance > critical:
             break
-        if (sent := sent_jobs(rest, place)).any():
+        if (sent := sent_jobs(rest, shares_of(rest), place)).any():
             significance = float(slowness(logs, rest.without(sent))[0][place]) / _inflation(deviations)
             if not significance > critical:
                 deviations[place] = np.nan
@@ -214,11 +215,6 @@ def _joint(table: JobTable, since: int, slow: Sequence[SlowNode]) -> JointNodes 
     members, _, jobs = table.members(table.timed, since)
     sizes = {table.nodes.index(node.node): math.log(node.ratio) for node in slow}
     return joint_nodes(table.times()[jobs], members, sizes)
-
-
-def _alone(members: Members, deviations: Reals) -> Places:
-    """Members with jobs that nothing compares with those of others."""
-    return present(members.member[np.isnan(deviations)[members.member]])
 
 
 def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
@@ -329,9 +325,12 @@ def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> Perio
     count = len(table.families)
     ended = day_medians(table.logs[chosen], table.family[chosen], table.day[chosen])
     given = since > 0
-    since = since or _date_of_change(ended, count)
-    if not since:
-        return None
+    if not given:  # the day from which on all jobs together take longer
+        dates, series = course(ended, count)
+        longer = [change for change in find_changes(series).changes if change.after > change.before]
+        if not longer:
+            return None
+        since = int(dates[max(longer, key=lambda change: change.after - change.before).index])
     medians = day_medians(table.times()[chosen], table.family[chosen], table.day[chosen])
     changes = changes_at(medians, since, count, ERROR_RATE, ended, LEAST_S)
     days = [medians.day < since, medians.day >= since]
@@ -379,10 +378,3 @@ def _detectable(error: Reals, before: Places, after: Places) -> float:
 def _longer(log: float) -> float:
     """The share that a difference of logarithms is; infinite for one beyond all jobs."""
     return math.expm1(log) if log < ENDLESS else math.inf
-
-
-def _date_of_change(medians: DayMedians, count: int) -> int:
-    """The day from which on all jobs together take longer; 0: none."""
-    days, series = course(medians, count)
-    changes = [change for change in find_changes(series).changes if change.after > change.before]
-    return int(days[max(changes, key=lambda change: change.after - change.before).index]) if changes else 0

@@ -304,7 +304,8 @@ def _lines(outcome: JobsOutcome) -> Iterator[tuple[str, str]]:
             "node and a slow family cannot be distinguished",
         )
     yield from _change_lines(outcome.result.change)
-    yield "records", _records(outcome)
+    left = "; ".join(f"{reason} {number}" for reason, number in table.left_out.items())
+    yield "records", f"{table.records} read, {len(table.jobs)} used{left and ', left out: '}{left}"
     if table.unreadable:
         numbers = some([str(number) for number in table.unreadable], MOST_NAMES)
         yield "unreadable", f"lines {numbers}" if len(table.unreadable) > 1 else f"line {numbers}"
@@ -348,9 +349,3 @@ def _change_lines(change: PeriodChange | None) -> Iterator[tuple[str, str]]:
         yield "one side", f"{some(change.one_sided, MOST_NAMES)} ran only before or only after it: not used"
     if change.few_days:
         yield "few days", f"{count(change.few_days, 'family', 'families')} with too few days on one side: not used"
-
-
-def _records(outcome: JobsOutcome) -> str:
-    table = outcome.table
-    left = "; ".join(f"{reason} {number}" for reason, number in table.left_out.items())
-    return f"{table.records} read, {len(table.jobs)} used{left and ', left out: '}{left}"

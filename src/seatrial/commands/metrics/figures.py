@@ -192,18 +192,14 @@ def slurm_figures(state: SlurmState, most_names: int, now_s: float) -> Iterator[
         yield from _use(state.shares, most_names)
 
 
-def _state_words(base: str, *flags: str) -> set[str]:
-    """The words of Slurm's metrics for what a node is."""
-    if DRAIN in flags:
-        flags = (*flags, "draining" if base in BUSY else "drained")
-    return {BASE_STATES.get(base, base), *(FLAG_STATES[flag] for flag in flags if flag in FLAG_STATES)}
-
-
 def _by_state(nodes: Sequence[NodeCount]) -> dict[str, int]:
     """How many nodes are in each state; all states are there."""
     words: Counter[str] = Counter()
-    for state, number in Counter(node.state for node in nodes).items():
-        words.update(dict.fromkeys(_state_words(*state), number))
+    for (base, *flags), number in Counter(node.state for node in nodes).items():
+        drained = ["draining" if base in BUSY else "drained"] if DRAIN in flags else []
+        of_flags = (FLAG_STATES[flag] for flag in (*flags, *drained) if flag in FLAG_STATES)
+        of_state = {BASE_STATES.get(base, base), *of_flags}
+        words.update(dict.fromkeys(of_state, number))
     return {word: words[word] for word in (*BASE_STATES.values(), *FLAG_STATES.values())}
 
 

@@ -97,9 +97,10 @@ def _answer(bad: Sequence[NodeScore], suspects: Sequence[NodeScore], covered: Co
 
 def _blocks(named: Sequence[NodeScore], fields: QualifyFields) -> Iterator[Block]:
     yield record_table(NAMED, named)
-    covered, unread = fields.coverage, fields.unread
+    covered, unread, why = fields.coverage, fields.unread, fields.slice.why
+    taken = f"{node_list(fields.slice.nodes)} in {fields.slice.run}" if fields.slice.nodes else ""
     lines = [
-        ("slice", _slice_text(fields.slice)),
+        ("slice", f"{taken}, stopped: {why}" if taken and why else taken or f"none: {why}"),
         (
             "coverage",
             f"within a week {covered.nodes_judged} of {count(covered.nodes, 'node')} and {covered.links_judged} of "
@@ -111,10 +112,3 @@ def _blocks(named: Sequence[NodeScore], fields: QualifyFields) -> Iterator[Block
         ("unread", f"{count(unread, 'run')}; `seatrial runs list` says why" if unread else ""),
     ]
     yield Lines(rows=tuple(lines))
-
-
-def _slice_text(taken: QualifySlice) -> str:
-    if not taken.nodes:
-        return f"none: {taken.why}"
-    stopped = f", stopped: {taken.why}" if taken.why else ""
-    return f"{node_list(taken.nodes)} in {taken.run}{stopped}"

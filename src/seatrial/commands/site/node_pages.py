@@ -83,14 +83,14 @@ def render_nodes(made: Generation, nodes: Nodes, runs: Mapping[str, RunRow], rea
     together: dict[_Newest, dict[str, str]] = {}
     for name, standing in of_nodes.items():
         looks = nodes.looks.get(name, ())
+        with_pages = [look.run for look in looks if look.run in pages]
         newest = _Newest(
-            pairs=next((look.run for look in looks if _is_check(look.run, pages, runs)), ""),
+            pairs=next((run for run in with_pages if runs[pages[run]].kind == RunKind.CHECK), ""),
             facts=looks[0].run if looks else "",
             before=looks[1].run if len(looks) > 1 else "",
         )
         of_runs = [made.source(f"{RUNS}/{pages.get(run, '')}") for run in (newest.pairs, newest.facts, newest.before)]
-        linked = [look.run in pages for look in looks]
-        source = source_hash((standing, looks, nodes.leaf_of.get(name, ""), of_runs, linked))
+        source = source_hash((standing, looks, nodes.leaf_of.get(name, ""), of_runs, with_pages))
         if not made.keep(f"{NODES}/{file_stem(name)}", source):
             together.setdefault(newest, {})[name] = source
     for newest, sources in together.items():
@@ -131,10 +131,6 @@ def _fields_of(
             facts_since=newest.before if both else "",
             changed_facts=changes({name: before[name]}, {name: facts[name]}) if both else (),
         )
-
-
-def _is_check(run: str, pages: Mapping[str, str], runs: Mapping[str, RunRow]) -> bool:
-    return run in pages and runs[pages[run]].kind == RunKind.CHECK
 
 
 def _facts(runs: Mapping[str, RunRow], stem: str, wanted: Iterable[str]) -> dict[str, NodeFacts]:

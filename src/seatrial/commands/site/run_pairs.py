@@ -3,7 +3,7 @@
 A click on a pair in the maps of a run's page leads to its section here. Pages stay small: the gravest pairs have one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from seatrial.archive import reader
 from seatrial.commands.site.addresses import pair_anchor
 from seatrial.commands.site.node_view import SitePair
-from seatrial.commands.site.pair_samples import Pair, PairSamples, samples_of, samples_plot
+from seatrial.commands.site.pair_samples import PairSamples, samples_of, samples_plot
 from seatrial.files.inputs import BadInput, decoded
 from seatrial.model import units
 from seatrial.model.errors import SeatrialError
@@ -59,12 +59,9 @@ def run_pairs(folder: Path, run: str, pairs: Sequence[SitePair]) -> SitePairsFie
         measured = samples_of(reader.measurements_of(reader.read_entries(folder)), names) if names else {}
     except SeatrialError:
         measured = {}
-    drawn = tuple(pair for pair in gravest if _drawable((pair.source, pair.target), measured))
+    drawable = {pair for pair, one in measured.items() if len(one.bytes_per_s) > 1 and max(one.bytes_per_s) > 0}
+    drawn = tuple(pair for pair in gravest if (pair.source, pair.target) in drawable)
     return SitePairsFields(run=run, pairs=drawn, samples=tuple(measured[pair.source, pair.target] for pair in drawn))
-
-
-def _drawable(pair: Pair, samples: Mapping[Pair, PairSamples]) -> bool:
-    return pair in samples and len(samples[pair].bytes_per_s) > 1 and max(samples[pair].bytes_per_s) > 0
 
 
 def pairs_report(fields: SitePairsFields) -> Report:

@@ -50,6 +50,7 @@ class _Sample(Generic[_One]):
     def _put(self, measured: _One) -> None:
         first = measured.repetition - measured.repetition % self._every
         cycle = self.cycles.setdefault(first, {})
+        conditions = measured.conditions if isinstance(measured, GroupMeasurement) else None
         key = (
             measured.shape,
             measured.variant,
@@ -61,13 +62,8 @@ class _Sample(Generic[_One]):
             self._times += len(measured.times_s) + len(measured.warmup_times_s)
         elif kept is not None:
             cycle[key] = _with_events(kept, measured)
-        elif measured.errors or _throttles(measured):
+        elif measured.errors or (conditions and conditions.throttles):
             cycle[key] = replace(measured, repetition=first, times_s=(), warmup_times_s=())
-
-
-def _throttles(measured: Measurement | GroupMeasurement) -> int:
-    conditions = measured.conditions if isinstance(measured, GroupMeasurement) else None
-    return (conditions.throttles or 0) if conditions is not None else 0
 
 
 def _with_events(kept: _One, other: _One) -> _One:
