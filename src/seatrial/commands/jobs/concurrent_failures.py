@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from seatrial.model.pair_table import Reals
 from seatrial.statistics.estimates import ERROR_RATE
 from seatrial.statistics.rank_sum import log_choose
-from seatrial.statistics.strata import Members, Places, Shares, failures_of
+from seatrial.statistics.strata import Members, Places, Shares, failures_of, shares_of
 
 LONELY = 2
 """Mark of jobs without one of another member in their stratum."""
@@ -54,15 +54,16 @@ def repeated_failures(
     day to a day after the last, failed less than half as often (the mean of these users, without jobs that were sent).
     """
     own, began = members.jobs_of(place), uses.began()
-    marked, sent = np.zeros(len(failed), bool), sent_jobs(members, shares, place)
-    placed = own[~sent[own]]
+    trials = list(_trials(failed, members, shares, uses, own))
+    marked, sent = np.zeros(len(failed), bool), [jobs for *_, jobs, improbable in trials if improbable]
+    placed = own[~np.isin(own, np.concatenate([own[:0], *sent]))]
     repeated: dict[int, list[Places]] = {}
-    for user, day, failures, jobs in _trials(failed, members, shares, uses, own):
+    for user, day, failures, jobs, _ in trials:
         near = (began[placed] >= began[failures[0]]) & (began[placed] <= began[failures[-1]] + DAY_S)
         others = placed[near & (uses.user[placed] != user)]
         users = np.unique(uses.user[others], return_inverse=True)[1]
         of_users = np.bincount(users, ~uses.completed[others]) / np.bincount(users)
-        if len(others) and 2 * float(of_users.mean()) * jobs < len(failures):
+        if len(others) and 2 * float(of_users.mean()) * len(jobs) < len(failures):
             repeated.setdefault(day, []).append(failures)
     for parts in repeated.values():
         of_day = np.concatenate(parts)
@@ -70,11 +71,12 @@ def repeated_failures(
     return marked
 
 
-def sent_jobs(members: Members, shares: Shares, place: int) -> NDArray[np.bool_]:
+def sent_jobs(members: Members, place: int) -> NDArray[np.bool_]:
     """All but the first job of each stratum of which a member got more than chance brings, and more than twice as many.
 
     Jobs that a user sends to one node are alike, and independent evidence neither of the node nor of each other.
     """
+    shares = shares_of(members)
     chances, own, sent = _chances(members, shares), members.jobs_of(place), np.zeros(len(members.stratum), bool)
     mine = shares.member == place
     for stratum, number in zip(shares.stratum[mine].tolist(), shares.number[mine].tolist(), strict=True):
@@ -94,10 +96,9 @@ def _chances(members: Members, shares: Shares) -> Reals:
 
 def _trials(
     failed: NDArray[np.bool_], members: Members, shares: Shares, uses: JobUses, own: Places
-) -> Iterator[tuple[int, int, Places, int]]:
-    """User, day, failures and number of jobs between them, of each user's failures of a day that may have been sent.
-
-    `own`: the jobs of the member.
+) -> Iterator[tuple[int, int, Places, Places, bool]]:
+    """User, day, failures and jobs between them, of each user's failures of a day that may have been sent; and whether
+    these are more than chance brings. `own`: the jobs of the member.
     """
     stratum, began = members.stratum, uses.began()
     chance = _chances(members, shares)[stratum]
@@ -116,8 +117,10 @@ def _trials(
             continue
         for day in days[times > 1].tolist():
             same = again[uses.day[again] == day]
-            span = np.isin(stratum[own], stratum[same]) & (began[own] >= began[same[0]])
-            yield user, day, same, int((span & (began[own] <= began[same[-1]])).sum())
+            span = np.isin(stratum, stratum[same]) & (began >= began[same[0]]) & (began <= began[same[-1]])
+            jobs = own[span[own]]
+            p_value = binomial_tail(len(jobs) - 1, int(span.sum()) - 1, float(chance[span].mean()))
+            yield user, day, same, jobs, p_value <= ERROR_RATE
 
 
 def p_beside(failed: NDArray[np.bool_], members: Members, uses: JobUses, place: int, suspects: Places) -> float:

@@ -170,7 +170,7 @@ def _slow_nodes(table: JobTable, since: int, effect: float) -> tuple[tuple[SlowN
         significance = float(deviations[place]) / _inflation(deviations)
         if not significance > critical:
             break
-        if (sent := sent_jobs(rest, shares_of(rest), place)).any():
+        if (sent := sent_jobs(rest, place)).any():
             significance = float(slowness(logs, rest.without(sent))[0][place]) / _inflation(deviations)
             if not significance > critical:
                 deviations[place] = np.nan

@@ -8,7 +8,7 @@ from seatrial.commands.jobs.families import Names
 from seatrial.commands.jobs.job_table import job_table
 from seatrial.commands.jobs.judge import judge_jobs
 from seatrial.importers.accounting import read_accounting
-from seatrial.statistics.strata import Members, shares_of
+from seatrial.statistics.strata import Members
 from tests.support.job_histories import HEADER
 
 NODES, DAYS, USERS = 100, 14, 5
@@ -21,7 +21,7 @@ DAY_S = 86400
 def test_jobs_beyond_chance_and_twice_what_it_brings_count_once(own: int, total: int, members: int, sent: int) -> None:
     member = np.array([0] * own + [1 + place % (members - 1) for place in range(total - own)])
     table = Members(stratum=np.zeros(total, int), job=np.arange(total), member=member, count=members)
-    assert np.flatnonzero(sent_jobs(table, shares_of(table), 0)).tolist() == list(range(1, sent + 1))
+    assert np.flatnonzero(sent_jobs(table, 0)).tolist() == list(range(1, sent + 1))
 
 
 def named(*, sent: int, ratio: float, slow: float = 1.0) -> list[str]:
