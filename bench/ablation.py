@@ -167,7 +167,7 @@ MECHANISMS = (
         state=lambda survey: ([*map(set, survey._turned.values())], [*survey._stale.values()]),
     ),
     rule("under load: nodes at fault stay out", "loaded_rounds.left_out", nothing(set())),
-    rule("a node by pairs within its leaf", "retest_verdicts._Proofs._on_own_link", nothing([])),
+    rule("a node by pairs within its leaf", "retest_verdicts._Proofs.on_own_link", nothing([])),
     rule("controls below one switch first", "retests.plan_retest", anywhere),
     rule("a pair within the leaf of a suspected node", "next_experiments._within_leaves", nothing([])),
     rule("loss on cables that nobody knows", "survey._behind", nothing(False)),

@@ -100,8 +100,9 @@ def _headings(text: str) -> "list[re.Match[str]]":
             silent = [not block.strip() for block in blocks]
             if text[: headings[0].start()].strip() or 2 * sum(silent) >= len(silent):
                 return []
-            empty = re.search(rf"^{re.escape(names[0])}: ?[^\s:]", text, re.MULTILINE)  # no heading
-            if len(alike) > 1 or len({*names}) < 2 or empty:
+            first = f"{names[0]}:"
+            lines = (line.removeprefix(first) for line in text.splitlines() if line.startswith(first))
+            if len(alike) > 1 or len({*names}) < 2 or any(re.match(r" ?[^\s:]", line) for line in lines):  # no heading
                 return []
     return headings if all(map(_is_set, headings)) else []
 

@@ -157,11 +157,14 @@ def refuse_cut_off(text: str) -> None:
     *lines, end = text.split("\n")
     above = [(match[1], match[2] or "") for match in map(LAST_NUMBER.search, lines) if match]
     digits, decimals = ({len(number[part]) for number in above} for part in (0, 1))
-    last = re.search(rf"(?<!\w)([0-9]{{1,18}})({re.escape(above[0][1][:1])}[0-9]{{0,18}})?$", end) if above else None
-    if last is None or len(above) < FEWEST_ABOVE or len(decimals) > 1:
+    last = re.search(r"(?<!\w)([0-9]{1,18})([.,][0-9]{0,18})?$", end)
+    whole, fraction = (last[1], last[2] or "") if last else ("", "")
+    if above and fraction[:1] not in ("", above[0][1][:1]):  # a separator of fields
+        whole, fraction = fraction[1:], ""
+    if last is None or not whole or len(above) < FEWEST_ABOVE or len(decimals) > 1:
         return
-    small = len(digits) == 1 and int(last[1]) * LEAST_PART < min(int(number) for number, _ in above)
-    if len(last[2] or "") < max(decimals) or (small and not last[2]):
+    small = len(digits) == 1 and int(whole) * LEAST_PART < min(int(number) for number, _ in above)
+    if len(fraction) < max(decimals) or (small and not fraction):
         raise UsageError(
             f"The last line ends in {last[0]!r} without a newline, those above it in more digits: it was cut off.",
             "Give the whole file; add a newline if it is whole.",
