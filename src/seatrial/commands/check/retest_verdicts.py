@@ -92,23 +92,25 @@ def _beside_others(
 ) -> Iterator[Blamed]:
     """The groups without those of their pairs that another part explains which is slow for certain.
 
-    A bundle is not explained by a node behind it unless that is slow by its pairs within its leaf, too (`near`). A node
-    with `LEAST_OWN` pairs besides stays a suspect; of fewer, other jobs' traffic on the way may be the reason, so that
-    each is a suspect by itself. What is slower than the other part is not explained by it.
+    A bundle is not explained by a node behind it unless that is slow by its pairs within its leaf, too (`near`), in one
+    direction at least. A node with `LEAST_OWN` pairs besides stays a suspect; of fewer, other jobs' traffic on the way
+    may be the reason, so that each is a suspect by itself. What is slower than the other part is not explained by it.
     """
-    confirmed: defaultdict[Component, list[tuple[Blamed, Verified, bool]]] = defaultdict(list)
+    confirmed: defaultdict[Component, list[tuple[Blamed, Verified]]] = defaultdict(list)
+    own = [group for group in groups if look.of(near(group)).outcome is RetestOutcome.CONFIRMED]
+    within = {part.name for group in own for part in group.components}
     for group in groups:
         if (verified := look.of(group.pairs)).outcome is RetestOutcome.CONFIRMED:
-            by_itself = look.of(near(group)).outcome is RetestOutcome.CONFIRMED
             for part in group.components:
-                confirmed[part].append((group, verified, by_itself))
+                confirmed[part].append((group, verified))
     for group in groups:
         explained = {
             pair
             for pair in (group.pairs if group.components else ())
             for part in fabric.path(*pair)
-            for other, verified, by_itself in confirmed.get(part, ())
-            if other is not group and (group.is_own or by_itself) and _as_good(look.of([pair]), verified)
+            for other, verified in confirmed.get(part, ())
+            if other is not group and (group.is_own or (other.is_own and part.name in within))
+            if _as_good(look.of([pair]), verified, group.is_own)
         }
         left = group.pairs - explained
         if not explained or len(left) >= LEAST_OWN:
@@ -117,10 +119,10 @@ def _beside_others(
             yield from (Blamed(frozenset(), frozenset([pair])) for pair in sorted(left))
 
 
-def _as_good(pair: Verified, part: Verified) -> bool:
-    """Whether the pair delivers what the part permits, or nothing shows that it does not."""
+def _as_good(pair: Verified, part: Verified, of_node: bool) -> bool:
+    """Whether the pair delivers what the part permits; `of_node`: surely, else also if it was not measured again."""
     if pair.of_peers is None or part.of_peers is None:
-        return pair.outcome is RetestOutcome.UNSEEN
+        return pair.outcome is RetestOutcome.UNSEEN and not of_node
     return pair.of_peers.value >= (1 - EFFECT) * part.of_peers.value
 
 
