@@ -90,6 +90,13 @@ def test_what_did_not_pass_is_named_or_the_node_that_it_shares(odd: set[str], sa
     assert (line.word, line.what) == ("INCONCLUSIVE", f"no finding, but {said}")
 
 
+@pytest.mark.parametrize("verdict", [Verdict.NOT_RUN, Verdict.INCONCLUSIVE])
+def test_a_node_that_did_not_pass_is_named_where_all_pairs_did(verdict: Verdict) -> None:
+    first, *others = judgement().nodes
+    line = headline(run_info(), judgement(nodes=(replace(first, verdict=verdict), *others)))
+    assert (line.word, line.what) == (verdict.value, f"no finding on 4 nodes, but {first.node} did not pass")
+
+
 def test_a_pass_says_what_it_is_worth() -> None:
     power = Power(metric=BANDWIDTH, effect_ratio=0.03, scatter_ratio=0.004, detectable_ratio=0.032, enough=True)
     said = headline(run_info(), judgement(powers=(power,)))

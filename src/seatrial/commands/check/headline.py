@@ -130,17 +130,18 @@ def _outcome(verdict: Verdict, judgement: Judgement) -> str:
     if not any(pair.bandwidth_bytes_per_s for pair in judgement.pairs):
         return f"nothing was measured {where}"
     odd = [(pair.source, pair.target) for pair in judgement.pairs if pair.verdict is not Verdict.PASS]
-    if judgement.withheld and not odd:
-        return f"no finding {where}, but {doubt_text(judgement.withheld[0])}"
-    return f"no finding, but {_did_not_pass(odd, len(judgement.pairs))}"
+    if odd:
+        return f"no finding, but {_did_not_pass(odd, len(judgement.pairs))}"
+    nodes = some([node.node for node in judgement.nodes if node.verdict is not Verdict.PASS], MOST_DOUBTED)
+    why = doubt_text(judgement.withheld[0]) if judgement.withheld else f"{nodes} did not pass"
+    return f"no finding {where}, but {why}"
 
 
 def _did_not_pass(odd: Sequence[Pair], of: int) -> str:
     """Which pairs did not pass: few by name, else how many, and the node that more than half of them share."""
     if len(odd) <= MOST_ODD:
         return f"{' and '.join(f'{source}>{target}' for source, target in odd)} did not pass"
-    ends = Counter(name for pair in odd for name in pair)
-    (node, its), (_, next_most) = ends.most_common(2)
+    (node, its), (_, next_most) = Counter(name for pair in odd for name in pair).most_common(2)
     shared = f", {'all' if its == len(odd) else its} of them {node}'s" if 2 * its > len(odd) and its > next_most else ""
     return f"{len(odd)} of {of} ordered pairs did not pass{shared}"
 
@@ -202,8 +203,9 @@ def _also_odd(judgement: Judgement) -> str:
         return f"; {count(untrusted, 'ordered pair')} cannot be trusted"
     if any(finding.verdict is not Verdict.MISCONFIGURED for finding in judgement.findings):
         return ""
-    passed = (Verdict.PASS, Verdict.NOT_RUN)
-    odd = [(pair.source, pair.target) for pair in judgement.pairs if pair.verdict not in passed]
+    odd = [
+        (pair.source, pair.target) for pair in judgement.pairs if pair.verdict not in (Verdict.PASS, Verdict.NOT_RUN)
+    ]
     return f"; {_did_not_pass(odd, len(judgement.pairs))}" if odd else ""
 
 

@@ -379,8 +379,7 @@ def _verdict(
     if {verdict for seen in ways.values() for verdict, _ in seen} == {Verdict.INVALID}:
         return Verdict.INVALID, "none of its numbers can be trusted"
     for again in (False, True):
-        failed = [way for way, seen in ways.items() if _none_passed(seen, again=again)]
-        if failed:
+        if failed := [way for way, seen in ways.items() if _none_passed(seen, again=again)]:
             which = (f"{failed[0]} pairs" if len(failed) < len(ways) else "pairs") + " measured again" * again
             return Verdict.INCONCLUSIVE, f"none of its {which} passed, but no evidence shows that the node is at fault"
     return Verdict.PASS, "as good as its peers" if alike else "measured, not judged"
@@ -388,6 +387,5 @@ def _verdict(
 
 def _none_passed(seen: Collection[tuple[Verdict, bool]], *, again: bool) -> bool:
     """Whether no pair of a node passed; `again`: of those measured again, of which one is not decided."""
-    if again:
-        return (Verdict.INCONCLUSIVE, True) in seen and (Verdict.PASS, True) not in seen
-    return all(verdict is not Verdict.PASS for verdict, _ in seen)
+    verdicts = {verdict for verdict, retested in seen if retested or not again}
+    return Verdict.PASS not in verdicts and (Verdict.INCONCLUSIVE in verdicts or not again)

@@ -82,7 +82,7 @@ def test_lost_packets_are_packet_loss_and_no_slow_link_beside_it(count: int, pro
 
 @pytest.mark.parametrize("since", [True, False])
 def test_only_what_was_measured_since_clears_a_node_that_began_to_lose_packets(*, since: bool) -> None:
-    """As recorded: one of its pairs was measured before, and 419 round trips of the others stalled."""
+    """One of its pairs was measured before in a recorded run, and 419 round trips of the others stalled."""
     good = [one for one in sail(Cluster(nodes=names(6))).measurements if {*one.pair} == {"n2", "n6"}]
     recorded = sail(Cluster(nodes=names(6), loss={"n2": 0.1}))
     lossy = [one for one in recorded.measurements if {*one.pair} != {"n2", "n6"}]
