@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.pair_verdicts import JudgedPair, limit_floor
-from seatrial.commands.check.second_look import LOOKS_BETWEEN_TRAFFIC, RetestOutcome, SecondLook, Verified
+from seatrial.commands.check.second_look import SHARED_RUNS, RetestOutcome, SecondLook, Verified
 from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair
 from seatrial.locate.explanation import Blamed
@@ -263,9 +263,9 @@ class _Proofs:
                     self._alone(pair, "other pairs of the same part were good in the retest")
 
     def _waited(self, group: Blamed, verified: Verified) -> bool:
-        """Whether the rank of a node waited for a processor in runs that say nothing for this reason; the pairs are
-        then not decided."""
-        if verified.waited < RETEST_RUNS:
+        """Whether the rank of a node waited for a processor in as many runs, which say nothing for this reason, as it
+        takes to distinguish a program that stays from those that come and go; the pairs are then not decided."""
+        if verified.waited < SHARED_RUNS:
             return False
         waits = self._look.long_waits(ends_of(group), group.pairs)
         if waits is None:
@@ -285,7 +285,7 @@ class _Proofs:
         varies on a node's own link is decided only if it is known how long its ranks waited.
         """
         shared = all(on_shared_cables(pair, self._references.fabric) for pair in group.pairs)
-        often = verified.runs >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS
+        often = verified.runs >= SHARED_RUNS
         confirmed = verified.outcome is RetestOutcome.CONFIRMED
         if self.on_own_link(group):
             sure = not self._unknown_waits or (confirmed and (verified.one_level or verified.never_good))

@@ -19,8 +19,8 @@ from seatrial.statistics.estimates import CONFIDENCE, median, median_estimate, r
 
 ONE_LEVEL = 0.15
 """Log: runs of one part that lie further apart than this, and than noise puts them, are on several levels."""
-LOOKS_BETWEEN_TRAFFIC = 2
-"""Retests, minutes apart, after which a part that no run found good is at fault, and not the traffic beside it."""
+SHARED_RUNS = 2 * RETEST_RUNS
+"""Runs that decide on cables and processors that others use, too: their traffic or program may last for one retest."""
 LEAST_SWING, SWING_SHARE = 2, 0.25
 """Runs that must be grossly bad, and as many that must be good, where a part comes and goes. With a smaller share of
 bad ones the part is not decided: on a loaded machine one run in twenty is this slow."""
@@ -136,7 +136,7 @@ class SecondLook:
                 outcome = RetestOutcome.OPEN
                 waited += sum(run < -self._swing for run in pooled) - bad
         level = self._one_level(pooled)
-        many = len(pooled) >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS
+        many = len(pooled) >= SHARED_RUNS
         never_good = many and all(margin < 0 for runs in margins.values() for margin in runs.values())
         return Verified(
             outcome=outcome,

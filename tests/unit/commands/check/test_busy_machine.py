@@ -38,10 +38,14 @@ def test_no_part_is_named_beside_a_node_that_died(seed: int, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("count", "seed"),
-    [(4, 0), (4, 103), (4, 112), (4, 207), (6, 1), (6, 102), (6, 206), (8, 0), (8, 106), (8, 207), (8, 221)],
+    [
+        *((4, seed) for seed in (0, 103, 112, 207, 315)),
+        *((6, seed) for seed in (1, 102, 206, 259, 304, 317)),
+        *((8, seed) for seed in (0, 106, 207, 220, 221, 293, 303)),
+    ],
 )
 def test_a_slow_link_is_named_beside_them(count: int, seed: int, tmp_path: Path) -> None:
-    """And no other part, of which the pairs with the slow node are bad, too: in one run of sixty one still is."""
+    """And no other part, of which the pairs with the slow node are bad, too: in 7 runs of 360 one still is."""
     found = judged(tmp_path, count, seed, share=0.7).findings
     assert any(one.kind is FindingKind.SLOW_LINK and one.subject == node("n3") for one in found)
     assert all("n3" in pair.split(">") for one in found for pair in one.pairs)
