@@ -120,10 +120,10 @@ def _beside_others(
 
 
 def _as_good(pair: Verified, part: Verified, of_node: bool) -> bool:
-    """Whether the pair delivers what the part permits; `of_node`: surely, else also if it was not measured again."""
+    """Whether the pair may deliver what the part permits; of a node (`of_node`) not if it was not measured again."""
     if pair.of_peers is None or part.of_peers is None:
         return pair.outcome is RetestOutcome.UNSEEN and not of_node
-    return pair.of_peers.value >= (1 - EFFECT) * part.of_peers.value
+    return pair.of_peers.high >= (1 - EFFECT) * part.of_peers.value
 
 
 def prove_latency(
@@ -199,10 +199,8 @@ class _Proofs:
         for group in [one for one in self._slow if not one.components and self._elsewhere_bad(one)]:
             self._slow.remove(group)
             self._open.append(group)
-            for pair in group.pairs:
-                self._changed[pair] = self._judged[pair].opened("other pairs of its nodes were bad beside it, too")
-        other = [one for one in self._open if self._certain & {(part.kind, part.name) for part in one.components}]
-        for group in other:
+            self._leave_open(group.pairs, "other pairs of its nodes were bad beside it, too")
+        for group in [one for one in self._open if self._certain & {(part.kind, part.name) for part in one.components}]:
             self._open.remove(group)
             self._slow.append(group)
             self._decide(group, Verdict.SLOW)
@@ -226,14 +224,18 @@ class _Proofs:
 
     def _elsewhere_bad(self, group: Blamed) -> bool:
         """Whether a sender or a receiver of these pairs was bad with others in the retest: it may be at fault."""
-        if self._look.of(group.pairs).outcome is RetestOutcome.UNSEEN:
-            return False
-        others = self._doubtful - group.pairs
-        return any(pair[end] == other[end] for pair in group.pairs for other in others for end in (0, 1))
+        seen, others = self._look.of(group.pairs).outcome is not RetestOutcome.UNSEEN, self._doubtful - group.pairs
+        return seen and any(pair[end] == other[end] for pair in group.pairs for other in others for end in (0, 1))
 
     def seen(self, group: Blamed) -> Verified:
-        """The retest of a group: of a node by its pairs within its leaf, if any was measured again."""
-        return self._look.of(self.on_own_link(group) or group.pairs)
+        """The retest of a group: of a node by its pairs within its leaf, if any was measured again and no other pair of
+        it was good: if one was, what is bad within the leaf is the partner, or the pair itself."""
+        near = self.on_own_link(group)
+        verified, path = self._look.of(near or group.pairs), self._references.fabric.path
+        crossing = [pair for pair in self._look.pairs if near and group.components <= {*path(*pair)}]
+        mixed = any(self._look.of([pair]).outcome is RetestOutcome.REFUTED for pair in crossing)
+        refuted = mixed and verified.outcome is RetestOutcome.CONFIRMED
+        return msgspec.structs.replace(verified, outcome=RetestOutcome.MIXED) if refuted else verified
 
     def on_own_link(self, group: Blamed) -> list[Pair]:
         """Pairs of a node that were measured again and cross no cable that other jobs use."""
@@ -256,8 +258,7 @@ class _Proofs:
                 pass
             case RetestOutcome.OPEN:
                 self._open.append(group)
-                for pair in group.pairs:
-                    self._changed[pair] = self._judged[pair].opened(_why_open(verified))
+                self._leave_open(group.pairs, _why_open(verified))
             case RetestOutcome.REFUTED | RetestOutcome.MIXED:
                 for pair in sorted(group.pairs):
                     self._alone(pair, "other pairs of the same part were good in the retest")
@@ -265,16 +266,12 @@ class _Proofs:
     def _waited(self, group: Blamed, verified: Verified) -> bool:
         """Whether the rank of a node waited for a processor in as many runs, which say nothing for this reason, as it
         takes to distinguish a program that stays from those that come and go; the pairs are then not decided."""
-        if verified.waited < SHARED_RUNS:
-            return False
-        waits = self._look.long_waits(ends_of(group), group.pairs)
+        often = verified.waited >= SHARED_RUNS
+        waits = self._look.long_waits(ends_of(group), group.pairs) if often else None
         if waits is None:
             return False
         self._busy.append(group)
-        for pair in group.pairs:
-            self._changed[pair] = self._judged[pair].opened(
-                f"{waits.text}: another program takes it, or a quota withholds it"
-            )
+        self._leave_open(group.pairs, f"{waits.text}: another program takes it, or a quota withholds it")
         return True
 
     def _outcome(self, group: Blamed, verified: Verified) -> RetestOutcome:
@@ -295,6 +292,9 @@ class _Proofs:
             sure = confirmed and (often or not shared) and (verified.steady or (shared and group.is_wide))
         doubtful = (RetestOutcome.CONFIRMED, RetestOutcome.UNSTABLE)
         return RetestOutcome.OPEN if verified.outcome in doubtful and not sure else verified.outcome
+
+    def _leave_open(self, pairs: Collection[Pair], why: str) -> None:
+        self._changed.update({pair: self._judged[pair].opened(why) for pair in pairs})
 
     def _decide(self, group: Blamed, verdict: Verdict) -> None:
         for pair in group.pairs:
@@ -341,8 +341,7 @@ class _Proofs:
             bad = outcome in (RetestOutcome.CONFIRMED, RetestOutcome.UNSTABLE)
             if bad or (outcome is RetestOutcome.OPEN and self._look.lacks(pair)):
                 self._doubtful.add(pair)
-                why = "good in the survey; bad only when measured beside suspects"
-                self._changed[pair] = self._judged[pair].opened(why)
+                self._leave_open([pair], "good in the survey; bad only when measured beside suspects")
 
 
 def ends_of(group: Blamed) -> set[str]:

@@ -90,6 +90,7 @@ class SecondLook:
         self._since = since or {}
         self._round_trips = round_trips
         self._over = {pair: {run: over_peers(pair, value) for run, value in own.items()} for pair, own in runs.items()}
+        self.pairs = self._over.keys()
         self._floor = floor
         self._effect = effect
         self._gross = max(-math.log1p(-GROSS_LOSS), 2 * effect)

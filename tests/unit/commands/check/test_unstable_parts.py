@@ -179,10 +179,11 @@ def test_what_varies_while_waits_are_unknown_convicts_nobody_unless_no_run_is_go
 
 
 class OneSpine:
-    """Pairs that begin with s cross the spine."""
+    """Pairs from n cross its link, and those that end with s the spine."""
 
     def path(self, source: str, target: str) -> Iterator[Component]:
-        yield NODE
+        if source == "n":
+            yield NODE
         if target.startswith("s"):
             yield SPINE
 
