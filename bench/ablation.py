@@ -30,8 +30,10 @@ from unittest import mock
 import msgspec
 from bench.ablation_classes import TrialClass, classes, without_member
 from bench.random_classes import FAMILIES, drawn
+from tests.support import busy_machine
 
 from seatrial.commands.check.next_experiments import plan_retest
+from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.fabric.parts import PartKind, merged
 from seatrial.lab.simulator.faults import SimulatedFault, parse_fault
 from seatrial.lab.simulator.score import Match, Truth
@@ -40,6 +42,7 @@ from seatrial.lab.simulator.trial import SimulatedFabric, TrialSettings, run_tri
 from seatrial.locate.uplinks import Uplinks
 from seatrial.model.errors import UsageError
 from seatrial.model.measurement import Round
+from seatrial.model.subject import node
 from seatrial.model.verdict import FindingKind, Verdict
 
 Function = Callable[..., Any]
@@ -88,6 +91,11 @@ def first(*given: Any, **_: object) -> Any:  # noqa: ANN401
 def anywhere(*given: Any, **named: Any) -> list[Round]:  # noqa: ANN401
     """A retest whose controls may be on cables that other jobs use."""
     return plan_retest(*given, **{**named, "leaf_of": None})
+
+
+def by_near_pairs(proofs: Any, group: Any) -> Any:  # noqa: ANN401
+    """The retest of a node by its pairs within its leaf, whatever others of it gave."""
+    return proofs._look.of(proofs.on_own_link(group) or group.pairs)
 
 
 def stage(name: str, place: str, acts: str, value: object = True) -> Mechanism:
@@ -168,6 +176,13 @@ MECHANISMS = (
     ),
     rule("under load: nodes at fault stay out", "loaded_rounds.left_out", nothing(set())),
     rule("a node by pairs within its leaf", "retest_verdicts._Proofs.on_own_link", nothing([])),
+    rule("a node cleared by another pair of it", "retest_verdicts._Proofs.seen", by_near_pairs),
+    stage(
+        "two retests of shared parts",
+        "retest_verdicts.SHARED_RUNS",
+        "retest_verdicts._Proofs._waited",
+        RETEST_RUNS,
+    ),
     rule("controls below one switch first", "retests.plan_retest", anywhere),
     rule("a pair within the leaf of a suspected node", "next_experiments._within_leaves", nothing([])),
     rule("loss on cables that nobody knows", "survey._behind", nothing(False)),
@@ -279,6 +294,8 @@ def plant(fabric: SimulatedFabric, settings: TrialSettings, seed: int) -> list[S
 
 def answer(kind: TrialClass, seed: int) -> Answer:
     """Check one fabric of the class."""
+    if kind.busy_machine:
+        return answer_of_busy_machine(kind, seed)
     shape = parse_topology(kind.topology)
     broken: list[str] = []
     for _ in range(kind.lost_members):
@@ -315,6 +332,26 @@ def answer(kind: TrialClass, seed: int) -> Answer:
         verdict=trial.verdict,
         node_s=trial.cost.node_s,
         measurements=trial.cost.measurements,
+    )
+
+
+def answer_of_busy_machine(kind: TrialClass, seed: int) -> Answer:
+    """Check the nodes of one machine; a finding is wrong that is not about pairs with the slow node."""
+    shares = [parse_fault(text).share for text in kind.faults] or [1.0]
+    with tempfile.TemporaryDirectory() as folder:
+        outcome = busy_machine.checked(Path(folder), kind.busy_machine, seed, shares[0])
+    findings = outcome.judgement.findings
+    wrong = sum(not kind.faults or any("n3" not in pair.split(">") for pair in one.pairs) for one in findings)
+    found = sum(one.kind is FindingKind.SLOW_LINK and one.subject == node("n3") for one in findings)
+    return Answer(
+        named=tuple(sorted(f"{one.kind} {one.subject.text} {len(one.ambiguous_with)}" for one in findings)),
+        right=found == len(kind.faults) and not wrong,
+        faults=len(kind.faults),
+        found=found,
+        wrong=wrong,
+        verdict=outcome.judgement.verdict,
+        node_s=0.0,
+        measurements=len(outcome.recorded.measurements),
     )
 
 

@@ -23,6 +23,9 @@ class TrialClass(msgspec.Struct, frozen=True, kw_only=True):
     """Leaves of which one cable to another switch is missing from the map; the check knows leaves only."""
     conditions: SimulatedConditions = SimulatedConditions()
     design: str = DesignChoice.SPARSE
+    busy_machine: int = 0
+    """Nodes of one machine on whose cores programs come and go (`tests/support/busy_machine.py`), of which n3 has the
+    share of the only fault, in place of a topology."""
 
 
 def classes() -> Iterator[TrialClass]:

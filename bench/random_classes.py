@@ -2,7 +2,7 @@
 
 The classes of the ablation are few and known; these are many, and nobody has seen them. Families differ in what
 disturbs the check: faults that begin late or lose packets, latency, jobs of others, losses on cables, and ranks that
-wait for a processor now and then or all the time.
+wait for a processor now and then or all the time, or as other programs come and go.
 """
 
 import random
@@ -112,6 +112,13 @@ def always_busy(draw: random.Random) -> TrialClass:
     )  # fmt: skip
 
 
+def busy_machines(draw: random.Random) -> TrialClass:
+    """One machine whose cores other programs take and give back."""
+    nodes, share = draw.choice((4, 6, 8)), draw.choice((1.0, 0.7, 0.7, 0.85))
+    faults = (f"node:{share}",) if share < 1 else ()
+    return TrialClass(name="", topology="", faults=faults, busy_machine=nodes)
+
+
 FAMILIES: dict[str, Callable[[random.Random], TrialClass]] = {
     "all kinds": faults_of_all_kinds,
     "latency": late_parts,
@@ -119,6 +126,7 @@ FAMILIES: dict[str, Callable[[random.Random], TrialClass]] = {
     "loss": lossy_parts,
     "waits": busy_ranks,
     "always busy": always_busy,
+    "busy machine": busy_machines,
 }
 
 

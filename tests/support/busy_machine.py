@@ -2,12 +2,16 @@
 
 import random
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 
+from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.locate.evidence import Pair
 from seatrial.model.measurement import Measurement, Round
-from tests.support.builders import Cluster
+from seatrial.model.settings import CheckSettings
+from tests.support.builders import Cluster, leaves, names, slow_part
+from tests.support.scripted import ScriptedLauncher
 
 CORES = 2
 BUSY, IDLE = (5, 60), (10, 80)
@@ -54,3 +58,12 @@ class BusyMachine(Cluster):
     def _wait(self, name: str, draw: random.Random) -> float:
         taken = self.cores[self.homes[name]].taken
         return taken * draw.uniform(0.6, 1.2) if taken else draw.uniform(0, 0.01)
+
+
+def checked(archive: Path, count: int, seed: int, share: float = 1.0, dies_at: int = 0) -> CheckOutcome:
+    """A check of so many nodes, of which n3 carries that share, and n2 dies in that round."""
+    parts = slow_part("node", "n3", share) if share < 1 else {}
+    cluster = BusyMachine(nodes=names(count), leaf_of=leaves(count, 2), boot_id="one", seed=seed, parts=parts)
+    settings = CheckSettings(archive=archive, run="trial", round_timeout_s=0.5, loaded=False)
+    launcher = ScriptedLauncher(cluster, dies_at={"n2": dies_at} if dies_at else None)
+    return run_check(settings, launcher=launcher)

@@ -5,34 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.commands.check.run import run_check
-from seatrial.model.judgement import Judgement
-from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import node
 from seatrial.model.verdict import FindingKind
-from tests.support.builders import leaves, names, slow_part
-from tests.support.busy_machine import BusyMachine
-from tests.support.scripted import ScriptedLauncher
-
-
-def judged(archive: Path, count: int, seed: int, share: float = 1.0, dies_at: int = 0) -> Judgement:
-    """A check of so many nodes, of which n3 carries that share, and n2 dies in that round."""
-    parts = slow_part("node", "n3", share) if share < 1 else {}
-    cluster = BusyMachine(nodes=names(count), leaf_of=leaves(count, 2), boot_id="one", seed=seed, parts=parts)
-    settings = CheckSettings(archive=archive, run="trial", round_timeout_s=0.5, loaded=False)
-    launcher = ScriptedLauncher(cluster, dies_at={"n2": dies_at} if dies_at else None)
-    return run_check(settings, launcher=launcher).judgement
+from tests.support.busy_machine import checked
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("count", [3, 4, 6, 8])
 def test_no_part_is_named_for_programs_that_come_and_go(count: int, seed: int, tmp_path: Path) -> None:
-    assert judged(tmp_path, count, seed).findings == ()
+    assert checked(tmp_path, count, seed).judgement.findings == ()
 
 
 @pytest.mark.parametrize("seed", range(16, 28))
 def test_no_part_is_named_beside_a_node_that_died(seed: int, tmp_path: Path) -> None:
-    found = judged(tmp_path, 4, seed, dies_at=random.Random(seed).randint(8, 40)).findings
+    found = checked(tmp_path, 4, seed, dies_at=random.Random(seed).randint(8, 40)).judgement.findings
     assert {one.subject for one in found} <= {node("n2")}
 
 
@@ -46,6 +32,6 @@ def test_no_part_is_named_beside_a_node_that_died(seed: int, tmp_path: Path) -> 
 )
 def test_a_slow_link_is_named_beside_them(count: int, seed: int, tmp_path: Path) -> None:
     """And no other part, of which the pairs with the slow node are bad, too: in 4 runs of 660 one still is."""
-    found = judged(tmp_path, count, seed, share=0.7).findings
+    found = checked(tmp_path, count, seed, share=0.7).judgement.findings
     assert any(one.kind is FindingKind.SLOW_LINK and one.subject == node("n3") for one in found)
     assert all("n3" in pair.split(">") for one in found for pair in one.pairs)
