@@ -31,13 +31,20 @@ EDGE = "-=* \t"
 EXCEPTION = re.compile(r"\w(?:Error|Exception)\b|\bsevere \(|\bSIG[A-Z]{3,5}\b|[Ss]egmentation fault")
 FRAME = re.compile(r"#?\d{1,4}:? +(?:/|0x|#)|(?:\[\d{1,9}\] )?#\d{1,4} +\S|at [\w.$/]{1,200}\(|=+ +backtrace")
 """A line of a list of calls."""
-ABORT = re.compile(r"application called MPI_Abort\([^,\n]{1,80}, (-?\d{1,9})\)(?: - process (\d{1,9}))?")
-OPEN_MPI_ABORT = re.compile(
-    r"MPI_ABORT was invoked on rank (\d{1,9})\b.{0,80}(?:\s{1,80}Proc: \S{1,80})?"
-    r"(?:\s{1,80}(?:with errorcode|Errorcode:) (-?\d{1,9}))?"
+ABORTS = (
+    re.compile(r"application called MPI_Abort\([^,\n]{1,80}, (?P<code>-?\d{1,9})\)(?: - process (?P<rank>\d{1,9}))?"),
+    re.compile(
+        r"MPI_ABORT was invoked on rank (?P<rank>\d{1,9})\b.{0,80}(?:\s{1,80}Proc: \S{1,80})?"
+        r"(?:\s{1,80}(?:with errorcode|Errorcode:) (?P<code>-?\d{1,9}))?"
+    ),
 )
+"""How MPICH and Open MPI report that a rank called MPI_Abort."""
 TORCHRUN = re.compile(r"failed \(exitcode: (-?[1-9]\d{0,3})\) local_rank: (\d{1,9})")
 """What torchrun reports of the worker that ended first; a signal is a negative code."""
+PRIMARY_JOB = re.compile(
+    r"Primary job {1,9}terminated normally, but \d{1,9} process(?:es)? returned\s{1,9}a non-zero exit"
+)
+"""What Open MPI reports of a rank that ended by its own choice, without its number."""
 IN_SHELL = re.compile(
     r"(?m)^(?:\S{0,400}: line \d{1,9}: +\d{1,9}|(?:\[\d{1,9}\] )?signal \(\d{1,2}[\d.-]{0,9}\):) ("
     + "|".join(re.escape(str(name)) for name in SIGNALS)
@@ -72,16 +79,15 @@ def first_end(loss: Loss, text: str) -> RankEnd | None:
         death = next((death for death in loss.deaths if death.signal in CRASHES), None)
     if death is not None:
         return RankEnd(meaning=_death(death), signal=death.signal)
-    aborted = ABORT.search(text)
+    aborted = next(filter(None, (abort.search(text) for abort in ABORTS)), None)
     if aborted is not None:
-        return _aborted(aborted[2], aborted[1])
-    aborted = OPEN_MPI_ABORT.search(text)
-    if aborted is not None:
-        return _aborted(aborted[1], aborted[2])
+        return _aborted(aborted["rank"], aborted["code"])
     torchrun = TORCHRUN.search(text)
     if torchrun is not None:
         code, rank = int(torchrun[1]), torchrun[2]
         return _torch_end(rank, code)
+    if PRIMARY_JOB.search(text):
+        return RankEnd(meaning="a rank ended with a non-zero exit code")
     shell = IN_SHELL.search(text)
     if shell is None or ABORTED.search(text):
         return None

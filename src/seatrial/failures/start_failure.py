@@ -24,7 +24,10 @@ TABLES = ("programs", "devices", "transports", "pmi", "launchers", "slurm")
 OF_JOBS = ("ssh", "files", "runtimes")
 """Tables of what jobs do beside starting a program on nodes."""
 REFUSALS = "refusals"
-ASKS = re.compile(r"(?:Unable to allocate resources|Job submit/allocate failed|Batch job submission failed): ")
+ASKS = re.compile(
+    r"(?:Unable to allocate resources|Job submit/allocate failed|Batch job submission failed): "
+    r"|\bs(?:alloc|batch): error: "
+)
 """Slurm's answer to a request for nodes, as by a launch line that allocates its nodes itself."""
 NOISE = re.compile(
     r"Terminated$|Killed$|_step_signal: Terminating|forcing job termination|Force Terminated|Job step aborted"
@@ -38,8 +41,8 @@ SAID_NOTHING = "it said nothing"
 ENTERED = "seatrial: entered"
 """Our shell scripts print it to standard error after login scripts: what comes before is not about the start."""
 COMPLAINS = re.compile(
-    r"\b(?:err|error|fatal|fail|fails|failed|failure|abort|aborted|cannot|can't|couldn't|could not|unable|invalid"
-    r"|denied|refused|timed out|time-?out|not found|not supported|no such|unreachable|exceeded|lost"
+    r"\b(?:err|error|fatal|fail|fails|failed|failure|abort|aborted|aborting|cannot|can't|couldn't|could not|unable"
+    r"|invalid|denied|refused|timed out|time-?out|not found|not supported|no such|unreachable|exceeded|lost"
     r"|mismatch|mismatched|unrecognized)\b|[a-z]_ERR_",
     re.IGNORECASE,
 )
@@ -56,7 +59,7 @@ LINES_OF = (
     (
         Speaker.MPI,
         re.compile(
-            r"(?:MPICH|MPT|INTERNAL) ERROR|Fatal error in |MPI_ERR|\b(?:pml|btl|mtl|osc|coll)_\w+\.c:"
+            r"(?:MPICH|MPT|INTERNAL) ERROR|Fatal error in |MPI_ERR|\b(?:pml|btl|mtl|osc|coll)_\w+\.[ch]:"
             r"|^Assertion failed in file "
         ),
     ),

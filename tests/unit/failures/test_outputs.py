@@ -11,7 +11,9 @@ from seatrial.model.verdict import Verdict
 from tests.support.failure_texts import OUTPUTS, texts
 
 FAILED = [
-    text for name in ("ends", "memory", "folders", "modules", "files", "runtimes") for text in texts(name, OUTPUTS)
+    text
+    for name in ("starts", "ends", "memory", "folders", "modules", "files", "runtimes")
+    for text in texts(name, OUTPUTS)
 ]
 OVERCOME, SILENT = texts("overcome", OUTPUTS), texts("silent", OUTPUTS)
 
