@@ -31,6 +31,8 @@ LEAST_PROGRESS, LEAST_NEW = 2, 5
 waited in a buffer, and a few alike that did not come before it are those of cleaning up."""
 KERNEL = re.compile(shared_words()["kernel"])
 NUMBER = re.compile(r"[-+]?\d[\d.,:eE+-]*")
+ROW = re.compile(r"#(?: {1,80}#){1,80}")
+"""A line of a table of results, with # for each number."""
 NO_PROGRESS = re.compile(
     r"\[[\w.-]+:\d|\S+:\d+:\d+ \[|(?:srun|slurmstepd\S{0,255}|sbatch|mpirun|mpiexec|prterun): |\s*File \""
     r"|.{0,400}(?:0x[0-9A-Fa-f]|\b0{4}[0-9A-Fa-f]{4}|\bline \d|\(\d{1,6}\)[. ]{0,80}:|\b(?:NCCL|UCX|libfabric)\b"
@@ -91,6 +93,8 @@ class OutputOrder:
         ends = ((line, self._at(line)) for line in self._lines if EXCEPTION.search(line))
         complaints += [line for line, at in ends if at and at.first not in progress]
         last = max((at.last for line in complaints if (at := self._at(line))), default=len(self._lines))
+        if best.cause.speaker in PEERS and any(at.last > last for at in self._results):
+            return True
         return self._progress_after(best, last) is not None
 
     def passed(self, stated: Statement) -> bool:
@@ -186,14 +190,32 @@ class OutputOrder:
     @cached_property
     def _progress(self) -> list[list[Origin]]:
         """Lines that come again with other numbers, as a program prints of its steps, those alike together."""
+        alike = (same for same in self._forms.values() if len(same) >= LEAST_PROGRESS)
+        return [[at for line in same if (at := self._at(line)) is not None] for same in alike]
+
+    @cached_property
+    def _results(self) -> list[Origin]:
+        """What only ranks print that reach each other: rows of results, and the place of each rank in a whole world."""
+        sure = (same for form, same in self._forms.items() if ROW.fullmatch(form) or _is_world(same))
+        return [at for same in sure for line in same if (at := self._at(line)) is not None]
+
+    @cached_property
+    def _forms(self) -> Mapping[str, set[str]]:
+        """The lines with numbers that complain of nothing, by what is left with # for each number."""
         forms: defaultdict[str, set[str]] = defaultdict(set)
         in_box = False
         for line in self._seen.split("\n"):
             in_box ^= EDGE.match(line) is not None
             if not in_box and NUMBER.search(line) and not _is_no_progress(line):
                 forms[NUMBER.sub("#", line.strip())].add(line)
-        alike = (same for same in forms.values() if len(same) >= LEAST_PROGRESS)
-        return [[at for line in same if (at := self._at(line)) is not None] for same in alike]
+        return forms
+
+
+def _is_world(lines: set[str]) -> bool:
+    """Whether lines alike have the number of them as one number, and count from 0 in another: ranks and their world."""
+    numbers = ([number.strip(",:.") for number in NUMBER.findall(line)] for line in lines)
+    columns = [*map(set, zip(*numbers, strict=False))]
+    return len(lines) > 1 and {str(len(lines))} in columns and {str(rank) for rank in range(len(lines))} in columns
 
 
 def _is_no_progress(line: str) -> bool:
