@@ -69,7 +69,11 @@ PORT = re.compile(
 PORT_DOWN, PORT_UP = "error", "active"
 CITES = re.compile(
     r".{0,400}(?:[`\"']|[a-z] [a-z]{2,20}: )(?:slurmstepd\S{0,255}|srun): (?:error|fatal): |.{0,400}\\n\" {0,4}[,)]"
+    r"|.{0,400}\); {0,8}(?://.{0,400})?$|\s{0,80}(?:// |/\*[* ])"
+    r"|\s{0,20}(?:[-*+]|#{1,6}|\d{1,3}[.)]) {1,4}`[^`\n]{1,400}`"
 )
+"""Lines that cite a message of Slurm, statements and comments of source code, and items of a document about code."""
+MARKDOWN_TABLE = re.compile(r"(?m)^\|.*\|\n\|(?: {0,8}:?-{1,400}:? {0,8}\|){1,40}(?:\n\|.*\|$){0,1000}")
 NO_FOLDER = re.compile(r"^slurmstepd\S{0,255}: error: couldn't chdir to [`'\"]?(\S[^\n'\"]{0,4000}?)['\"]?: ")
 NOT_FOUND = re.compile(
     r"execve\(\): (?:/tmp/)?\./|(?<!\S)(?:/tmp/)?\./\S{1,400}: (?:No such file|command not found)"
@@ -177,8 +181,8 @@ def _misses_folder(text: str) -> bool:
 
 
 def without_citations(text: str) -> str:
-    """Plain text without lines that cite a message of Slurm, or contain one as source code does."""
-    return "\n".join(line for line in text.split("\n") if not CITES.match(line))
+    """Plain text without lines that cite a message, or contain one as source code and documents do."""
+    return "\n".join(line for line in MARKDOWN_TABLE.sub("", text).split("\n") if not CITES.match(line))
 
 
 def boxes(text: str) -> list[str]:
