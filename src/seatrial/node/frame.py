@@ -22,6 +22,13 @@ def whole_number(text: str) -> int | None:
     return int(text) if WHOLE_NUMBER.fullmatch(text) else None
 
 
+@lru_cache(maxsize=256)
+def labelled(lines: tuple[str, ...], mark: str = ":") -> Mapping[str, str]:
+    """Label -> content of lines such as "model name : Xeon"; the last line of a label counts."""
+    pairs = (line.partition(mark) for line in lines)
+    return {label.strip(): content.strip() for label, _, content in pairs}
+
+
 def natural_number(text: str) -> int | None:
     """A whole number that is not negative; None for any other text."""
     number = whole_number(text)

@@ -10,6 +10,7 @@ from seatrial.node.frame import FactsFormatError
 from seatrial.node.gpus import OTHER_FACTS, pci_address
 from seatrial.node.hwloc_devices import xml_root
 from seatrial.node.pci import SPEED, pci_kind
+from seatrial.node.processor_sets import number
 
 MARK = re.compile(r"<system\s+version=")
 NO_DOCTYPE = re.compile(r"(?!)")
@@ -30,7 +31,7 @@ def facts_from_nccl(text: str, name: str) -> NodeFacts:
     root = xml_root(text, NO_DOCTYPE, "NCCL", "let NCCL write it again (NCCL_TOPO_DUMP_FILE).")
     if root.tag != "system":
         raise FactsFormatError(f"This XML contains a {root.tag[:40]!r}, not a topology file of NCCL.")
-    devices = [device for cpu in root.iterfind("cpu") for device in _devices(cpu, _numa_node(cpu), ())]
+    devices = [device for cpu in root.iterfind("cpu") for device in _devices(cpu, number(cpu.get("numaid", "")), ())]
     if not devices:
         raise FactsFormatError("This topology file of NCCL has no PCI device.")
     gpus = [device for device in devices if device.kind is PciKind.GPU]
@@ -56,11 +57,6 @@ def facts_from_nccl(text: str, name: str) -> NodeFacts:
         ),
         absent={fact: NOT_PRINTED for fact in OTHER_FACTS if fact not in ("hcas", "pci")},
     )  # fmt: skip
-
-
-def _numa_node(cpu: ET.Element) -> int | None:
-    number = cpu.get("numaid", "")
-    return int(number) if re.fullmatch(r"\d{1,4}", number) else None
 
 
 def _devices(above: ET.Element, numa_node: int | None, path: tuple[PciHop, ...]) -> Iterator[PciDevice]:

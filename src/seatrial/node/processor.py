@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from seatrial.model.facts import IN_NAME, IdleState, ProcessorFacts
-from seatrial.node.frame import WHOLE_NUMBER, Frame, natural_number, whole_number
+from seatrial.node.frame import WHOLE_NUMBER, Frame, labelled, natural_number, whole_number
 from seatrial.node.processor_sets import Numbers, listed, number, package_number
 from seatrial.node.topology_sysfs import CPU, NODES, ONLINE, ROWS, sysfs_cores
 
@@ -293,13 +293,7 @@ def _quota_processors(quota: _Quota | None) -> float | None:
 
 def cpuinfo(frame: Frame) -> Mapping[str, str]:
     """Word -> content, of the last processor that the collector kept; nothing where the file is not there."""
-    return _says(frame.files.get(CPUINFO, ()))
-
-
-@functools.lru_cache(maxsize=256)
-def _says(lines: tuple[str, ...]) -> dict[str, str]:
-    pairs = (line.partition(":") for line in lines)
-    return {key.strip(): value.strip() for key, _, value in pairs}
+    return labelled(frame.files.get(CPUINFO, ()))
 
 
 NODES_ONLINE = "/sys/devices/system/node/online"
@@ -308,13 +302,15 @@ NODES_ONLINE = "/sys/devices/system/node/online"
 def read_processors(frame: Frame) -> tuple[dict[str, Any], dict[str, str]]:
     """The model and the counts of a frame, as fields of NodeFacts, and why some are not known.
 
-    Processors are the online logical ones; cores are their distinct sets of thread siblings.
+    Processors are the online logical ones; cores are their distinct sets of thread siblings. If an old kernel does not
+    list what is online, processors are those with a known core, and NUMA nodes those with a folder.
     """
+    folders = frame.lists.get(NODES, ())
     read = {
-        "processors": (_processors(frame), ONLINE),
+        "processors": (len(listed(frame.values.get(ONLINE, "")) or frame.tables.get(ROWS, ())) or None, ONLINE),
         "cores": (len(sysfs_cores(frame)) or None, ROWS),
         "sockets": (_sockets(frame), ROWS),
-        "numa_nodes": (_numa_nodes(frame), NODES_ONLINE),
+        "numa_nodes": (len(listed(frame.values.get(NODES_ONLINE, "")) or folders) or None, NODES_ONLINE),
         "cpu_model": (_cpu_model(frame), CPUINFO),
     }
     absent = {name: frame.reason(path) for name, (fact, path) in read.items() if not fact}
@@ -327,16 +323,6 @@ def _cpu_model(frame: Frame) -> str:
     if "CPU implementer" in says and "model name" not in says:
         return f"implementer {says['CPU implementer']} part {says.get('CPU part', 'unknown')}"
     return says.get("model name") or says.get("cpu") or ""
-
-
-def _processors(frame: Frame) -> int | None:
-    """Processors online; if an old kernel does not list them, those with a known core."""
-    return len(listed(frame.values.get(ONLINE, "")) or frame.tables.get(ROWS, ())) or None
-
-
-def _numa_nodes(frame: Frame) -> int | None:
-    """NUMA nodes online; if an old kernel does not list them, their folders."""
-    return len(listed(frame.values.get(NODES_ONLINE, "")) or frame.lists.get(NODES, ())) or None
 
 
 def _sockets(frame: Frame) -> int | None:

@@ -219,9 +219,3 @@ def controller_sensors(lines: Iterable[str]) -> list[Sensor]:
         for row, match in matches
         if match
     ]
-
-
-def controller_fields(lines: Iterable[str]) -> dict[str, str]:
-    """Name -> content of the fields in the lines that `ipmitool mc info` printed."""
-    pairs = (line.partition(" : ") for line in lines)
-    return {field.strip(): content.strip() for field, _, content in pairs}

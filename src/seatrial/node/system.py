@@ -8,12 +8,11 @@ from typing import Any
 import msgspec
 
 from seatrial.model.system import ClockState, Firmware, Limits, SystemFacts
-from seatrial.node.frame import Frame, Reader, answer, whole_number, why_no_answer
+from seatrial.node.frame import Frame, Reader, answer, labelled, whole_number, why_no_answer
 from seatrial.node.mounts import read_automounts, read_mounts, read_paths
 from seatrial.node.processor import cpuinfo
 from seatrial.node.sensors import (
     CONTROLLER,
-    controller_fields,
     read_alarms,
     read_kernel_log,
     read_power_limits,
@@ -79,8 +78,7 @@ def read_clock(frame: Frame) -> tuple[ClockState, dict[str, str]]:
 
 
 def _chrony(lines: tuple[str, ...]) -> ClockState:
-    pairs = (line.partition(":") for line in lines)
-    says = {key.strip(): value.strip() for key, _, value in pairs}
+    says = labelled(lines)
     shift = SYSTEM_TIME.fullmatch(says.get("System time", ""))
     return ClockState(
         source="chrony",
@@ -103,7 +101,7 @@ def _ntp(lines: tuple[str, ...]) -> ClockState:
 
 def _systemd(lines: tuple[str, ...]) -> ClockState:
     """It passes on the kernel's own flag, whoever set it (timedatectl(1))."""
-    says = dict(line.strip().partition("=")[::2] for line in lines)
+    says = labelled(lines, "=")
     return ClockState(
         source="timedatectl", synchronised={"yes": True, "no": False}.get(says.get("NTPSynchronized", ""))
     )
@@ -185,7 +183,7 @@ def read_firmware(frame: Frame) -> tuple[Firmware, dict[str, str]]:
     cluster_mode = modes.get("cluster_mode") or _sub_numa_mode(frame)
     firmware = Firmware(
         **dmi,
-        bmc_version=bmc[0] if bmc else controller_fields(answer(frame, CONTROLLER)).get("Firmware Revision", ""),
+        bmc_version=bmc[0] if bmc else labelled(answer(frame, CONTROLLER), " : ").get("Firmware Revision", ""),
         management_engine=frame.values.get(ENGINE, "").partition(":")[2].strip(),
         settings=_firmware_settings(frame),
         memory_mode=memory_mode,
@@ -218,9 +216,8 @@ def _firmware_settings(frame: Frame) -> dict[str, str]:
 
 def _dumped_modes(frame: Frame) -> dict[str, str]:
     """What hwloc-dump-hwdata wrote at boot, on Knights Landing and Knights Mill alone: "memory_mode: Cache"."""
-    pairs = (line.partition(":") for line in frame.files.get(HWLOC_DUMP, ()))
-    words = {key.strip(): value.strip().lower() for key, _, value in pairs}
-    return {key: word for key, word in words.items() if word != "unknown"}
+    words = labelled(frame.files.get(HWLOC_DUMP, ()))
+    return {key: word.lower() for key, word in words.items() if word.lower() != "unknown"}
 
 
 def _sub_numa_mode(frame: Frame) -> str:

@@ -20,10 +20,10 @@ from seatrial.model.facts import (
 )
 from seatrial.model.hca import Hca
 from seatrial.model.system import Firmware, SystemFacts
-from seatrial.node.frame import FactsFormatError, without_value
+from seatrial.node.frame import FactsFormatError, labelled, without_value
 from seatrial.node.memory import dmi_dimms
 from seatrial.node.pci import ADDRESS
-from seatrial.node.sensors import controller_alarms, controller_fields, controller_sensors
+from seatrial.node.sensors import controller_alarms, controller_sensors
 from seatrial.recordings.sysinfo import lscpu_numa_nodes, lscpu_processor, whole
 
 LSCPU_LINE = re.compile(r"\s{0,8}([A-Z][\w() /.-]{1,40}?):\s+(\S.*)")
@@ -234,7 +234,7 @@ def _firmware(blocks: list[tuple[str, list[str]]], lines: list[str]) -> Firmware
         bios_vendor=bios.get("Vendor", ""),
         bios_version=bios.get("Version", ""),
         bios_date=bios.get("Release Date", ""),
-        bmc_version=controller_fields(lines).get("Firmware Revision", ""),
+        bmc_version=labelled(tuple(lines), " : ").get("Firmware Revision", ""),
     )
 
 
