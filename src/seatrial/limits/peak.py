@@ -79,9 +79,7 @@ def _top(facts: NodeFacts) -> tuple[float, str, bool] | None:
     read = max(facts.processor.hardware_maximum_hz or facts.processor.maximum_hz, default=None)
     if read:
         return read, f"cpufreq/cpuinfo_max_freq on {facts.hostname}", False
-    line = recognise(facts)
-    highest = nominal_hz(line, facts.cpu_model)[1] if line else None
-    return (highest, f"table of processors: {line.name}", True) if line and highest else None
+    return _from_table(facts, 1)
 
 
 def _base(facts: NodeFacts) -> tuple[float, str, bool] | None:
@@ -94,9 +92,14 @@ def _base(facts: NodeFacts) -> tuple[float, str, bool] | None:
     named = _NAMED_HZ.search(facts.cpu_model)
     if named:
         return float(named[1]) * 1e9, f"the name {facts.cpu_model}", True
+    return _from_table(facts, 0)
+
+
+def _from_table(facts: NodeFacts, place: int) -> tuple[float, str, bool] | None:
+    """The same of the base frequency (`place` 0) or the highest (1) that the table of processors has."""
     line = recognise(facts)
-    base = nominal_hz(line, facts.cpu_model)[0] if line else None
-    return (base, f"table of processors: {line.name}", True) if line and base else None
+    hz = nominal_hz(line, facts.cpu_model)[place] if line else None
+    return (hz, f"table of processors: {line.name}", True) if line and hz else None
 
 
 def _peak(

@@ -137,7 +137,11 @@ def _with_ports(facts: NodeFacts, **values: str | int) -> NodeFacts:
     """All active InfiniBand ports with these values; a port that has lost lanes gets them back with its new speed."""
     hcas = tuple(
         msgspec.structs.replace(
-            hca, ports=tuple(_port_with(port, **values) if _is_infiniband(port) else port for port in hca.ports)
+            hca,
+            ports=tuple(
+                _port_with(port, **values) if port.active and port.family is PortFamily.INFINIBAND else port
+                for port in hca.ports
+            ),
         )
         for hca in facts.hcas
     )
@@ -154,10 +158,6 @@ def _with_interfaces(facts: NodeFacts, **values: float) -> NodeFacts:
             for interface in facts.interfaces
         ),
     )
-
-
-def _is_infiniband(port: Port) -> bool:
-    return port.active and port.family is PortFamily.INFINIBAND
 
 
 def _port_with(port: Port, **values: str | int) -> Port:
