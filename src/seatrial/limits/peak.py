@@ -96,7 +96,7 @@ def _base(facts: NodeFacts) -> tuple[float, str, bool] | None:
 
 
 def _from_table(facts: NodeFacts, place: int) -> tuple[float, str, bool] | None:
-    """The same of the base frequency (`place` 0) or the highest (1) that the table of processors has."""
+    """Hz, source and True of the frequency in the table of processors: the base (`place` 0) or the highest (1)."""
     line = recognise(facts)
     hz = nominal_hz(line, facts.cpu_model)[place] if line else None
     return (hz, f"table of processors: {line.name}", True) if line and hz else None
