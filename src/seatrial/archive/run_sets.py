@@ -65,7 +65,7 @@ def summary_of(info: RunInfo, ranks_per_node: float | None = None) -> RunSummary
         environment=info.environment,
         wrap=info.wrap,
         ranks_per_node=ranks_per_node,
-        seconds=_seconds(info.started, info.ended),
+        seconds=info.seconds,
         benchmark=_benchmark(info),
     )
 
@@ -101,13 +101,6 @@ def _ranks_per_node(folder: Path) -> float | None:
     except (DamagedRun, OSError, msgspec.DecodeError):
         return None
     return None
-
-
-def _seconds(started: str, ended: str) -> float | None:
-    try:
-        return max((moment_of(ended) - moment_of(started)).total_seconds(), 0.0)  # the end is in whole seconds
-    except ValueError:
-        return None
 
 
 def runs_between(archive: Path, words: str) -> list[Path]:

@@ -12,6 +12,7 @@ from seatrial.model.loss import CappedPair, SessionLoss
 from seatrial.model.measurement import DefaultStart, GroupMeasurement, Measurement, ProbeStart
 from seatrial.model.past import OwnJob, Past
 from seatrial.model.settings import CheckSettings, NodesSettings, Settings, SiteProgram
+from seatrial.model.words import moment_of
 
 PARTITION_WORD = "partition="
 """Begins the words among the features of a node that are names of its partitions."""
@@ -212,6 +213,14 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(self.settings, NodesSettings):
             return self.settings.program
         return self.settings.pair_program if isinstance(self.settings, CheckSettings) else None
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took, to the second in which it ended; None where one of its times cannot be read."""
+        try:
+            return max((moment_of(self.ended) - moment_of(self.started)).total_seconds(), 0.0)
+        except ValueError:
+            return None
 
     @property
     def whole(self) -> bool:

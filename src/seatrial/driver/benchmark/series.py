@@ -1,9 +1,7 @@
 """Runs of benchmarks that belong together, by their names in the archive: what is there is not repeated."""
 
-import contextlib
 import itertools
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,10 +101,5 @@ def beyond(limit_node_hours: float, used: float, settings: RunSettings, nodes: i
 
 def node_hours_of(recorded: "RecordedRun") -> float:
     """Node-hours of the run, at least those of its programs: the end is recorded in whole seconds, the start is not."""
-    info = recorded.info
-    took_s = sum(step.seconds for step in recorded.steps)
-    with contextlib.suppress(ValueError):
-        took_s = max(
-            (datetime.fromisoformat(info.ended) - datetime.fromisoformat(info.started)).total_seconds(), took_s
-        )
-    return len(info.nodes) * took_s / SECONDS
+    took_s = max(recorded.info.seconds or 0.0, sum(step.seconds for step in recorded.steps))
+    return len(recorded.info.nodes) * took_s / SECONDS
