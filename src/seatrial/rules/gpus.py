@@ -11,7 +11,7 @@ from seatrial.model.facts import Gpu, GpuVendor, NodeFacts, PciDevice, PciKind
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, some
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
-from seatrial.rules.pcie import degraded_links, switched_adapters
+from seatrial.rules.pcie import below, degraded_links, switched_adapters
 from seatrial.rules.peers import compare_values, fewer_items, items_differ, known
 
 HARDWARE_SLOWDOWNS = {
@@ -103,7 +103,12 @@ def missing(readings: Readings) -> Iterator[Violation]:
             lacking.add(node)
             clause = f"the driver counts {count(facts.attached_gpus or 0, 'GPU')} and describes {len(listed)}"
             yield Violation(node=node, clause=clause, key="attached")
-    for violation in fewer_items(_counts, readings, whole=lambda facts: bool(facts.gpus)):
+    by_model = fewer_items(
+        lambda facts: Counter(f"the number of GPUs {gpu.name}" for gpu in facts.gpus),
+        readings,
+        whole=lambda facts: bool(facts.gpus),
+    )
+    for violation in by_model:
         if violation.node not in lacking:
             yield violation
 
@@ -115,10 +120,6 @@ def _is_gpu(device: PciDevice, gpus: tuple[Gpu, ...]) -> bool:
     return device.kind is PciKind.GPU and device.vendor in vendors and compute and not device.virtual_function
 
 
-def _counts(facts: NodeFacts) -> Counter[str]:
-    return Counter(f"the number of GPUs {gpu.name}" for gpu in facts.gpus)
-
-
 def links(node: str, facts: NodeFacts) -> Iterator[Violation]:
     """PCIe below what GPU and slot can do, while a program uses the GPU: an idle one lowers its link."""
     narrow = {str(violation.details) for violation in degraded_links(node, facts)}
@@ -127,16 +128,12 @@ def links(node: str, facts: NodeFacts) -> Iterator[Violation]:
         own = (f"gpu device {gpu.address}", *names.get(gpu.address, ()))
         if not gpu.under_load or narrow.intersection(own):
             continue
-        slow = _below(gpu.link_generation, gpu.link_generation_max)
-        if slow or _below(gpu.link_width, gpu.link_width_max):
+        slow = below(gpu.link_generation, gpu.link_generation_max)
+        if slow or below(gpu.link_width, gpu.link_width_max):
             could = _link(gpu.link_generation_max, gpu.link_width_max)
             state = f"{_link(gpu.link_generation, gpu.link_width)}, where it could at {could}"
             clause = f"{gpu.label} is under load and its PCIe link runs at {state}"
             yield Violation(node=node, clause=clause, key=(gpu.label, state))
-
-
-def _below(present: int | None, most: int | None) -> bool:
-    return present is not None and most is not None and present < most
 
 
 def _link(generation: int | None, width: int | None) -> str:

@@ -28,6 +28,12 @@ REMEDY = (
 )
 
 
+def readings_of_ranks(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]]) -> Readings:
+    """What rules about ranks look at; nodes whose facts could not be read count, too."""
+    of_nodes = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
+    return Readings(facts=of_nodes, ranks=ranks, groups=(tuple(of_nodes),))
+
+
 def threads_findings(
     facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], threads: int | None
 ) -> list[Finding]:
@@ -36,9 +42,8 @@ def threads_findings(
     """
     if not threads or threads < 2:
         return []
-    node_facts = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
     rule = Rule(kind=FindingKind.THREADS_SHARE_CORE, order=295, look=partial(_look, threads), remedy=REMEDY)
-    return findings_of(rule, Readings(facts=node_facts, ranks=ranks, groups=(tuple(node_facts),)))
+    return findings_of(rule, readings_of_ranks(facts, ranks))
 
 
 def _look(threads: int, readings: Readings) -> Iterator[Violation]:

@@ -29,7 +29,7 @@ from seatrial.model.words import ranges, verb
 from seatrial.node.processor_sets import Numbers, listed
 from seatrial.node.rank_places import cores_of, known_cores, rank_names
 from seatrial.rules.base import PLACEMENT_HINT, Readings, Rule, Violation, findings_of
-from seatrial.rules.ranks import RANKS, threads_findings
+from seatrial.rules.ranks import RANKS, readings_of_ranks, threads_findings
 
 OPTION = re.compile(r"(?:--(?:membind|preferred)|-[mp])(?:=?(\d[\d,-]*))?")
 REMEDY = (
@@ -61,13 +61,7 @@ def memory_findings(
     """
     wanted = memory_nodes(line)
     rule = Rule(kind=FindingKind.MEMORY_FAR_FROM_RANKS, order=296, look=partial(_look, wanted), remedy=REMEDY)
-    return findings_of(rule, _readings(facts, ranks)) if wanted else []
-
-
-def _readings(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]]) -> Readings:
-    """What rules look at; nodes whose facts could not be read count, too."""
-    known = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
-    return Readings(facts=known, ranks=ranks, groups=(tuple(known),))
+    return findings_of(rule, readings_of_ranks(facts, ranks)) if wanted else []
 
 
 def memory_notes(
@@ -138,7 +132,7 @@ class Placement(RunVerdict, frozen=True, kw_only=True):
 
 def placement_findings(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]]) -> list[Finding]:
     """What the rules that concern ranks say of them."""
-    return [finding for rule in RANKS for finding in findings_of(rule, _readings(facts, ranks))]
+    return [finding for rule in RANKS for finding in findings_of(rule, readings_of_ranks(facts, ranks))]
 
 
 def recorded_line(recorded: RecordedRun) -> LaunchLine:
