@@ -13,10 +13,10 @@ from seatrial.driver.node_selection import allocate_available, described, fewer_
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.site import chosen_hosts, uses_ssh
 from seatrial.files.inputs import ANY_SIZE, BadInput, open_regular
-from seatrial.launch.collector import QUICK_FACTS, collect_tree, collector
+from seatrial.launch.collector import QUICK_FACTS, collect_tree, collector, printed
 from seatrial.launch.hosts.reach import read_remote_facts, require_ssh
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.model.errors import LaunchError, NoRun, SeatrialError, UsageError
+from seatrial.model.errors import NoRun, SeatrialError, UsageError
 from seatrial.model.fabric import NO_FABRIC, Fabric
 from seatrial.model.facts import NodeFacts
 from seatrial.model.node_list import node_list, parse_nodes
@@ -62,13 +62,9 @@ def read_here(*, quick: bool = False) -> FactsRead:
     """This machine; `quick`: without what takes long. Raises LaunchError where the collector cannot run."""
     less = QUICK_FACTS if quick else {}
     done = run(["sh", "-s"], stdin=collector(), timeout_s=HERE_TIMEOUT_S, extra_environment=less)
-    if not done.ok:
-        why = (
-            f"it took more than {HERE_TIMEOUT_S:.0f} s" if done.timed_out else done.stderr.strip() or "it said nothing"
-        )
-        raise LaunchError(f"The collector does not run here: {why}.", "It needs a POSIX shell (sh) and cat on PATH.")
-    facts = parse_facts(done.stdout)
-    return FactsRead(facts={facts.hostname: facts}, texts={facts.hostname: done.stdout}, launcher="local")
+    text = printed(done, "The collector does not run here", HERE_TIMEOUT_S)
+    facts = parse_facts(text)
+    return FactsRead(facts={facts.hostname: facts}, texts={facts.hostname: text}, launcher="local")
 
 
 def cluster_launcher(site: SiteSettings) -> SlurmLauncher:

@@ -195,10 +195,7 @@ def choose_launcher(settings: SiteSettings) -> Launcher:
     if settings.launcher == "auto" and (job := job_nodes(os.environ)) is not None:
         return hosts_launcher(settings, job)
     refuse_without_slurm(settings)
-    environment = environment_of(settings, local=True)
-    mpi, probe_path = _probe(settings, environment)
-    if environment and environment.where is Where.INSIDE:
-        mpi = host_mpirun(mpi)
+    environment, mpi, probe_path = _started_here(settings)
     return LocalLauncher(mpi, probe_path, settings.ranks, quick_facts=settings.quick_facts, environment=environment)
 
 
@@ -208,10 +205,7 @@ def hosts_launcher(settings: SiteSettings, job: JobNodes | None = None) -> Hosts
     Raises UsageError where there are none, and for options that need Slurm; LaunchError for what is missing.
     """
     named = named_hosts(settings, job)
-    environment = environment_of(settings, local=True)
-    mpi, probe = _probe(settings, environment)
-    if environment and environment.where is Where.INSIDE:
-        mpi = host_mpirun(mpi)
+    environment, mpi, probe = _started_here(settings)
     return HostsLauncher(
         named.nodes,
         mpi,
@@ -283,6 +277,14 @@ def probe_for(settings: SiteSettings) -> Path:
 def environment_of_line(settings: SiteSettings, words: Sequence[str]) -> Environment:
     """What a user's own launch line runs in: around srun as it suits the kind, around all of a line with mpirun."""
     return environment_of(settings, local=not is_srun(launcher_of(words)))
+
+
+def _started_here(settings: SiteSettings) -> tuple[Environment, Mpi, Path]:
+    """The environment, the MPI whose mpirun this machine starts, and the probe."""
+    environment = environment_of(settings, local=True)
+    mpi, probe = _probe(settings, environment)
+    inside = environment and environment.where is Where.INSIDE
+    return environment, host_mpirun(mpi) if inside else mpi, probe
 
 
 def _probe(settings: SiteSettings, environment: Environment) -> tuple[Mpi, Path]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from seatrial.files.owners import temporary_folder
 from seatrial.model.errors import LaunchError, SeatrialError
-from seatrial.process.process import run
+from seatrial.process.process import Completed, run
 
 
 def source_folder(name: str) -> Path:
@@ -59,12 +59,15 @@ def collect_tree(root: Path, label: object) -> str:
             extra_environment={"SEATRIAL_SYSROOT": str(tree)},
             kept_bytes=TREE_BYTES,
         )
-    if not done.ok:
-        why = (
-            f"it took more than {TREE_TIMEOUT_S:.0f} s" if done.timed_out else done.stderr.strip() or "it said nothing"
-        )
-        raise LaunchError(f"The collector cannot read {label}: {why}.", "It needs a POSIX shell (sh) and cat on PATH.")
-    return done.stdout
+    return printed(done, f"The collector cannot read {label}", TREE_TIMEOUT_S)
+
+
+def printed(done: Completed, failed: str, timeout_s: float) -> str:
+    """What the collector printed on this machine. Raises LaunchError, which begins with `failed`, for its failure."""
+    if done.ok:
+        return done.stdout
+    why = f"it took more than {timeout_s:.0f} s" if done.timed_out else done.stderr.strip() or "it said nothing"
+    raise LaunchError(f"{failed}: {why}.", "It needs a POSIX shell (sh) and cat on PATH.")
 
 
 # Nodes are given less time once others have shown how long a reading takes.

@@ -69,8 +69,7 @@ def judge_environment(tried: Tried) -> tuple[EnvironmentFault, ...]:
         _without_program,
         _without_library,
         _lost_launcher,
-        _lost_slurm,
-        _lost_settings,
+        _lost_words,
         _hidden,
         _unequal,
         _without_effect,
@@ -168,18 +167,12 @@ def _lost_launcher(tried: Tried) -> Iterable[EnvironmentFault]:
     )
 
 
-def _lost_slurm(tried: Tried) -> Iterable[EnvironmentFault]:
-    def of_slurm(name: str) -> bool:
-        return name.startswith("SLURM_")
-
-    return _lost(tried, of_slurm, "by which programs know their job and their place in it", fatal=False)
-
-
-def _lost_settings(tried: Tried) -> Iterable[EnvironmentFault]:
-    def of_mpi(name: str) -> bool:
-        return name.startswith(SETTINGS)
-
-    return _lost(tried, of_mpi, "so settings of MPI and its transports have no effect", fatal=False)
+def _lost_words(tried: Tried) -> Iterable[EnvironmentFault]:
+    """Variables of Slurm, and settings of MPI."""
+    place = "by which programs know their job and their place in it"
+    yield from _lost(tried, lambda name: name.startswith("SLURM_"), place, fatal=False)
+    effect = "so settings of MPI and its transports have no effect"
+    yield from _lost(tried, lambda name: name.startswith(SETTINGS), effect, fatal=False)
 
 
 def _lost(tried: Tried, mine: Callable[[str], bool], meaning: str, *, fatal: bool) -> Iterable[EnvironmentFault]:
