@@ -89,6 +89,11 @@ def duration(seconds: float | None) -> str:
     return _text(seconds, _TIMES)
 
 
+def frequency(hertz: float | None) -> str:
+    """2.60 GHz."""
+    return UNKNOWN if hertz is None else f"{hertz / 1e9:.2f} GHz"
+
+
 def link_rate(bits_per_s: float | None) -> str:
     """1 Gb/s, 2.5 Gb/s; as the link's name has it, without needless decimals."""
     if bits_per_s is None or not math.isfinite(bits_per_s):

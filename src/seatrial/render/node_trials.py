@@ -26,7 +26,7 @@ from seatrial.model.words import by_text, count, some
 from seatrial.render.distribution import Distribution, Reference, of_verdicts
 from seatrial.render.json import filled
 from seatrial.render.matrix import Panels
-from seatrial.render.report import Lines, Table, rows_table
+from seatrial.render.report import Cells, Lines, Table, record_table, rows_table
 
 MAIN = (Measure.TRIAD, Measure.CHASE, Measure.FMA, Measure.NOISE)
 """Memory bandwidth and latency, arithmetic, and noise of a node."""
@@ -63,8 +63,6 @@ READING = "The median of the nodes, and the value from which on a node is named,
 LIMIT_HEAD = ("node", "#triad", "#of channels", "#arithmetic", "#of peak", "#frequency")
 PRODUCT_HEAD = ("node", "#rate", "#of arithmetic", "library")
 NUMA_HEAD = ("node", "core of", "#memory of NUMA node: latency")
-COLLECTIVE_HEAD = ("operation", "#message", "#ranks", "~of", "#time")
-CLOCK_HEAD = ("node", "#clock offset", "#wrong by at most", "#late", "#last of")
 NOISE_HEAD = ("node", "#mean", "#worst core", "#largest", "#1,000 ranks", "#10,000 ranks", "recurs")
 
 
@@ -144,9 +142,9 @@ def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table | Lines]
     yield rows_table(PRODUCT_HEAD, _product_rows(trials), None, "Product of matrices (DGEMM)")
     yield rows_table(NOISE_HEAD, _noise_rows(trials), None, "Noise, and what it costs 1,000 and 10,000 ranks")
     yield rows_table(NUMA_HEAD, _numa_rows(trials), None, "Memory latency between NUMA nodes")
-    yield rows_table(COLLECTIVE_HEAD, _collective_rows(trials), None, "Collective operations")
-    late = "Clocks, and who comes last to a barrier after a millisecond of work"
-    yield rows_table(CLOCK_HEAD, _clock_rows(trials), None, late)
+    yield record_table(COLLECTIVES, trials.collectives[:MOST_ROWS], None, "Collective operations")
+    latest = sorted(trials.clocks, key=lambda each: (-each.last, each.node))[:MOST_ROWS]
+    yield record_table(CLOCKS, latest, None, "Clocks, and who comes last to a barrier after a millisecond of work")
 
 
 def _figures(trials: NodeTrials, title: str, heads: Heads) -> Iterator[Table | Lines]:
@@ -237,7 +235,7 @@ def _limit_rows(trials: NodeTrials) -> Iterator[tuple[str, ...]]:
             units.share(limits.memory_share),
             units.flops(limits.flops_per_s),
             units.share(limits.arithmetic_share),
-            f"{limits.observed_hz / 1e9:.2f} GHz" if limits.observed_hz else units.UNKNOWN,
+            units.frequency(limits.observed_hz or None),
         )
 
 
@@ -281,17 +279,17 @@ def _numa_rows(trials: NodeTrials) -> Iterator[tuple[str, ...]]:
             yield figures.node, core, ", ".join(latencies)
 
 
-def _collective_rows(trials: NodeTrials) -> Iterator[tuple[str, ...]]:
-    for operation in trials.collectives[:MOST_ROWS]:
-        nodes = operation.nodes
-        where = nodes[0] if len(nodes) == 1 else f"{len(nodes)} nodes"
-        time = units.duration(operation.time_s.value)
-        yield operation.kernel, units.size(operation.message_bytes), str(operation.ranks), where, time
-
-
-def _clock_rows(trials: NodeTrials) -> Iterator[tuple[str, ...]]:
-    """The node that comes last most often first."""
-    for clock in sorted(trials.clocks, key=lambda each: (-each.last, each.node))[:MOST_ROWS]:
-        offset = f"{'-' if clock.offset_s < 0 else ''}{units.duration(abs(clock.offset_s))}"
-        late = units.duration(max(clock.late_s, 0.0))
-        yield clock.node, offset, units.duration(clock.error_s), late, f"{clock.last} of {clock.barriers}"
+COLLECTIVES: Cells[Collective] = {
+    "operation": lambda operation: operation.kernel,
+    "#message": lambda operation: units.size(operation.message_bytes),
+    "#ranks": lambda operation: str(operation.ranks),
+    "~of": lambda operation: operation.nodes[0] if len(operation.nodes) == 1 else f"{len(operation.nodes)} nodes",
+    "#time": lambda operation: units.duration(operation.time_s.value),
+}
+CLOCKS: Cells[Clock] = {
+    "node": lambda clock: clock.node,
+    "#clock offset": lambda clock: f"{'-' if clock.offset_s < 0 else ''}{units.duration(abs(clock.offset_s))}",
+    "#wrong by at most": lambda clock: units.duration(clock.error_s),
+    "#late": lambda clock: units.duration(max(clock.late_s, 0.0)),
+    "#last of": lambda clock: f"{clock.last} of {clock.barriers}",
+}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
+from msgspec import structs
 
 from seatrial.judgement.rank_notes import by_node
 from seatrial.limits.rail_paths import shared_rails
@@ -23,7 +24,7 @@ from seatrial.model.words import count, some
 from seatrial.node.rank_places import adapters_of, cores_of, known_cores
 from seatrial.render.distribution import LEAST_COLUMNS, over_each_other, strips
 from seatrial.render.plots import Plot
-from seatrial.render.report import Drawing, Table, columns
+from seatrial.render.report import Cells, Drawing, Table, record_table
 from seatrial.statistics.concurrent_flows import carried
 from seatrial.statistics.estimates import FEWEST_ALIKE, median, robust_scale
 from seatrial.statistics.fleets import judge_fleet, populations
@@ -37,7 +38,6 @@ PEAKS_APART = 2.0
 Watkins and Watkins, The American Statistician 56, 2002)."""
 NEAR, FAR = "within a leaf", "across leaves"
 METRICS = {LATENCY: (Kernel.PINGPONG, "latency"), BANDWIDTH: (Kernel.ONEWAY, "bandwidth")}
-HEAD = columns("#ranks per node", "metric", "#pairs", "#median", "#together", "#ranks per port", "~modes")
 ASIDE = (
     "A pair is rank i of a node with rank i of another, all ranks at once. Together: all ranks of a pair of nodes. A "
     "mode is apart from others; what its pairs share, and pairs of other modes do not, explains it."
@@ -112,12 +112,16 @@ def _together(runs: Iterable[Measurement], ranks: int) -> float | None:
     return median([median(own) for own in by_pair.values()]) if by_pair else None
 
 
-def _out_of_line(values: Values, labels: Callable[[Pair], tuple[str, ...]], metric: str) -> tuple[str, ...]:
-    """Nodes whose pairs are worse than what pairs with the same labels usually are; all were measured once only."""
+def _by_labels(values: Values, labels: Callable[[Pair], tuple[str, ...]]) -> Mapping[tuple[str, ...], list[float]]:
     alike: dict[tuple[str, ...], list[float]] = defaultdict(list)
     for pair, value in values.items():
         alike[labels(pair)].append(value)
-    usual = {texts: median(own) for texts, own in alike.items()}
+    return alike
+
+
+def _out_of_line(values: Values, labels: Callable[[Pair], tuple[str, ...]], metric: str) -> tuple[str, ...]:
+    """Nodes whose pairs are worse than what pairs with the same labels usually are; all were measured once only."""
+    usual = {texts: median(own) for texts, own in _by_labels(values, labels).items()}
     by_node: dict[str, list[float]] = defaultdict(list)
     for pair, value in values.items():
         for place in pair:
@@ -189,9 +193,7 @@ def _rails(recorded: RecordedRun, variant: str) -> dict[str, str]:
 
 def modes_of(values: Values, labels: Callable[[Pair], tuple[str, ...]]) -> tuple[SpectrumMode, ...]:
     """The modes of values above zero, rising. `labels`: what is known of the way of a pair."""
-    groups: dict[tuple[str, ...], list[float]] = defaultdict(list)
-    for pair, value in values.items():
-        groups[labels(pair)].append(value)
+    groups = _by_labels(values, labels)
     peaks: list[list[tuple[float, tuple[str, ...]]]] = []
     for texts, own in sorted(groups.items(), key=lambda group: median(group[1])):
         if not peaks or _apart([value for value, _ in peaks[-1]], own):
@@ -240,13 +242,8 @@ def spectra_plots(spectra: Sequence[Spectrum]) -> Iterator[Plot]:
 def spectra_table(spectra: Sequence[Spectrum]) -> Iterator[Table]:
     """The median of each spectrum and its modes; nothing where there is no spectrum."""
     if spectra:
-        yield Table(
-            title="Pairs of ranks at several ranks per node",
-            anchor="spectra",
-            columns=HEAD,
-            rows=tuple(_row(one) for one in spectra),
-            aside=ASIDE,
-        )
+        table = record_table(SPECTRA, spectra, None, "Pairs of ranks at several ranks per node")
+        yield structs.replace(table, anchor="spectra", aside=ASIDE)
 
 
 def spectra_bars(spectra: Sequence[Spectrum], width: int) -> Iterator[Drawing]:
@@ -260,7 +257,9 @@ def _distributions(
 ) -> Iterator[tuple[str, str, dict[str, tuple[float, ...]], Callable[[float], str]]]:
     """Title, metric, quantiles by number of ranks, and the text of a value, where there is something to compare."""
     for metric, (_, what) in METRICS.items():
-        drawn = {_name(one): one.quantiles for one in spectra if one.metric == metric}
+        drawn = {
+            f"{count(one.ranks_per_node, 'rank')} per node": one.quantiles for one in spectra if one.metric == metric
+        }
         if len(drawn) > 1:
             yield (
                 f"{what.capitalize()} of pairs of ranks, by ranks per node",
@@ -270,21 +269,15 @@ def _distributions(
             )
 
 
-def _name(spectrum: Spectrum) -> str:
-    return f"{count(spectrum.ranks_per_node, 'rank')} per node"
-
-
-def _row(spectrum: Spectrum) -> tuple[str, ...]:
-    together, per_port = spectrum.together, spectrum.ranks_per_port
-    return (
-        str(spectrum.ranks_per_node),
-        METRICS[spectrum.metric][1],
-        str(spectrum.pairs),
-        quantity(spectrum.median, spectrum.metric),
-        "" if together is None else quantity(together, spectrum.metric),
-        "" if per_port is None else str(per_port),
-        "; ".join(_mode_text(mode, spectrum) for mode in spectrum.modes) if len(spectrum.modes) > 1 else "one",
-    )
+SPECTRA: Cells[Spectrum] = {
+    "#ranks per node": lambda one: str(one.ranks_per_node),
+    "metric": lambda one: METRICS[one.metric][1],
+    "#pairs": lambda one: str(one.pairs),
+    "#median": lambda one: quantity(one.median, one.metric),
+    "#together": lambda one: "" if one.together is None else quantity(one.together, one.metric),
+    "#ranks per port": lambda one: "" if one.ranks_per_port is None else str(one.ranks_per_port),
+    "~modes": lambda one: "; ".join(_mode_text(mode, one) for mode in one.modes) if len(one.modes) > 1 else "one",
+}
 
 
 def _mode_text(mode: SpectrumMode, spectrum: Spectrum) -> str:

@@ -6,10 +6,10 @@ import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark, Parameter, Scaling
 from seatrial.benchmarks.gates import EVERY
-from seatrial.model.benchmark import Better
+from seatrial.model.benchmark import Better, Metric
 from seatrial.model.verdict import FindingKind
 from seatrial.render.json import filled
-from seatrial.render.report import Block, Cells, Lines, Paragraph, Report, record_table, rows_table
+from seatrial.render.report import Block, Cells, Lines, Paragraph, Report, record_table
 
 
 class BenchmarkMetric(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +53,19 @@ BENCHMARKS: Cells[Benchmark] = {
 }
 
 
+METRICS: Cells[Metric] = {
+    "metric": lambda item: item.name,
+    "unit": lambda item: item.unit or "1",
+    "better": lambda item: item.better.value,
+    "~meaning": lambda item: item.meaning,
+}
+PARAMETERS: Cells[Parameter] = {
+    "parameter": lambda item: item.name,
+    "default": lambda item: item.default,
+    "~meaning": lambda item: f"{item.meaning}{'; grows with scale --weak' * bool(item.grows)}",
+}
+
+
 def list_report(benchmarks: Mapping[str, Benchmark]) -> Report:
     """A line for each benchmark."""
     return Report(
@@ -93,11 +106,6 @@ def _blocks(benchmark: Benchmark) -> Iterator[Block]:
             ("scaling", benchmark.scaling.value),
         )
     )
-    metrics = ((item.name, item.unit or "1", item.better.value, item.meaning) for item in benchmark.metrics)
-    yield rows_table(("metric", "unit", "better", "~meaning"), metrics, None)
-    parameters = (
-        (item.name, item.default, f"{item.meaning}{'; grows with scale --weak' * bool(item.grows)}")
-        for item in (benchmark.launch.parameters if benchmark.launch else ())
-    )
-    title = "Parameters of `seatrial bench run` (--set NAME=VALUE)"
-    yield rows_table(("parameter", "default", "~meaning"), parameters, None, title)
+    yield record_table(METRICS, benchmark.metrics, None)
+    parameters = benchmark.launch.parameters if benchmark.launch else ()
+    yield record_table(PARAMETERS, parameters, None, "Parameters of `seatrial bench run` (--set NAME=VALUE)")

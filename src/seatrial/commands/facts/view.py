@@ -244,7 +244,7 @@ def _clocks(facts: Mapping[str, NodeFacts]) -> Plot | None:
     return in_order(
         f"Clock of each processor at one instant, {len(shown)} of {count(len(facts), 'node')}",
         curves,
-        _hertz,
+        units.frequency,
         Axis(
             low=0.0,
             high=float(max(last, 1)),
@@ -253,12 +253,8 @@ def _clocks(facts: Mapping[str, NodeFacts]) -> Plot | None:
             title=f"processor, n = {last + 1}",
         ),
         "clock",
-        tuple((hertz, f"hardware's most {_hertz(hertz)}") for hertz in sorted(levels)),
+        tuple((hertz, f"hardware's most {units.frequency(hertz)}") for hertz in sorted(levels)),
     )
-
-
-def _hertz(hertz: float) -> str:
-    return f"{hertz / 1e9:.2f} GHz"
 
 
 def _summaries(kinds: tuple[Alike, ...]) -> Iterator[Block]:

@@ -51,7 +51,7 @@ def _set_by(limit: Limit | NoLimit | ComputePeak) -> str:
         case NoLimit():
             return limit.reason
         case ComputePeak():
-            return f"{count(limit.cores, 'core')} at {limit.hz / 1e9:.2f} GHz"
+            return f"{count(limit.cores, 'core')} at {units.frequency(limit.hz)}"
         case Limit():
             node = limit.path.partition(" ")[0]
             return limit.binding.removeprefix(node).strip()
@@ -160,7 +160,8 @@ def _rows(limit: AnyLimit, sources: bool) -> Iterator[tuple[str, str, str]]:
         yield "because", "", limit.reason
         return
     if isinstance(limit, ComputePeak):
-        yield "each core", units.flops(limit.flops_per_s_per_core), _peak_text(limit)
+        peak = f"{limit.cores} cores, each {limit.flops_per_cycle} flop per cycle at {units.frequency(limit.hz)}"
+        yield "each core", units.flops(limit.flops_per_s_per_core), peak
         if sources:
             yield "", "", f"read: {limit.source}"
     else:
@@ -192,10 +193,6 @@ def _head_room(term: LimitTerm, limit: Limit) -> str:
         return "binds"
     more = term.bytes_per_s / limit.limit_bytes_per_s - 1 if limit.limit_bytes_per_s else 0.0
     return "as much" if more < 0.0005 else f"+{units.share(more)}"
-
-
-def _peak_text(peak: ComputePeak) -> str:
-    return f"{peak.cores} cores, each {peak.flops_per_cycle} flop per cycle at {peak.hz / 1e9:.2f} GHz"
 
 
 def _table(rows: Sequence[tuple[str, str, str]]) -> Table:

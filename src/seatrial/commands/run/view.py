@@ -32,6 +32,7 @@ from seatrial.render.plots import Bar, Bars
 from seatrial.render.report import (
     Block,
     Case,
+    Cells,
     Copy,
     Findings,
     Items,
@@ -39,7 +40,7 @@ from seatrial.render.report import (
     Paragraph,
     Report,
     Table,
-    columns,
+    record_table,
     rows_table,
 )
 
@@ -99,20 +100,12 @@ def _bar(phase: JobPhase, most: float, whole: float) -> Bar:
 
 def _nodes(job: Job) -> Table:
     left = len(job.nodes) - MOST_NODES
-    return Table(
-        title="Nodes during the job",
+    return msgspec.structs.replace(
+        record_table(NODES, job.nodes[:MOST_NODES], None, "Nodes during the job"),
         aside="Traffic, errors and clocks are those of the whole node, from before the job to after it.",
-        columns=columns("node", "#ranks", "processors", "~limit of its paths", "~carried by", "#clock", "~state"),
-        rows=tuple(_row(node) for node in job.nodes[:MOST_NODES]),
         left_out=f"{count(left, 'more node')} {verb(left)} in the JSON report." if left > 0 else "",
         stacked=True,
     )
-
-
-def _row(node: NodeView) -> tuple[str, ...]:
-    masks = " | ".join(ranges(cpus) for cpus in node.cpus[:4]) + (" ..." if len(node.cpus) > 4 else "")
-    limit = limit_text(node.limit) if node.limit else "not known"
-    return (node.node, str(node.ranks or ""), masks, limit, _carried(node), _clock(node), _state(node))
 
 
 def _carried(node: NodeView) -> str:
@@ -142,6 +135,17 @@ def _state(node: NodeView) -> str:
         if counted
     ]  # fmt: skip
     return ", ".join(wrong) or "nothing counted"
+
+
+NODES: Cells[NodeView] = {
+    "node": lambda node: node.node,
+    "#ranks": lambda node: str(node.ranks or ""),
+    "processors": lambda node: " | ".join(map(ranges, node.cpus[:4])) + (" ..." if len(node.cpus) > 4 else ""),
+    "~limit of its paths": lambda node: limit_text(node.limit) if node.limit else "not known",
+    "~carried by": _carried,
+    "#clock": _clock,
+    "~state": _state,
+}
 
 
 def _changes(job: Job) -> Iterator[str]:
