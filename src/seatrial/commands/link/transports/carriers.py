@@ -133,16 +133,15 @@ def change(one: Effect, default: Effect) -> str:
 def _timing(one: Effect, default: Effect) -> str:
     """The metric whose whole interval lies beyond what matters; if two do, the one that it changed more."""
     changes: list[tuple[float, str]] = []
-    times, before, after = one.bandwidth_times, default.bandwidth_bytes_per_s, one.bandwidth_bytes_per_s
-    if times and before and after and apart(times, BANDWIDTH_MATTERS):
-        word = "drops" if times.value > 1 else "raises"
-        said = f"{word} 4 MiB bandwidth from {bandwidth(before.value)} to {bandwidth(after.value)}"
-        changes.append((abs(math.log(times.value)), said))
-    times, before, after = one.latency_times, default.latency_s, one.latency_s
-    if times and before and after and apart(times, LATENCY_MATTERS):
-        word = "raises" if times.value > 1 else "lowers"
-        said = f"{word} latency from {duration(before.value)} to {duration(after.value)}"
-        changes.append((abs(math.log(times.value)), said))
+    for times, before, after, line, slower, faster, text in (
+        (one.bandwidth_times, default.bandwidth_bytes_per_s, one.bandwidth_bytes_per_s, BANDWIDTH_MATTERS,
+         "drops 4 MiB bandwidth", "raises 4 MiB bandwidth", bandwidth),
+        (one.latency_times, default.latency_s, one.latency_s, LATENCY_MATTERS,
+         "raises latency", "lowers latency", duration),
+    ):  # fmt: skip
+        if times and before and after and apart(times, line):
+            said = f"{slower if times.value > 1 else faster} from {text(before.value)} to {text(after.value)}"
+            changes.append((abs(math.log(times.value)), said))
     return max(changes, default=(0.0, ""))[1]
 
 

@@ -32,6 +32,7 @@ from seatrial.judgement.rank_deaths import run_notes
 from seatrial.locate.references import above_gate_text, against_gate
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
+from seatrial.model.measurement import node_of
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.subject import pair as pair_subject
 from seatrial.model.transport import Carrier, Declared, Role, VariantNote
@@ -129,8 +130,7 @@ class Transports(Ablated, frozen=True, kw_only=True):
 
 def is_within(pair: tuple[str, str]) -> bool:
     """Whether both are places of one node: n1:0 and n1:1."""
-    (first, _, _), (second, _, _) = (end.rpartition(":") for end in pair)
-    return first == second != ""
+    return node_of(pair[0]) == node_of(pair[1])
 
 
 def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote], rail: str = "") -> Transports:

@@ -1,13 +1,17 @@
 """`link --rails`: one pair over each of its rails alone and over all of them, alternating from launch to launch."""
 
+from collections.abc import Iterable
+
 from seatrial.commands.link.curve.rails.judge import RailComparison, judge_rails
 from seatrial.driver.clock import monotonic_s
+from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
 from seatrial.driver.run import MeasuredRun
 from seatrial.driver.two_nodes import TwoNodes, choose_rails, manners_of, run_two_nodes
 from seatrial.experiment.controls import alternating
 from seatrial.launch.contract import StartManner
 from seatrial.model.errors import LaunchError
+from seatrial.model.measurement import Round
 from seatrial.model.settings import RailsSettings
 from seatrial.pairs.rails import RailDesign, rail_design, rail_rounds, rail_variants
 
@@ -42,45 +46,42 @@ def _carry_out(trial: TwoNodes, settings: RailsSettings) -> str:
         variants=tuple(variants),
     )
     trial.progress.stage(f"Measuring {', '.join(variants)} in turn, from {trial.pair[0]} to {trial.pair[1]}")
-    failed = Turns(trial, design, manners).take(deadline)
+    failed = _take_turns(trial, design, manners, deadline)
     late = [trial.spent(f"before all was measured {design.repetitions} times")] if monotonic_s() > deadline else []
     return " ".join((*remark, *failed, *late))
 
 
-class Turns:
-    """All variants, alternating; one that cannot be started, or hangs, is given up without stopping the others."""
+def _take_turns(trial: TwoNodes, design: RailDesign, manners: dict[str, StartManner], deadline: float) -> list[str]:
+    """All variants, alternating, until `deadline` (monotonic_s); a sentence for each that failed.
 
-    def __init__(self, trial: TwoNodes, design: RailDesign, manners: dict[str, StartManner]) -> None:
-        self._trial = trial
-        self._design = design
-        self._manners = manners
-        self._failed: dict[str, str] = {}
+    One that cannot be started, or hangs, is given up without stopping the others.
+    """
+    failed: dict[str, str] = {}
+    trial.progress.rounds(len(manners) * design.repetitions)
+    for repetition, variant in alternating(tuple(manners), design.repetitions):
+        if monotonic_s() > deadline:
+            break
+        if variant not in failed:
+            rounds = rail_rounds(trial.pair, design, variant, repetition, trial.seed)
+            if why := _failure(trial.measurer, manners[variant], rounds, deadline):
+                failed[variant] = why
+        trial.progress.advance()
+    return [f"With only {variant} in its settings the probe failed: {why}" for variant, why in failed.items()]
 
-    def take(self, deadline: float) -> list[str]:
-        """Until all are measured or `deadline` (monotonic_s) comes; a sentence for each variant that failed."""
-        self._trial.progress.rounds(len(self._manners) * self._design.repetitions)
-        for repetition, variant in alternating(tuple(self._manners), self._design.repetitions):
-            if monotonic_s() > deadline:
-                break
-            if variant not in self._failed:
-                self._one(variant, repetition, deadline)
-            self._trial.progress.advance()
-        return [f"With only {variant} in its settings the probe failed: {why}" for variant, why in self._failed.items()]
 
-    def _one(self, variant: str, repetition: int, deadline: float) -> None:
-        measurer = self._trial.measurer
-        hung = len(measurer.hung)
-        try:
-            measurer.begin(self._manners[variant])
-        except LaunchError as error:
-            self._failed[variant] = error.what
-            return
-        for one in rail_rounds(self._trial.pair, self._design, variant, repetition, self._trial.seed):
-            if monotonic_s() > deadline:
-                return
-            measurer.measure(one)
-            if len(measurer.hung) > hung:
-                # it is this rail that does not answer: the pair does over others
-                del measurer.hung[hung:]
-                self._failed[variant] = measurer.remarks.pop()
-                return
+def _failure(measurer: Measurer, manner: StartManner, rounds: Iterable[Round], deadline: float) -> str:
+    """Measure the rounds in that manner; why it failed, or nothing."""
+    hung = len(measurer.hung)
+    try:
+        measurer.begin(manner)
+    except LaunchError as error:
+        return error.what
+    for one in rounds:
+        if monotonic_s() > deadline:
+            break
+        measurer.measure(one)
+        if len(measurer.hung) > hung:
+            # it is this rail that does not answer: the pair does over others
+            del measurer.hung[hung:]
+            return measurer.remarks.pop()
+    return ""
