@@ -283,10 +283,11 @@ def _one_pair(pair: MissingCables, devices: Mapping[str, FabricDevice]) -> Findi
         f"{name}[{port}]" for name, free in ((lower, pair.lower_ports), (upper, pair.upper_ports)) for port in free
     ]
     where = f" Free ports: {', '.join(ports)}." if ports else ""
+    cables = {0: "no cable", 1: "one cable"}.get(pair.present, f"{pair.present} cables")
     return problem(
         kind=FindingKind.CABLES_MISSING,
         subject=device(f"{lower} and {upper}"),
-        statement=f"{lower} and {upper} are joined by {_amount(pair.present)}; such switches have {pair.expected} "
+        statement=f"{lower} and {upper} are joined by {cables}; such switches have {pair.expected} "
         f"to each other.{where}",
         remedy="Check both switches for a port that is down and a cable that is out or in a wrong port.",
     )
@@ -354,7 +355,3 @@ def _short_pod(pod: ShortPod, devices: Mapping[str, FabricDevice]) -> Finding:
 
 def _other(pair: MissingCables, switch: str) -> str:
     return pair.lower if switch == pair.upper else pair.upper
-
-
-def _amount(cables: int) -> str:
-    return {0: "no cable", 1: "one cable"}.get(cables, f"{cables} cables")

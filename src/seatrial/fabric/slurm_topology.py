@@ -235,7 +235,9 @@ def leaf_lists(text: str) -> Iterator[tuple[str, str, bool]]:
             listed = content.get(entries) if isinstance(content, Mapping) else None
             for entry in listed if isinstance(listed, Sequence) and not isinstance(listed, str) else ():
                 if isinstance(entry, Mapping) and isinstance(entry.get(name), str):
-                    yield entry[name], _words(entry.get("nodes", "")), bool(entry.get("children"))
+                    nodes = entry.get("nodes", "")
+                    names = ",".join(map(str, nodes)) if isinstance(nodes, list) else str(nodes)
+                    yield entry[name], names, bool(entry.get("children"))
 
 
 def _topologies(text: str) -> list[Mapping[str, object]]:
@@ -247,8 +249,3 @@ def _topologies(text: str) -> list[Mapping[str, object]]:
         raise ValueError(f"this topology.yaml is not valid YAML: {' '.join(str(error).split())[:200]}") from error
     entries = document if isinstance(document, list) else [document]
     return [entry for entry in entries if isinstance(entry, Mapping)]
-
-
-def _words(nodes: object) -> str:
-    """A host list, which may be written as a list of host lists."""
-    return ",".join(str(each) for each in nodes) if isinstance(nodes, list) else str(nodes)

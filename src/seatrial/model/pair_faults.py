@@ -30,11 +30,6 @@ class LocatedFault(msgspec.Struct, frozen=True, kw_only=True):
     """It was measured and gave 0, NaN, infinity, or a number of no network. `loss_ratio` is then 1."""
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """Both ends."""
-        return self.low, self.high
-
-    @property
     def kind(self) -> str:
         """node, uplink, link, spine, pair or fabric: the kind of its subject."""
         return self.subject.kind.value
@@ -104,11 +99,6 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     high: float
     decided: bool
     """False: the interval reaches beyond the largest practical effect, so that more measurements are needed."""
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Both ends."""
-        return self.low, self.high
 
 
 class Population(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.run_sets import StoredRun, StoredSet, find_runs, load_tables
+from seatrial.archive.run_sets import StoredSet, find_runs, load_tables
 from seatrial.judgement.comparison.conditions import unlike_runs
 from seatrial.judgement.comparison.planning import Claim, ComparisonPlan, Need, plan_runs
 from seatrial.judgement.comparison.verdicts import FEWEST_RUNS
@@ -40,7 +40,8 @@ def plan(archive: Path, wanted: str, effect: float, note: Callable[[str], None],
             f"No run of {archive} measured {wanted!r}.",
             f"Name a kind of run ({', '.join(RunKind)}), or a metric as reports name it: bandwidth, latency 8 B.",
         )
-    alike = _like_the_newest(chosen)
+    newest = chosen.runs[-1]
+    alike = [run for run in chosen.runs if not unlike_runs([run.summary], [newest.summary])]
     rows = [place for place, run in enumerate(chosen.runs) if run in alike]
     leaf_of = {node: leaf for run in alike for node, leaf in run.summary.leaf_of.items()}
     return plan_runs([run.summary for run in alike], [table.rows(rows) for table in tables], effect, leaf_of)
@@ -51,12 +52,6 @@ def _that_measured(chosen: StoredSet, tables: Sequence[MetricTable]) -> tuple[St
     rows = [place for place in range(len(chosen.runs)) if any(table.compared[place] is not None for table in tables)]
     runs = tuple(chosen.runs[place] for place in rows)
     return msgspec.structs.replace(chosen, runs=runs), [table.rows(rows) for table in tables]
-
-
-def _like_the_newest(chosen: StoredSet) -> list[StoredRun]:
-    """The runs that were measured under the same conditions as the newest."""
-    newest = chosen.runs[-1]
-    return [run for run in chosen.runs if not unlike_runs([run.summary], [newest.summary])]
 
 
 MOST_RUNS = 5

@@ -6,7 +6,7 @@ import msgspec
 
 from seatrial.commands.soak.courses import FEWEST_CYCLES, LINK, Decline, courses, declines, detectable
 from seatrial.commands.soak.findings import declined, died, throttled
-from seatrial.commands.soak.missing import Missing, Presence, missing_results, missing_text
+from seatrial.commands.soak.missing import Presence, missing_results, missing_text
 from seatrial.commands.soak.sampled_cycles import sampled
 from seatrial.judgement.corrupt_data import corruption_findings
 from seatrial.judgement.nodes.trials import judge_trials, trial_notes
@@ -91,7 +91,7 @@ def judge_soak(recorded: RecordedRun) -> SoakResult:
         nodes=nodes,
         trials=trials,
         notes=(
-            *_lacking(missing),
+            *(f"Missing results: {one.sentence}." for one in missing[:MOST_NAMES]),
             *_seen(smallest),
             *run_notes(recorded, reason, findings),
             *trial_notes(trials, recorded.facts),
@@ -167,11 +167,6 @@ def _between_nodes(measured: Measurement) -> Measurement:
     )
     source, target = node_of(measured.source), node_of(measured.target)
     return msgspec.structs.replace(measured, source=source, target=target, corruptions=wrong)
-
-
-def _lacking(missing: Sequence[Missing]) -> tuple[str, ...]:
-    """Which kernels, for whom the first line is not enough."""
-    return tuple(f"Missing results: {one.sentence}." for one in missing[:MOST_NAMES])
 
 
 def _seen(smallest: Mapping[str, float]) -> tuple[str, ...]:

@@ -50,7 +50,8 @@ def _blocks(run: RunInfo, result: SoakResult) -> Iterator[Block]:
     yield from out_of_service(run, result.findings)
     yield record_table(SOAKED, result.nodes)
     yield from trial_tables(result.trials, "Medians over all cycles")
-    yield Lines(rows=tuple(_lines(result)))
+    soaked = (("soaked", result.reason),) if result.nodes else ()
+    yield Lines(rows=(*soaked, *(("note", note) for note in result.notes)))
 
 
 def _clock(node: NodeSoak) -> str:
@@ -71,10 +72,3 @@ SOAKED: Cells[NodeSoak] = {
     "#clock, GHz": _clock,
     "~became worse": lambda node: "; ".join(map(change_text, node.declines)) or "nothing",
 }
-
-
-def _lines(result: SoakResult) -> Iterator[tuple[str, str]]:
-    if result.nodes:
-        yield "soaked", result.reason
-    for note in result.notes:
-        yield "note", note

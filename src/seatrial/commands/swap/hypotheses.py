@@ -89,7 +89,7 @@ def hypotheses(history: SwapHistory) -> list[Hypothesis]:
     parts = dict.fromkeys(part for step in history.steps for place in step.places for part in place.items())
     return [
         *(Hypothesis(cause=Cause.PART, parts=(part,)) for part in parts),
-        *(Hypothesis(cause=Cause.PAIR, parts=pair) for pair in _neighbours(history) if not _both_fixed(history, pair)),
+        *(Hypothesis(cause=Cause.PAIR, parts=pair) for pair in _neighbours(history)),
         *_seats(history),
         Hypothesis(cause=Cause.OUTSIDE),
         Hypothesis(cause=Cause.NOTHING),
@@ -97,14 +97,9 @@ def hypotheses(history: SwapHistory) -> list[Hypothesis]:
 
 
 def _neighbours(history: SwapHistory) -> list[tuple[Part, Part]]:
-    """Parts that were in the same place at first, when the fault was noticed."""
-    pairs = [pair for place in history.steps[0].places for pair in combinations(place.items(), 2)]
-    return list(dict.fromkeys(pairs))
-
-
-def _both_fixed(history: SwapHistory, pair: Sequence[Part]) -> bool:
-    """Parts that can never be separated need no hypothesis of their own."""
-    return all(kind in history.fixed for kind, _ in pair)
+    """Parts that were in the same place at first, when the fault was noticed, and that can be separated."""
+    pairs = dict.fromkeys(pair for place in history.steps[0].places for pair in combinations(place.items(), 2))
+    return [pair for pair in pairs if any(kind not in history.fixed for kind, _ in pair)]
 
 
 def _seats(history: SwapHistory) -> Iterator[Hypothesis]:

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator
 from functools import partial
+from itertools import pairwise
 
 from seatrial.commands.swap.exchanges import Exchange
 from seatrial.commands.swap.hypotheses import Cause, Hypothesis, Weighed
@@ -56,7 +57,7 @@ def fault_text(hypothesis: Hypothesis) -> str:
 def _sentence(judged: SwapJudgement) -> str:
     total = sum(one.probability for one in judged.named)
     names = " or ".join(fault_text(one.hypothesis) for one in judged.named[:3])
-    exchanged = sum(before.places != after.places for before, after in _neighbours(judged.history))
+    exchanged = sum(before.places != after.places for before, after in pairwise(judged.history.steps))
     after = f"after {count(exchanged, 'exchange')}"
     match judged.verdict:
         case Verdict.NOT_RUN:
@@ -77,10 +78,6 @@ def _sure(probability: float) -> str:
     return share(min(probability, MOST_SURE))
 
 
-def _neighbours(history: SwapHistory) -> list[tuple[SwapStep, SwapStep]]:
-    return list(zip(history.steps, history.steps[1:], strict=False))
-
-
 def _bars(judged: SwapJudgement) -> Iterator[Block]:
     """The probability of each possible fault."""
     shown = [one for one in judged.weighed if one.probability >= LEAST_SHOWN][:MOST_DRAWN]
@@ -93,7 +90,10 @@ def _blocks(judged: SwapJudgement) -> Iterator[Block]:
     yield from _next(judged)
     yield record_table(SUSPECTS, (one for one in judged.weighed if one.probability >= LEAST_SHOWN))
     shown = judged.exchanges[:MOST_EXCHANGES] if judged.prospects else ()
-    yield rows_table(EXCHANGES, [_exchange_row(judged.history, exchange) for exchange in shown])
+    exchanges = (
+        (_exchange_text(judged.history, one), f"{one.information_bits:.2f}", str(2 * len(one.kinds))) for one in shown
+    )
+    yield rows_table(EXCHANGES, exchanges)
     steps = enumerate(judged.history.steps, 1)
     yield rows_table(STEPS, (row for place, step in steps for row in _rows(judged, place, step)))
     yield Paragraph(
@@ -133,10 +133,6 @@ def _exchange_text(history: SwapHistory, exchange: Exchange) -> str:
     used, spare = named[exchange.first], named[exchange.second]
     parts = (f"{kind} {used.get(kind, 'none')} by {spare.get(kind, 'none')}" for kind in exchange.kinds)
     return f"in {exchange.first}, replace {' and '.join(parts)}"
-
-
-def _exchange_row(history: SwapHistory, exchange: Exchange) -> tuple[str, ...]:
-    return _exchange_text(history, exchange), f"{exchange.information_bits:.2f}", str(2 * len(exchange.kinds))
 
 
 def _prospect_text(prospect: Prospect) -> str:
