@@ -122,7 +122,8 @@ def collect(folder: Path, submitted: Submitted, progress: Progress) -> Collected
         return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} is {left[0].why}. {remedy}".rstrip())
     if any(layout.run_of(one) == submitted.run and _is_of_the_job(one, folder) for one in partial_folders(archive)):
         return _recovered(folder, submitted, progress)
-    why = _last_word(folder) or _how_it_ended(lines)
+    output = read_end(folder / "output.txt", folder=folder).strip()
+    why = output.splitlines()[-1] if output else _how_it_ended(lines)
     if os.path.lexists(final):
         why = f"the run {submitted.run} there belongs to {owner_of(final, follow=False)}. {why}"
     return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} ended without results: {why}")
@@ -171,11 +172,6 @@ def _recovered(folder: Path, submitted: Submitted, progress: Progress) -> Collec
         return Collected(folder=None, state=f"{job}, and another process is closing its run.")
     host = found.running[0].host
     return Collected(folder=None, state=f"{job}, but its run is still being written{f' on {host}' if host else ''}.")
-
-
-def _last_word(folder: Path) -> str:
-    words = read_end(folder / "output.txt", folder=folder).strip()
-    return words.splitlines()[-1] if words else ""
 
 
 def _how_it_ended(lines: Sequence[QueueLine]) -> str:

@@ -143,7 +143,8 @@ def _value(figure: ComparedFigure, value: float) -> str:
 def _blocks(figures: Sequence[FigureJudged], notes: Sequence[str]) -> Iterator[Block]:
     yield Items(items=tuple(filter(None, map(_scatter_text, figures))))
     for place, judged in enumerate(figures):
-        yield Paragraph(text=_heading(judged), strong=True)
+        at = f", compared at {_size(judged.figure, judged.size)}" if judged.figure.over else ""
+        yield Paragraph(text=f"{judged.figure.text}{at}", strong=True)
         yield _summary(judged)
         if place < MOST_FIGURES and judged.figure.over and (table := _by_size(judged)) is not None:
             yield table
@@ -157,11 +158,6 @@ def _page(figures: Sequence[FigureJudged], notes: Sequence[str]) -> Iterator[Blo
         if drawn is not None:
             yield drawn
     yield from _blocks(figures, notes)
-
-
-def _heading(judged: FigureJudged) -> str:
-    at = f", compared at {_size(judged.figure, judged.size)}" if judged.figure.over else ""
-    return f"{judged.figure.text}{at}"
 
 
 def _summary(judged: FigureJudged) -> Table:

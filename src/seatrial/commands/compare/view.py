@@ -172,7 +172,9 @@ def _intervals(comparison: Comparison) -> Iterable[Block]:
 
 def _blocks(comparison: Comparison) -> Iterable[Block]:
     heads = columns("metric", "subject", "verdict", "change", "before → after")
-    yield Table(columns=heads, rows=tuple(_rows(comparison)), left_out=_left_out(comparison))
+    hidden = sum(metric.unlisted + max(len(metric.changed) - MOST_SHOWN, 0) for metric in comparison.metrics)
+    left_out = f"{count(hidden, 'more changed subject')} in the JSON or counted there." if hidden else ""
+    yield Table(columns=heads, rows=tuple(_rows(comparison)), left_out=left_out)
     if comparison.suspects:
         shown = tuple(suspect_text(each) for each in comparison.suspects[:MOST_SUSPECTS])
         yield Items(title="Suspects: facts that differ, the most likely first", items=_numbered(shown))
@@ -226,11 +228,6 @@ def _counted(comparison: Comparison) -> Iterable[tuple[str, str]]:
         texts = [f"{name}: {counts_text(counts)}" for name, counts in kinds if counts_text(counts)]
         needed = needed_text(metric.together)
         yield metric.metric.name, "; ".join([*texts, needed] if needed else texts)
-
-
-def _left_out(comparison: Comparison) -> str:
-    hidden = sum(metric.unlisted + max(len(metric.changed) - MOST_SHOWN, 0) for metric in comparison.metrics)
-    return f"{count(hidden, 'more changed subject')} in the JSON or counted there." if hidden else ""
 
 
 def _runs_of(asked: str, runs: Sequence[RunSummary]) -> str:

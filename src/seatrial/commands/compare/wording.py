@@ -220,20 +220,18 @@ def _remeasured(proof: Proof) -> str:
 
 
 def _where(proof: Proof) -> str:
-    facts = some([_step(each) for each in proof.facts], MOST_NAMES)
+    facts = some([f"{each.fact} {_values(each)}" for each in proof.facts], MOST_NAMES)
     return f"{facts} on {some(list(proof.nodes), MOST_NAMES)}"
 
 
-def _step(changed: ChangedFact) -> str:
-    before, after = (value_text(changed.fact, value) for value in (changed.before, changed.after))
-    return f"{changed.fact} {before} → {after}"
+def _values(changed: ChangedFact) -> str:
+    return " → ".join(value_text(changed.fact, value) for value in (changed.before, changed.after))
 
 
 def suspect_text(suspect: Suspect) -> str:
     """settings.sysctls.vm.swappiness: 60 → 10, on 1 of 8 nodes, which is all 1 of the slower ones; ..."""
     named = suspect.facts[0]
-    before, after = (value_text(named.fact, value) for value in (named.before, named.after))
-    text = f"{named.fact}: {before} → {after}, on {len(suspect.nodes)} of {count(suspect.of, 'node')}"
+    text = f"{named.fact}: {_values(named)}, on {len(suspect.nodes)} of {count(suspect.of, 'node')}"
     if suspect.all_slower:
         text += f", {suspect.slower_nodes} of the {suspect.all_slower} slower ones among them"
     if suspect.mechanism:

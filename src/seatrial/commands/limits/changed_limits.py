@@ -71,14 +71,11 @@ def _of_node(before: NodeFacts, after: NodeFacts, *, with_network: bool) -> Iter
     network = [path_limit(node, msgspec.structs.replace(node, hostname="another")) for node in (before, after)]
     if with_network:
         yield _row("network", *network)
-    rails = [_rails(node) for node in (before, after)]
+    of_nodes = map(node_limits, (before, after))
+    rails = [next((limit for limit in limits if limit.path.endswith(TOGETHER)), None) for limits in of_nodes]
     if any(rails):
         yield _row("rails", rails[0] or network[0], rails[1] or network[1])
     yield _row("memory", *map(_memory, (before, after)))
-
-
-def _rails(facts: NodeFacts) -> AnyLimit | None:
-    return next((limit for limit in node_limits(facts) if limit.path.endswith(TOGETHER)), None)
 
 
 def _memory(facts: NodeFacts) -> AnyLimit | None:
