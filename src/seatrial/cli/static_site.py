@@ -3,7 +3,6 @@
 Nothing is measured. The exit code is 0 whatever the pages say: `seatrial status` is the command that judges.
 """
 
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,8 +27,6 @@ from seatrial.commands.status import view as status_view
 from seatrial.model.subject import FABRIC
 
 if TYPE_CHECKING:
-    from seatrial.archive.listing import RunRow
-    from seatrial.model.monitoring import NodeStanding
     from seatrial.render.report import Report
 
 
@@ -50,27 +47,19 @@ def readers() -> "site_pages.Readers":
         report_of=operation.report_within,
         judged_rows=operation.judged,
         judged_runs=operation.read_runs,
-        status=_status,
-        run_list=_run_list,
+        status=lambda nodes, runs, unread, at: status_view.status_report(
+            nodes, runs, unread, at, operation.gates_now(at.timestamp())
+        ),
+        run_list=lambda rows: runs_view.list_report(rows, ""),
         facts=facts_view.facts_report,
         ago=status_view.ago,
         histories=_histories,
-        compared=_compared,
+        compared=lambda archive, first, second: compare_view.comparison_report(
+            compare_run.run_comparison(archive, first, second)
+        ),
     )
-
-
-def _status(nodes: "Mapping[str, NodeStanding]", runs: int, unread: int, at: datetime) -> "Report":
-    return status_view.status_report(nodes, runs, unread, at, operation.gates_now(at.timestamp()))
-
-
-def _run_list(rows: "Sequence[RunRow]") -> "Report":
-    return runs_view.list_report(rows, "")
 
 
 def _histories(archive: Path, runs: str) -> "list[tuple[str, Report]]":
     histories = history_run.read_history(archive, "", FABRIC, say, runs)
     return [(each.metric.name, history_view.history_report([each])) for each in histories]
-
-
-def _compared(archive: Path, first: str, second: str) -> "Report":
-    return compare_view.comparison_report(compare_run.run_comparison(archive, first, second))

@@ -17,6 +17,7 @@ from seatrial.launch.probe_text import hosts_by_rank
 from seatrial.launch.session import PipeSession
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import NO_FABRIC
+from seatrial.model.measurement import node_of
 from seatrial.process.process import run, step_binding
 from seatrial.slurm.allocation import Waiting
 
@@ -124,7 +125,7 @@ class LineLauncher(HoldsNothing):
             timeout_s=self._timeout_s,
             extra_environment={**step_binding(), **manner.environment},
         )
-        if hosts_by_rank(session.ranks) != tuple(place.rpartition(":")[0] for place in nodes):
+        if hosts_by_rank(session.ranks) != tuple(map(node_of, nodes)):
             session.close(kill=True)
             raise HostsMoved("The ranks came up on other hosts than the first time.", "Name the nodes in the line.")
         return session
