@@ -9,7 +9,7 @@ import contextlib
 import gzip
 import os
 import re
-import secrets
+import time
 import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -22,6 +22,8 @@ from seatrial.archive.run_values import ValuesFile, write_values
 from seatrial.files.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES
 from seatrial.files.owners import owner_of
 from seatrial.files.writing import (
+    STALE_S,
+    UNFINISHED,
     Foreign,
     OwnFolder,
     descriptor_path,
@@ -30,6 +32,7 @@ from seatrial.files.writing import (
     rename_folder,
     shared_folder,
     tentative_folder,
+    unfinished,
 )
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
@@ -174,7 +177,8 @@ def _write_in(
 ) -> None:
     """Write a version below `place`. Raises Foreign, FileExistsError where there is another one by now, OSError."""
     home, version = place / baseline.name, f"{baseline.version:04d}"
-    new = place / f".{baseline.name}.{secrets.token_hex(4)}.new"
+    new = place / unfinished()
+    _remove_leftovers(place)
     try:
         with contextlib.suppress(FileExistsError), new_folder(home):
             pass
@@ -191,6 +195,18 @@ def _write_in(
     finally:
         with contextlib.suppress(OSError):
             home.rmdir()  # empty where nothing was written
+
+
+def _remove_leftovers(place: Path) -> None:
+    """Remove versions that were being written when their process was killed; others may give such a name to a whole
+    version, or to another folder.
+    """
+    for left in (place / name for name in os.listdir(place) if UNFINISHED.fullmatch(name)):  # noqa: PTH208 - names alone
+        with contextlib.suppress(OSError), own_folder(left) as own:
+            whole = {name for name in own.names() if not UNFINISHED.fullmatch(name)}
+            if time.time() - left.stat().st_mtime > STALE_S and whole <= {VALUES_FILE, FACTS_FILE}:
+                own.empty()
+                left.rmdir()
 
 
 def _write_version(new: OwnFolder, baseline: Baseline, files: Sequence[ValuesFile], facts: dict[str, str]) -> None:
@@ -216,7 +232,7 @@ def drop_baseline(archive: Path, name: str) -> int:
     folder_of(archive, name)
     try:
         with shared_folder(archive / BASELINES_FOLDER) as place:
-            home, gone = place / name, place / f".{name}.{secrets.token_hex(4)}.dropped"
+            home, gone = place / name, place / unfinished()
             with own_folder(home) as own:
                 rename_folder(home, gone.name)
                 own.empty()

@@ -15,9 +15,10 @@ from seatrial.archive import layout
 from seatrial.archive.journal import Delivered, Entry, GroupDelivered, decode
 from seatrial.archive.layout import DamagedRun, damage, read_inside
 from seatrial.archive.samples import SPILL_FOLDER, NotInstalled, write_samples
+from seatrial.files import writing
 from seatrial.files.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES, WIRING_BYTES, Allowance
 from seatrial.files.owners import entries, is_own
-from seatrial.files.writing import OwnFolder, new_folder, own_folder, rename_folder
+from seatrial.files.writing import OwnFolder, new_folder, own_folder, rename_folder, unfinished
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import Contents, RunInfo, RunKind
 from seatrial.model.words import count, some
@@ -233,7 +234,7 @@ def closed_as(archive: Path, run: str, repeated: str = "") -> list[Path]:
 def own_among(folders: Sequence[Path]) -> list[Path]:
     """Runs of an archive that are this user's, also where a file server gives them to another (root_squash)."""
     if folders and not any(map(is_own, folders)):
-        made = folders[0].with_name(f".{secrets.token_hex(8)}.new")
+        made = folders[0].with_name(unfinished())
         with contextlib.suppress(OSError), new_folder(made, mode=0o700, parents=False):  # which shows to whom
             made.rmdir()
     return [*filter(is_own, folders)]
@@ -241,10 +242,7 @@ def own_among(folders: Sequence[Path]) -> list[Path]:
 
 def sweep(folder: OwnFolder) -> None:
     """Remove what processes left that were killed while they wrote."""
-    for name in folder.names():
-        if name.endswith(".new"):
-            with contextlib.suppress(OSError):
-                folder.remove(name)
+    writing.sweep(folder.handle)
     shutil.rmtree(SPILL_FOLDER, ignore_errors=True, dir_fd=folder.handle)
 
 

@@ -1,12 +1,11 @@
 """Samples of runs for other programs, and short tables of them, by DuckDB."""
 
-import contextlib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from seatrial.archive import layout
 from seatrial.archive.journal import Delivered, GroupDelivered
@@ -25,7 +24,8 @@ from seatrial.archive.samples import (
 )
 from seatrial.archive.writer import sentences, sentences_on
 from seatrial.files.inputs import ANY_SIZE
-from seatrial.files.writing import descriptor_path, open_named
+from seatrial.files.named import named_file
+from seatrial.files.writing import descriptor_path
 from seatrial.model.errors import SeatrialError
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
         with read_errors(), sentences_on(target, REMEDY), system_errors():
             target.parent.mkdir(parents=True, exist_ok=True)
             connection.register("samples", samples)
-            with os.fdopen(open_named(target), "wb") as stream, _nothing_by_half(stream):
+            with named_file(target) as stream:
                 path = descriptor_path(stream.fileno())
                 rows = _table(connection, samples) if form is ExportFormat.CSV else "FROM samples"
                 connection.execute(f"COPY ({rows}) TO '{path}' ({OPTIONS[form]}, USE_TMP_FILE false)")
@@ -189,17 +189,6 @@ def _table(connection: "duckdb.DuckDBPyConnection", samples: "duckdb.DuckDBPyRel
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-@contextmanager
-def _nothing_by_half(stream: IO[bytes]) -> Iterator[None]:
-    """Empty a file that could not be written whole, by its descriptor: somebody may have given its name to another."""
-    try:
-        yield
-    except BaseException:
-        with contextlib.suppress(OSError):  # a pipe
-            stream.truncate(0)
-        raise
 
 
 def sample_counts(folders: Sequence[Path]) -> dict[Path, int | DamagedRun]:

@@ -18,7 +18,8 @@ from seatrial.archive import layout
 from seatrial.archive.layout import DamagedRun, opened_inside
 from seatrial.archive.reader import damage_of, read_info
 from seatrial.files.inputs import ALL_FACTS_BYTES, ANY_SIZE, GIB, Allowance, decoded, open_regular
-from seatrial.files.writing import OwnFolder, open_named, rename_folder, tentative_folder
+from seatrial.files.named import named_file
+from seatrial.files.writing import OwnFolder, rename_folder, tentative_folder
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import Ending, RunInfo
 
@@ -59,7 +60,7 @@ def write_zip(folder: Path, path: Path) -> int:
     facts = sorted(folder.glob(f"{layout.FACTS_FOLDER}/*.txt"))
     names += [name for each in facts if FACTS.fullmatch(name := each.relative_to(folder).as_posix())]
     try:
-        with os.fdopen(open_named(path), "wb") as file, zipfile.ZipFile(file, "w") as packed:
+        with named_file(path) as file, zipfile.ZipFile(file, "w") as packed:
             for name in names:
                 member = zipfile.ZipInfo(name, SINCE_1980)
                 member.compress_type = zipfile.ZIP_DEFLATED

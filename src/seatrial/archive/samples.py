@@ -17,6 +17,7 @@ from seatrial.files.inputs import ANY_SIZE, journal_lines
 from seatrial.files.owners import is_ours, temporary_folder
 from seatrial.files.writing import descriptor_path, own_folder
 from seatrial.model.errors import SeatrialError
+from seatrial.process.time_limit import due
 
 if TYPE_CHECKING:
     import duckdb
@@ -26,6 +27,8 @@ NEEDS_BYTES = 1 << 30
 MIB = 1 << 20
 UNCACHED = "SET enable_external_file_cache = false"
 """Files are opened by the names of descriptors, which soon belong to other files."""
+INTERRUPTED = "Query interrupted"
+"""What DuckDB makes of the exception of a handler of signals, which it loses."""
 LIMITS = ((resource.RLIMIT_AS, "ulimit -v"), (resource.RLIMIT_DATA, "ulimit -d"))
 SAFE = "What was measured is safe in the journal."
 
@@ -68,6 +71,10 @@ def opened(spill: Path | None = None) -> Iterator["duckdb.DuckDBPyConnection"]:
                 with contextlib.suppress(duckdb.CatalogException):  # before 1.3
                     connection.execute(UNCACHED)
                 yield connection
+        except RuntimeError as error:
+            if str(error) != INTERRUPTED:
+                raise
+            raise due() or KeyboardInterrupt from error
         except (duckdb.OutOfMemoryException, MemoryError) as error:
             raise TooLittleMemory(
                 f"There is too little memory to work on the samples ({_first_line(error)}). {SAFE}", _remedy("")
@@ -228,7 +235,7 @@ def _refusals() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno != errno.EIO:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise
         raise SamplesUnmade(f"{layout.SAMPLES_FILE} cannot be written ({error.strerror}).") from error
     except duckdb.Error as error:
@@ -276,9 +283,8 @@ def system_errors() -> Iterator[None]:
     try:
         yield
     except duckdb.IOException as error:
-        if any(words in str(error) for words in ("No space left", "quota exceeded")):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
-        raise OSError(errno.EIO, str(error)) from error
+        number = next((each for each in errno.errorcode if os.strerror(each) in str(error)), errno.EIO)
+        raise OSError(number, str(error) if number == errno.EIO else os.strerror(number)) from error
 
 
 def query_samples(files: list[Path], sql: str) -> list[tuple[Any, ...]]:

@@ -14,15 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from seatrial.archive import lease, liveness
-from seatrial.archive.layout import LEASE_FILE
+from seatrial.archive.layout import FACTS_FOLDER, LEASE_FILE, LOGS_FOLDER, RUN_FILE
 from seatrial.archive.liveness import LATELY_S, Life, OpenRun
 from seatrial.files.owners import FOLDER, entries, is_own, open_given
-from seatrial.files.writing import descriptor_path, new_folder, own_folder
+from seatrial.files.writing import UNFINISHED, descriptor_path, new_folder, own_folder, sweep
 from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings, Settings
 
 FILES = "files"
-UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.new")
-"""Name of a new file until it is whole (`files.writing`)."""
 PATIENCE_S = 5.0
 """Patience with ranks that still hold files: NFS keeps these under another name until they are closed."""
 SCRATCH = ".scratch-{}"
@@ -38,7 +36,10 @@ class Use(enum.StrEnum):
     """Storage is tried in it."""
 
 
-OURS = re.compile(rf"\.seatrial-(?:{'|'.join(Use)})-[0-9a-f]{{16}}")
+OURS = re.compile(rf"\.seatrial-(?:{'|'.join(Use)})-[0-9a-f]{{16}}|{UNFINISHED.pattern}")
+"""Names of working folders, and of runs that have no journal yet."""
+TEMPORARY = {LEASE_FILE, FILES, RUN_FILE, FACTS_FOLDER, LOGS_FOLDER}
+"""Names of what is in them; a run that measured has more."""
 
 
 class WorkingFolder:
@@ -141,9 +142,8 @@ def remove(folder: Path) -> bool:
     """
     with suppress(OSError), own_folder(folder) as own:
         names = own.names()
-        if LEASE_FILE not in names or any(name not in (LEASE_FILE, FILES) and name[0] != "." for name in names):
-            for name in filter(UNFINISHED.fullmatch, names):
-                own.remove(name)
+        if LEASE_FILE not in names or any(name not in TEMPORARY and name[0] != "." for name in names):
+            sweep(own.handle)
         else:
             os.close(own.open_file(LEASE_FILE, os.O_RDONLY))
             own.empty(kept=LEASE_FILE)

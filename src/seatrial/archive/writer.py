@@ -18,8 +18,15 @@ from seatrial.archive.contents import CLOSED_AS, Tally, close_folder, write_run_
 from seatrial.archive.journal import Entry, encode
 from seatrial.archive.lease import Held, Hold, Holder
 from seatrial.archive.samples import SamplesUnmade, TooLittleMemory
-from seatrial.files.writing import OwnFolder, descriptor_path, new_folder, own_folder
-from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.files.writing import (
+    OwnFolder,
+    descriptor_path,
+    own_folder,
+    rename_folder,
+    tentative_folder,
+    unfinished,
+)
+from seatrial.model.errors import FULL, SeatrialError, UsageError
 from seatrial.model.run import Ending, RunInfo
 
 if TYPE_CHECKING:
@@ -136,10 +143,10 @@ def sentences(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in FULL:
             raise ArchiveError(
-                f"No space left for the archive {folder}: what was delivered before is safe there.",
-                "Free some space, then `seatrial runs recover`.",
+                f"No space left for the archive {folder} ({error.strerror}): what was delivered before is safe there.",
+                "Free some space, or allow larger files (ulimit -f), then `seatrial runs recover`.",
             ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENOENT):
             raise ArchiveError(
@@ -174,10 +181,12 @@ class RunWriter:
         self._copy = RescueCopy()
         for taken in (archive / info.run, archive / f"{info.run}{layout.PARTIAL}"):
             if taken.exists():
-                raise UsageError(f"There is a run {info.run!r} already: {taken}.", "Choose another name with --run.")
+                raise UsageError(
+                    f"There is a run {info.run!r} already: {taken}.",
+                    "Choose another name with --run, of an import with --name.",
+                )
         with sentences(archive):
             self._open(archive / f"{info.run}{layout.PARTIAL}")
-        self.describe(info)
 
     @property
     def measurements(self) -> int:
@@ -185,17 +194,20 @@ class RunWriter:
         return self._tally.measurements
 
     def _open(self, folder: Path) -> None:
-        with new_folder(folder) as own:
+        """The folder gets its name once it has a description and a lease: others see no open run without them."""
+        with tentative_folder(folder.with_name(unfinished())) as own:
             own.make_folder(layout.FACTS_FOLDER)
             own.make_folder(layout.LOGS_FOLDER)
-            self._journal: IO[bytes] = own.create(layout.JOURNAL_FILE)
+            write_run_file(own, self.info)
+            self._held = Hold(own.path, Holder.DRIVER, with_beat=self._flush)
             self._home = os.dup(own.handle)
-        self._held = Hold(folder, Holder.DRIVER, with_beat=self._flush)
-        self.folder = folder
+            rename_folder(own.path, folder.name)
+            self.folder = self._held.folder = folder
+            self._journal: IO[bytes] = own.create(layout.JOURNAL_FILE)
 
     def _flush(self) -> None:
         """Have the file server take what was appended: an NFS client may keep it for 30 s, and its node may fail."""
-        with contextlib.suppress(ValueError):  # the journal is closed already
+        with contextlib.suppress(ValueError, AttributeError):  # the journal is closed already, or not there yet
             os.fsync(self._journal.fileno())
 
     def describe(self, info: RunInfo) -> None:
@@ -206,12 +218,15 @@ class RunWriter:
 
     def append(self, entry: Entry) -> None:
         """Add one entry to the journal; a line is written whole or, when the disk fills, taken back."""
-        line = encode(entry)
+        line = left = encode(entry)
         try:
             with sentences(self.archive):
-                if self._journal.write(line) != len(line):
+                try:
+                    while left:  # what is written of it before the disk is full says nothing of the reason
+                        left = left[self._journal.write(left) :]
+                except OSError:
                     self._journal.truncate(self._tally.journal_bytes)
-                    raise OSError(errno.ENOSPC, "no space left")
+                    raise
         except ArchiveError:
             if not self._is_lost():
                 raise

@@ -18,7 +18,7 @@ from seatrial.archive import listing
 from seatrial.archive.reader import is_ahead
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.parameters import PlotFile, ReportFile, option
-from seatrial.files.writing import open_named
+from seatrial.files.named import named_file
 from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError
 from seatrial.render import html as render_html
 from seatrial.render import junit as render_junit
@@ -187,7 +187,7 @@ def write_files(report: Report, files: Files) -> tuple[list[tuple[str, Path]], l
 def write_file(path: Path, content: str | bytes, what: str = "The page", name: str = "--html") -> None:
     """Write the text or the bytes. Raises SeatrialError with the reason."""
     try:
-        with os.fdopen(open_named(path), "wb") as file:
+        with named_file(path) as file:
             file.write(content.encode() if isinstance(content, str) else content)
     except OSError as error:
         unread = error.errno == errno.ENXIO  # of open(2), for a pipe; also for a socket

@@ -86,7 +86,8 @@ def open_regular(path: Path, most_bytes: int, folder: Path | None = None) -> IO[
             raise too_large(path, most_bytes, status.st_size)
         return os.fdopen(handle, "rb")
     except BaseException:
-        os.close(handle)
+        with contextlib.suppress(OSError):  # an interrupt may come when the stream has closed it already
+            os.close(handle)
         raise
 
 

@@ -5,25 +5,45 @@ random name, which nobody else can have taken, until it is renamed. `OwnFolder` 
 """
 
 import contextlib
-import errno
 import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from seatrial.files.owners import MOST_LINKS, is_ours, note_owner, owner_of, user_name
+from seatrial.files.owners import is_ours, note_owner, owner_of
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 OLD = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-WRITTEN = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 DESCRIPTORS = Path("/proc/self/fd")
 FOLDER_MODE, FILE_MODE = 0o755, 0o644
 """Less the umask. Nobody else may write into a folder of this user's, whatever the umask."""
 SHARED_BITS = 0o7777
+UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.new")
+"""The name of a file or folder until it is whole."""
+STALE_S = 86400.0
+"""What was not written to for this long is not being written: its process was killed."""
+_swept: set[tuple[int, int]] = set()
+"""Device and number of the folders that this process swept."""
+
+
+def unfinished() -> str:
+    """A name for what is not whole yet, which nobody else can have taken."""
+    return f".{secrets.token_hex(8)}.new"
+
+
+def sweep(folder: int, older_s: float = 0.0) -> None:
+    """Remove files that killed processes of this user were writing in a folder, if they are older than that."""
+    for name in filter(UNFINISHED.fullmatch, os.listdir(folder)):
+        with contextlib.suppress(OSError):
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISREG(status.st_mode) and is_ours(status) and time.time() - status.st_mtime >= older_s:
+                os.unlink(name, dir_fd=folder)
 
 
 class Foreign(PermissionError):
@@ -52,10 +72,13 @@ def opened_folder(path: Path | str, above: int | None = None, flags: int = FOLDE
 @contextmanager
 def _new_file(folder: int, name: str, mode: int) -> Iterator[IO[bytes]]:
     """A file in the folder of that descriptor, which gets its name when the block ends without an error."""
-    temporary = f".{secrets.token_hex(8)}.new"
-    handle = os.open(temporary, NEW, mode, dir_fd=folder)
+    temporary = unfinished()
+    status = os.fstat(folder)
+    if (status.st_dev, status.st_ino) not in _swept:
+        _swept.add((status.st_dev, status.st_ino))
+        sweep(folder, STALE_S)
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with os.fdopen(os.open(temporary, NEW, mode, dir_fd=folder), "wb") as stream:
             yield stream
         os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
@@ -134,7 +157,7 @@ class OwnFolder:
 
     def time_of_new_file_s(self) -> float:
         """When a file that is made and removed now was made, by the clock of its file server: seconds since 1970."""
-        name = f".{secrets.token_hex(8)}.new"
+        name = unfinished()
         with os.fdopen(os.open(name, NEW, FILE_MODE, dir_fd=self.handle), "wb") as stream:
             self.remove(name)
             return os.fstat(stream.fileno()).st_mtime
@@ -253,82 +276,7 @@ def replace_own_file(path: Path, content: bytes) -> None:
             os.fsync(stream.fileno())
 
 
-def open_named(path: Path) -> int:
-    """The descriptor of a file that the command line names, emptied, for writing; it may be a pipe that is read.
-
-    Raises OSError; Foreign for a link, a pipe or a second name (hard link) that another user than root put there, and
-    for a file of another user in a folder with the sticky bit.
-    """
-    handle = _followed(path)
-    try:
-        status = os.fstat(handle)
-        regular = stat.S_ISREG(status.st_mode)
-        shell = str(descriptor_path(handle).readlink()).startswith("pipe:")  # it has no name: `>(less)`, `| less`
-        pipe = stat.S_ISFIFO(status.st_mode) and not shell
-        if pipe and status.st_uid not in _trusted():
-            raise Foreign(1, "it is a pipe of another user")
-        if regular:
-            os.ftruncate(handle, 0)
-        os.set_blocking(handle, True)
-    except BaseException:
-        os.close(handle)
-        raise
-    return handle
-
-
-def _followed(path: Path) -> int:
-    """The descriptor of a file, opened or created, with the links in its place followed that this user or root owns.
-
-    Each link is examined and read by its own descriptor: nobody can put another one in its place meanwhile. Links of
-    /proc are the kernel's, which follows them.
-    """
-    for _ in range(MOST_LINKS):
-        with opened_directory(path.parent) as folder:
-            try:
-                return _opened_in(folder, path.name)
-            except OSError as error:
-                if error.errno != errno.ELOOP:
-                    raise
-            if os.fstat(folder).st_dev == DESCRIPTORS.stat().st_dev:
-                return os.open(path.name, WRITTEN, dir_fd=folder)
-            link = os.open(path.name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-            try:
-                status = os.fstat(link)
-                if stat.S_ISLNK(status.st_mode):  # else it was replaced just now
-                    if status.st_uid not in _trusted():
-                        raise Foreign(1, f"it is a link of {user_name(status.st_uid)}")
-                    path = path.parent / os.readlink("", dir_fd=link)
-            finally:
-                os.close(link)
-    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-
-
-def _opened_in(folder: int, name: str) -> int:
-    """The descriptor of a file, opened or created. Raises OSError, Foreign where the name is one of several.
-
-    The name is looked at once it is open: whoever gave somebody's file a second name has to leave it there.
-    """
-    handle = os.open(name, WRITTEN | os.O_CREAT | os.O_NOFOLLOW, 0o666, dir_fd=folder)
-    try:
-        _refuse_other_names(handle, name, folder)
-        _refuse_planted(os.fstat(handle), os.fstat(folder))
-    except BaseException:
-        os.close(handle)
-        raise
-    return handle
-
-
-def _refuse_planted(file: os.stat_result, folder: os.stat_result) -> None:
-    """Raise Foreign for a file that somebody may have put into a folder for all to read what is written there.
-
-    The rule is that of Linux (fs.protected_regular, which not every system has switched on).
-    """
-    for_all = folder.st_mode & stat.S_ISVTX and folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    if stat.S_ISREG(file.st_mode) and for_all and file.st_uid not in (*_trusted(), folder.st_uid):
-        raise Foreign(1, f"it is a file of {user_name(file.st_uid)} in a folder for all")
-
-
-def _refuse_other_names(handle: int, name: str, folder: int | None) -> None:
+def refuse_other_names(handle: int, name: str, folder: int | None) -> None:
     """Raise Foreign for an open regular file that has another name than the one by which it was opened.
 
     One look at the name shows both: a name that is taken away after the opening no longer counts in the file itself.
@@ -337,10 +285,6 @@ def _refuse_other_names(handle: int, name: str, folder: int | None) -> None:
     same = (ours.st_dev, ours.st_ino) == (named.st_dev, named.st_ino)
     if stat.S_ISREG(ours.st_mode) and (not same or named.st_nlink > 1):
         raise Foreign(1, f"{name} is a file with several names")
-
-
-def _trusted() -> tuple[int, ...]:
-    return 0, os.geteuid()
 
 
 def descriptor_path(handle: int) -> Path:
@@ -354,7 +298,7 @@ def _own_file(name: str, flags: int, folder: int | None) -> int:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode) or not is_ours(status):
             raise Foreign(1, f"{name} is not a file of this user alone")
-        _refuse_other_names(handle, name, folder)
+        refuse_other_names(handle, name, folder)
         os.set_blocking(handle, True)
         if flags & os.O_TRUNC:
             os.ftruncate(handle, 0)
@@ -392,7 +336,7 @@ def _learn_owner(handle: int) -> None:
     """Find out whether the file server gives what this user creates to another one: it does for root on most NFS."""
     if is_ours(os.fstat(handle)):
         return
-    name = f".{secrets.token_hex(8)}.new"
+    name = unfinished()
     with os.fdopen(os.open(name, NEW, FILE_MODE, dir_fd=handle), "wb") as stream:
         note_owner(os.fstat(handle), os.fstat(stream.fileno()))
     os.unlink(name, dir_fd=handle)

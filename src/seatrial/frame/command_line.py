@@ -17,7 +17,7 @@ from seatrial.cli.main import ASKED, seatrial
 from seatrial.frame import memory, streams
 from seatrial.frame.entry import UNKNOWN, leave_at_once
 from seatrial.frame.signals import Interruptions
-from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError, UsageError
+from seatrial.model.errors import FULL, ErrorKind, ExitCode, SeatrialError, UsageError
 from seatrial.render.envelope import Failure, failure_of
 from seatrial.render.escape import clean
 
@@ -26,12 +26,11 @@ LONG_WORD_CUT = r"\1…\2"
 """A value of thousands of characters would hide what is wrong with it."""
 SURPLUS = re.compile(r"\A(Got unexpected extra arguments \((?:\S+ ){7}\S+) .*\)", re.DOTALL)
 """Arguments that are too many, such as the files of a shell's pattern."""
-FULL = (errno.ENOSPC, errno.EDQUOT)
 REFUSED = (
     errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ESTALE, errno.EREMOTEIO, errno.ENOTCONN, errno.ETIMEDOUT,
     errno.EHOSTDOWN, errno.ENOTDIR, errno.ELOOP, errno.EMFILE, errno.ENFILE,
 )  # fmt: skip
-"""What a file or folder answers that may not be used, or whose file system fails."""
+"""What an open file or folder answers that may not be used, or whose file system fails."""
 
 INTERRUPTIONS = Interruptions()
 
@@ -130,7 +129,7 @@ def _refused(error: BaseException) -> Failure | None:
     """The failure of a file or folder that the system refuses, or of a current folder that was removed (getcwd(3))."""
     if isinstance(error, FileNotFoundError) and error.filename is None:
         return _incomplete(ErrorKind.FAILED, "The current folder does not exist any more.", "Change to another one.")
-    if not (isinstance(error, OSError) and error.errno in REFUSED):
+    if not (isinstance(error, OSError) and (error.filename or error.errno in REFUSED)):
         return None
     name = os.fsdecode(error.filename) if error.filename else "A file that was open"
     what = f"{name} cannot be used: {error.strerror}."

@@ -1,8 +1,12 @@
 """The exit codes and the errors that carry them."""
 
 import enum
+import errno
 
 from seatrial.model.loss import Loss, LossCause
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system answers if a disk, a quota, or the size that a file may have (`ulimit -f`) is used up."""
 
 
 class ExitCode(enum.IntEnum):

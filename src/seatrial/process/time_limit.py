@@ -19,6 +19,15 @@ LEAST_S = 0.001
 """A timer of 0 would be none."""
 
 
+_raised: list[BaseException] = []
+"""What the handler of the timer raised in a block that has not ended."""
+
+
+def due() -> BaseException | None:
+    """What ends the present block since its time is up, for whoever caught it as something else; None: nothing."""
+    return _raised[-1] if _raised else None
+
+
 class TimeUp(BaseException):
     """A block took longer than it may. No handler of errors within the block takes it for one."""
 
@@ -56,7 +65,8 @@ def timed(seconds: float, time_up: BaseException | None = None) -> Iterator[None
 
     def expired(_: int, __: "FrameType | None") -> None:
         if running:  # or the timer expires while it is put back: the block has ended in time
-            raise time_up or TimeUp
+            _raised.append(time_up or TimeUp())
+            raise _raised[-1]
 
     began = time.monotonic()
     around_s = signal.getitimer(signal.ITIMER_REAL)[0]
@@ -70,6 +80,7 @@ def timed(seconds: float, time_up: BaseException | None = None) -> Iterator[None
             yield
         finally:
             running = False
+            _raised.clear()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

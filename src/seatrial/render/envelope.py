@@ -7,7 +7,7 @@ import msgspec
 
 from seatrial import __version__
 from seatrial.model import formats
-from seatrial.model.errors import ErrorKind, SeatrialError
+from seatrial.model.errors import FULL, ErrorKind, ExitCode, SeatrialError
 from seatrial.model.past import FactChange, Past, PastRatio
 from seatrial.model.run import RunInfo, run_kind
 from seatrial.model.verdict import ComparisonOutcome, Finding, Verdict
@@ -141,8 +141,12 @@ def envelope(report: Report, *, command: str, time: str, error: Failure | None =
 
 
 def failure_of(error: SeatrialError, kind: ErrorKind | None = None) -> Failure:
-    """The record of an error. `kind`: where the place says more than the error."""
-    return Failure(exit_code=error.exit_code, kind=kind or error.kind, what=error.what, remedy=error.remedy)
+    """The record of an error. `kind`: where the place says more than the error. No argument is to blame for a full
+    disk, whatever the error says.
+    """
+    full = isinstance(error.__cause__, OSError) and error.__cause__.errno in FULL
+    code, usual = (ExitCode.INCOMPLETE, ErrorKind.NO_SPACE) if full else (error.exit_code, error.kind)
+    return Failure(exit_code=code, kind=kind or usual, what=error.what, remedy=error.remedy)
 
 
 def error_envelope(error: Failure, *, time: str) -> Envelope:

@@ -15,8 +15,8 @@ from seatrial.archive.journal import Delivered, encode
 from seatrial.archive.layout import DamagedRun, ExportFormat
 from seatrial.archive.samples import journals_of, opened, query_samples, system_errors, write_samples
 from seatrial.archive.writer import ArchiveError, RunWriter
-from seatrial.files.writing import open_named
-from seatrial.model.errors import SeatrialError
+from seatrial.files.named import open_named
+from seatrial.model.errors import FULL, SeatrialError
 from seatrial.model.run import RecordedRun
 from tests.support.builders import HEALTHY, Cluster, described_again, info_of, names, record, sail
 from tests.support.other_users import give
@@ -241,9 +241,10 @@ def test_samples_of_an_earlier_version_are_believed_only_if_they_are_as_many_as_
             assert (path.stat().st_mtime_ns == before) is believed
 
 
-def test_a_full_disk_is_said_in_the_systems_words() -> None:
-    text = 'Async write failed: {"exception_message":"Could not write file: No space left on device"}'
-    with pytest.raises(OSError, match=r"^\[Errno 28\] No space left on device$"), system_errors():
+@pytest.mark.parametrize("number", FULL)
+def test_a_full_disk_is_said_in_the_systems_words(number: int) -> None:
+    text = f'Async write failed: {{"exception_message":"Could not write file: {os.strerror(number)}"}}'
+    with pytest.raises(OSError, match=rf"^\[Errno {number}\] {os.strerror(number)}$"), system_errors():
         raise duckdb.IOException(text)
 
 
@@ -290,7 +291,7 @@ def test_samples_that_are_cut_off_meanwhile_are_a_sentence(
         os.truncate(folder / layout.SAMPLES_FILE, 100)
         return open_named(path)
 
-    monkeypatch.setattr("seatrial.archive.export.open_named", opened_named)
+    monkeypatch.setattr("seatrial.files.named.open_named", opened_named)
     with pytest.raises(DamagedRun, match="Samples cannot be read"):
         export([folder], tmp_path / "samples", form)
     assert (tmp_path / "samples").read_bytes() == b""

@@ -1,10 +1,13 @@
 """Little memory: runs are closed nevertheless, and what cannot be done is said in a sentence."""
 
 import errno
+import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,7 @@ from seatrial.archive.samples import TooLittleMemory, opened
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.frame.command_line import explain, run
 from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError
+from seatrial.process.time_limit import TimeUp, timed
 from tests.support.builders import Cluster, described_again, fill, info_of, names, record, sail
 from tests.support.json_objects import parsed
 
@@ -81,6 +85,18 @@ def test_duckdbs_own_refusal_is_a_sentence() -> None:
     assert "\n" not in str(told.value)
 
 
+def test_what_interrupts_a_query_comes_out_of_it() -> None:
+    """DuckDB loses what the handler of a signal raises."""
+    heavy = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"
+    with pytest.raises(TimeUp), timed(0.2), opened() as connection:
+        connection.sql(heavy).fetchall()
+    with pytest.raises(KeyboardInterrupt), opened() as connection:
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        connection.sql(heavy).fetchall()
+    with pytest.raises(RuntimeError, match="another"), opened():
+        raise RuntimeError("another")
+
+
 def test_a_full_tmp_is_no_hindrance(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folder = record(SMALL, tmp_path)
 
@@ -104,7 +120,7 @@ def test_an_export_that_cannot_be_written_leaves_no_half_file(tmp_path: Path, mo
         path.touch()
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("seatrial.archive.export.open_named", full)
+    monkeypatch.setattr("seatrial.files.named.open_named", full)
     with pytest.raises(ArchiveError, match=r"out\.csv cannot be written: there is no space left"):
         export([folder], target, ExportFormat.CSV)
     assert target.stat().st_size == 0

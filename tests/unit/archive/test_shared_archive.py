@@ -12,7 +12,8 @@ from seatrial.archive import layout
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.benchmark.scratch import own_scratch
 from seatrial.files import owners
-from seatrial.files.writing import Foreign, new_folder, open_named, own_folder, shared_folder
+from seatrial.files.named import open_named
+from seatrial.files.writing import Foreign, new_folder, own_folder, shared_folder
 from seatrial.frame.command_line import run
 from seatrial.model.errors import SeatrialError
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, sail

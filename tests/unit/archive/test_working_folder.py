@@ -22,6 +22,7 @@ from seatrial.archive.working_folder import (
     remove_leftovers,
     scratch_parent,
 )
+from seatrial.files.writing import unfinished
 from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings, SiteSettings, SoakSettings
 
 LONG_AGO_S = 2 * 86_400
@@ -241,3 +242,16 @@ def test_a_program_may_have_made_folders_as_deep_as_it_likes(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     assert not made.remove(patience_s=0.0)
     subprocess.run(["/bin/rm", "-rf", made.path.parent], check=True)
+
+
+@pytest.mark.parametrize("journal", [False, True])
+def test_a_run_whose_driver_was_killed_before_it_got_its_name_is_removed(tmp_path: Path, journal: bool) -> None:
+    folder = leftover(tmp_path, "a").rename(tmp_path / unfinished())
+    shutil.rmtree(folder / FILES)
+    for name in ("facts", "logs"):
+        (folder / name).mkdir()
+    (folder / "run.json").touch()
+    if journal:  # somebody gave the name to a run
+        (folder / "journal.jsonl").touch()
+    assert remove_leftovers([tmp_path]) == (not journal)
+    assert folder.exists() == journal

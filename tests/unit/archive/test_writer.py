@@ -1,5 +1,6 @@
 """Writing and reading a run: whole folders, refused names, disks that fill."""
 
+import errno
 import os
 import subprocess
 from collections.abc import Iterator
@@ -17,9 +18,11 @@ from seatrial.archive.run_recovery import recover
 from seatrial.archive.writer import ArchiveError, RunWriter, ended
 from seatrial.files.writing import rename_folder
 from seatrial.model import formats
-from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.errors import ErrorKind, ExitCode, UsageError
 from seatrial.model.run import Ending
+from seatrial.render.envelope import failure_of
 from tests.support.builders import Cluster, fill, info_of, names, record, sail
+from tests.support.small_files import largest_file
 
 SMALL = Cluster(nodes=names(3))
 
@@ -137,6 +140,43 @@ def test_a_full_disk_is_a_sentence_and_loses_nothing(tiny_disk: Path) -> None:
     taken = fill_up(writer)
     assert taken > 20
     assert len(of_type(read_entries(writer.folder), Delivered)) == taken
+
+
+def test_a_limit_on_the_size_of_files_is_said_and_tears_no_line(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path, info_of(SMALL))
+    delivered = sail(SMALL).measurements
+    with largest_file(20_000), pytest.raises(ArchiveError, match=r"\(File too large\).*ulimit -f") as told:
+        for number, measurement in enumerate(delivered * 9):
+            writer.append(Delivered(number=number, measurement=measurement))
+    assert failure_of(told.value).kind is ErrorKind.NO_SPACE
+    assert (writer.folder / layout.JOURNAL_FILE).read_bytes().endswith(b"\n")
+
+
+@pytest.mark.parametrize("step", ["Hold", "write_run_file", "rename_folder"])
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()], ids=["full", "interrupted"])
+def test_a_run_that_cannot_be_begun_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(f"seatrial.archive.writer.{step}", fail)
+    with pytest.raises((ArchiveError, KeyboardInterrupt)):
+        RunWriter(tmp_path, info_of(SMALL))
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_others_see_no_open_run_without_description_and_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[set[str]] = []
+
+    def named(folder: Path, name: str) -> None:
+        seen.append({path.name for path in folder.iterdir()})
+        rename_folder(folder, name)
+
+    monkeypatch.setattr("seatrial.archive.writer.rename_folder", named)
+    assert run_folders(tmp_path) == []
+    RunWriter(tmp_path, info_of(SMALL))
+    assert seen == [{"facts", "logs", layout.RUN_FILE, layout.LEASE_FILE}]
 
 
 def test_the_lease_beats_on_a_full_disk(tiny_disk: Path) -> None:

@@ -1,8 +1,10 @@
 """seatrial baseline: set, replace, list, show, drop; nothing changes silently and deleted runs do not matter."""
 
 import json
+import os
 import re
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from seatrial.archive import baselines
 from seatrial.archive.run_sets import find_runs
 from seatrial.commands.baseline.run import write
+from seatrial.files.writing import STALE_S, unfinished
 from seatrial.frame.command_line import run
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError
@@ -113,6 +116,19 @@ def test_two_at_the_same_time_do_not_overwrite_each_other(archive: Path) -> None
         write(archive, "good", runs, 1)
     assert baselines.versions(archive, "good") == [1, 2]
     assert [path.name for path in (archive / "baselines").iterdir()] == ["good"]
+
+
+@pytest.mark.parametrize(("name", "older_s", "kept"), [(None, 60.0, 0), (None, -60.0, 1), ("whole", 60.0, 1)])
+def test_what_a_killed_command_left_is_removed_a_day_later(
+    archive: Path, seatrial: Seatrial, name: str | None, older_s: float, kept: int
+) -> None:
+    left = archive / "baselines" / unfinished()
+    left.mkdir()
+    for file in ("values.parquet", unfinished(), *((name,) if name else ())):
+        (left / file).touch()
+    os.utime(left, (time.time() - STALE_S - older_s,) * 2)
+    seatrial("baseline", "set", "new", "h1", "--archive", str(archive), code=0)
+    assert left.exists() == bool(kept)
 
 
 def test_list_and_drop(archive: Path, seatrial: Seatrial) -> None:

@@ -61,6 +61,8 @@ def test_the_kind_of_each_error(words: list[str], code: int, kind: str, seatrial
     [
         (KeyboardInterrupt(), 2, "interrupted"),
         (OSError(errno.ENOSPC, "No space left on device"), 2, "no-space"),
+        (OSError(errno.EFBIG, "File too large"), 2, "no-space"),
+        (FileNotFoundError(errno.ENOENT, "No such file or directory", "gone"), 2, "failed"),
         (MemoryError(), 2, "no-memory"),
         (RuntimeError("half a \ud800 pair and \x1b[31m"), 70, "internal"),
     ],

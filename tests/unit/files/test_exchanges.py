@@ -15,8 +15,9 @@ from seatrial.commands.import_values.batches import ImportOptions
 from seatrial.commands.import_values.run import import_files
 from seatrial.driver import submitted
 from seatrial.files.inputs import BadInput, read_input
+from seatrial.files.named import open_named
 from seatrial.files.owners import LeadsOut, open_below
-from seatrial.files.writing import Foreign, open_named, open_own, tentative_folder
+from seatrial.files.writing import Foreign, open_own, tentative_folder
 from seatrial.model.errors import UsageError
 from seatrial.model.run import RunInfo
 from seatrial.recordings.recording import rebuilt, write_recording

@@ -235,3 +235,17 @@ def test_what_is_no_record_is_a_sentence(content: bytes, said: str) -> None:
 
     with pytest.raises(BadInput, match=said):
         decoded(content, Record, Path("x"))
+
+
+def test_an_interrupt_while_a_file_is_opened_stays_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stream that nobody holds any more has closed the file already."""
+    (tmp_path / "run.json").touch()
+
+    def interrupted(handle: int, *_: object) -> None:
+        os.close(handle)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fdopen", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            open_regular(tmp_path / "run.json", 1)

@@ -1,4 +1,4 @@
-"""Only `files.writing` writes into folders that others may share: no other module opens, renames or removes files."""
+"""Only `files` writes into folders that others may share: no other module opens, renames or removes files."""
 
 import ast
 import re
@@ -18,6 +18,7 @@ FUNCTIONS = {
 }
 ELSEWHERE = {
     "files/writing.py": "the mechanism",
+    "files/named.py": "the files that the command line names",
     "files/exchange.py": "by descriptors of its folders, and a folder made by it that takes the place of another one",
     "files/owners.py": "private folders, and those of this user's cache and state, whose owner and mode are checked",
     "archive/export.py mkdir": "the folder of a file that the user named",

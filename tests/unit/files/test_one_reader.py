@@ -37,6 +37,7 @@ TEXT = "a text that the door gave, which has a limited number of parts"
 OWN = "written by this program, in a folder of this user's alone"
 NAMES = "only names; the files are opened by the door"
 ELSEWHERE = {
+    "files/named.py": "files that are written",
     "files/writing.py": "the mechanism of writing, which lists folders that it owns",
     "files/owners.py": "opens what the door reads, and files of the kernel",
     "frame/memory.py": KERNEL,
@@ -46,7 +47,6 @@ ELSEWHERE = {
     "process/after_driver.py": "of the kernel, and duties that the driver sends",
     "process/file_output.py": "a log that it writes",
     "process/pipe.py": "a log that it writes",
-    "cli/outcome.py": "a file that it writes",
     "cli/baseline.py": "an answer of the user",
     "cli/main.py": NAMES,
     "archive/baselines.py": "of the door, unpacked up to ALL_FACTS_BYTES",
@@ -55,7 +55,6 @@ ELSEWHERE = {
     "archive/reader.py": NAMES,
     "archive/layout.py": NAMES,
     "archive/run_zip.py": "names, and a file of the door, unpacked up to an Allowance",
-    "archive/export.py": "a file that it writes",
     "archive/writer.py": "a file of the run that it writes",
     "archive/journal.py": "lines of the door",
     "archive/lease.py": "up to 4 KiB, opened again each time",

@@ -86,19 +86,11 @@ def _discard_half(folder: Path) -> None:
     """Remove what a killed import left of a run: the files that are imported now have all of it."""
     if not is_own(folder) or examine([folder])[0].life is not Life.CUT_OFF:
         return
-    with contextlib.suppress(OSError), own_folder(folder) as own:
-        if _is_half_import(own.for_libraries, layout.run_of(folder)):
+    with contextlib.suppress(OSError, DamagedRun), own_folder(folder) as own:
+        info = read_info(own.for_libraries)
+        if info.kind is RunKind.IMPORT and info.run == layout.run_of(folder):  # others may have renamed another run
             own.empty()
             folder.rmdir()
-
-
-def _is_half_import(folder: Path, run: str) -> bool:
-    """Whether an import began this open run under that name: others may have given the name to another run."""
-    try:
-        info = read_info(folder)
-    except DamagedRun:  # it was killed before it wrote that
-        return not os.path.lexists(folder / layout.RUN_FILE) and not read_entries(folder)
-    return info.kind is RunKind.IMPORT and info.run == run
 
 
 def _files(paths: Sequence[Path]) -> list[tuple[Source, str]]:
