@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial import __version__
+from seatrial.archive.writer import sentences_on
 from seatrial.commands.site.addresses import FOLDERS, PAGE, TWIN
 from seatrial.files.exchange import second_name, take_place
 from seatrial.files.inputs import BadInput, decoded, open_regular, read_up_to
@@ -28,6 +29,7 @@ MARKER = "seatrial-site.json"
 """The file that makes a folder a site of seatrial, and says what each of its pages was made from."""
 MARKER_BYTES = 256 << 20
 FORMAT = 1
+REMEDY = "Free some space, or name another folder, in one that you may write to."
 LOCK, NEW, OLD = "lock", "new", "old"
 """Names in the working folder."""
 
@@ -68,9 +70,10 @@ class Generation:
 
     def write(self, name: str, source: str, page: str, twin: str) -> None:
         """A page of the new site and its fields as JSON. `source`: what both were made from. Raises OSError."""
-        for ending, text in ((PAGE, page), (TWIN, twin)):
-            folder, _, last = name.rpartition("/")
-            self._new[folder].replace(last + ending, text.encode("utf-8", errors="replace"))
+        folder, _, last = name.rpartition("/")
+        with sentences_on(self.place, REMEDY):
+            for ending, text in ((PAGE, page), (TWIN, twin)):
+                self._new[folder].replace(last + ending, text.encode("utf-8", errors="replace"))
         self._sources[name] = source
         self.written += 1
 
@@ -121,16 +124,18 @@ def next_generation(folder: Path) -> Iterator[Generation]:
         except OSError as error:
             raise UsageError(f"{folder} cannot be a site: {error.strerror}.", "Name another folder.") from error
         before = read_state(folder, present)
-        working = opened.enter_context(_working_folder(folder))
-        working.make_folder(NEW)
-        with working.below(NEW) as new:
+        with sentences_on(folder, REMEDY):
+            working = opened.enter_context(_working_folder(folder))
+            working.make_folder(NEW)
+            new = opened.enter_context(working.below(NEW))
             for name in FOLDERS:
                 new.make_folder(name)
-            yield Generation(folder, _folders(new, opened), _folders(present, opened) if present else {}, before)
+        yield Generation(folder, _folders(new, opened), _folders(present, opened) if present else {}, before)
+        with sentences_on(folder, REMEDY):
             if present is not None:
                 _like(present, new)
-        replaced = present is not None and bool(present.names())
-        take_place(working.path / NEW, folder, working.path / OLD if replaced else None)
+            replaced = present is not None and bool(present.names())
+            take_place(working.path / NEW, folder, working.path / OLD if replaced else None)
 
 
 def _folders(site: OwnFolder, opened: contextlib.ExitStack) -> dict[str, OwnFolder]:
@@ -161,7 +166,11 @@ def read_state(folder: Path, present: OwnFolder | None) -> SiteState:
 
 
 def _like(present: OwnFolder, new: OwnFolder) -> None:
-    """Give the new folder mode and group of the present one."""
+    """Give the new folder mode and group of the present one, and its files that are not pages, such as `.htaccess`."""
+    for name in present.names():
+        if not name.endswith((PAGE, TWIN)):
+            with contextlib.suppress(OSError):
+                second_name(present, new, name)
     status = os.fstat(present.handle)
     with contextlib.suppress(OSError):
         os.fchown(new.handle, -1, status.st_gid)
@@ -181,12 +190,16 @@ def _working_folder(folder: Path) -> Iterator[OwnFolder]:
             working = opened.enter_context(new_folder(path, 0o700))
         except FileExistsError:
             working = opened.enter_context(own_folder(path))
+            if not {LOCK, NEW, OLD}.issuperset(working.names()):  # others may have given the name to another folder
+                raise SeatrialError(
+                    f"{path} is not what a rendering left.", "Move it, or name another folder."
+                ) from None
         lock = working.open_file(LOCK, os.O_RDWR | os.O_CREAT)
         opened.callback(os.close, lock)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             mine = os.path.samestat(os.fstat(lock), os.stat(LOCK, dir_fd=working.handle))
-        except OSError:
+        except (BlockingIOError, FileNotFoundError):
             mine = False
         if not mine:
             raise SeatrialError(f"Another process renders {folder} now.", "Wait for it to end.")

@@ -1,5 +1,7 @@
 """The folder of a site: names without escapes, one step from the old site to the new one, nothing of others touched."""
 
+import errno
+import fcntl
 import os
 from pathlib import Path
 
@@ -8,7 +10,9 @@ import pytest
 from seatrial.commands.site.addresses import LONGEST, file_stem
 from seatrial.commands.site.generation import MARKER, Generation, next_generation
 from seatrial.files import exchange
-from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.errors import ErrorKind, SeatrialError, UsageError
+from seatrial.render.envelope import failure_of
+from tests.support.small_files import largest_file
 
 NAMES = (
     "n1", "n1.cluster", ".", "..", ".hidden", "a/b", "a~2Fb", "a%2Fb", "A", "ä", "\udcff", "n\n1", "<script>", "~", "",
@@ -127,3 +131,52 @@ def test_the_new_site_has_the_mode_of_the_old_one(tmp_path: Path) -> None:
     (tmp_path / "site").chmod(0o750)
     render(tmp_path / "site", "runs/a")
     assert (tmp_path / "site").stat().st_mode & 0o777 == 0o750
+
+
+def test_a_folder_of_ones_own_with_the_name_of_a_leftover_is_not_emptied(tmp_path: Path) -> None:
+    """In a folder of a group its members can rename what they may not change."""
+    with next_generation(tmp_path / "site") as made:
+        working = next(path for path in tmp_path.iterdir() if path.name.startswith("."))
+        made.finish()
+    working.mkdir()
+    (working / "thesis").write_text("years")
+    with pytest.raises(SeatrialError, match="not what a rendering left"), next_generation(tmp_path / "site"):
+        pass
+    assert (working / "thesis").read_text() == "years"
+
+
+def test_files_that_are_not_pages_stay(tmp_path: Path) -> None:
+    render(tmp_path / "site", "runs/a")
+    (tmp_path / "site" / ".htaccess").write_text("Require user admin")
+    (tmp_path / "site" / "gone.html").write_text("a page of an earlier version")
+    render(tmp_path / "site", "runs/b")
+    assert (tmp_path / "site" / ".htaccess").read_text() == "Require user admin"
+    assert not (tmp_path / "site" / "gone.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(errno.EWOULDBLOCK, "Another process renders"), (errno.ENOSYS, "Function not implemented")]
+)
+def test_a_file_system_without_locks_is_not_taken_for_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, said: str
+) -> None:
+    def locked(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", locked)
+    with pytest.raises(SeatrialError, match=said), next_generation(tmp_path / "site"):
+        pass
+
+
+def test_a_page_that_cannot_be_written_is_a_sentence_with_the_folder(tmp_path: Path) -> None:
+    render(tmp_path / "site", "runs/a")
+    before = files(tmp_path / "site")
+    with (
+        largest_file(1000),
+        pytest.raises(SeatrialError, match=rf"{tmp_path}/site cannot be written: File too large") as told,
+        next_generation(tmp_path / "site") as made,
+    ):
+        made.write("runs/b", "b", "x" * 1001, "")
+    assert failure_of(told.value).kind is ErrorKind.NO_SPACE
+    assert files(tmp_path / "site") == before
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
