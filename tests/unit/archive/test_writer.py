@@ -146,7 +146,7 @@ def test_a_limit_on_the_size_of_files_is_said_and_tears_no_line(tmp_path: Path) 
     writer = RunWriter(tmp_path, info_of(SMALL))
     delivered = sail(SMALL).measurements
     with largest_file(20_000), pytest.raises(ArchiveError, match=r"\(File too large\).*ulimit -f") as told:
-        for number, measurement in enumerate(delivered * 9):
+        for number, measurement in enumerate([*delivered] * 9):
             writer.append(Delivered(number=number, measurement=measurement))
     assert failure_of(told.value).kind is ErrorKind.NO_SPACE
     assert (writer.folder / layout.JOURNAL_FILE).read_bytes().endswith(b"\n")
