@@ -1,10 +1,8 @@
 """All benchmarks in one table, which of them an output is of, and its numbers as values of one run for the archive."""
 
 import re
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from textwrap import dedent
 
 import msgspec
@@ -42,15 +40,16 @@ from seatrial.benchmarks import (
 )
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
-from seatrial.importers.headed_text import are_sizes, may_be_node
+from seatrial.importers.headed_text import by_heading
+from seatrial.importers.line_prefixes import SHARE, plain
 from seatrial.importers.other_outputs import FORMATS, JSON_TEXT, LOOKED_AT, OUTPUTS, PROSE, OtherOutput, refuse_binary
 from seatrial.importers.outcome_words import fails
-from seatrial.importers.output_names import ADDRESS, OUTPUT_NAME
-from seatrial.importers.printed_text import SHARE, by_node, plain
+from seatrial.importers.output_names import OUTPUT_NAME
+from seatrial.importers.printed_text import by_node
 from seatrial.model.benchmark import Label, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import FindingKind, Verdict
 
 BENCHMARKS: dict[str, Benchmark] = {
     module.BENCHMARK.name: module.BENCHMARK
@@ -89,19 +88,16 @@ BENCHMARKS: dict[str, Benchmark] = {
 """Benchmarks, in the order in which an output is tried: HPCC contains HPL and STREAM, some HPL-MxP the table of HPL."""
 FIRST_LINE = 200
 """Characters of a line that was cut off; a longer one would show what it is."""
-AROUND = "=<>#*-~+()[]:;,.'\""
-"""What is written around the name of a node."""
-MOST_WORDS = 12
-MOST_LINES = 20
-"""Lines above the first output that may name its node."""
-MOST_FRAMES = 8
-"""Words above the first output that are tried as its name; each takes a pass over all lines."""
-NAME = re.compile(r"[A-Za-z][\w.-]{0,99}\d[\w.-]{0,99}")
 RULES = " \t\r\n#-=*/\\|"
 CONDITIONS = ("ranks", "nodes", "threads")
 """Evidence of an output that must be the same where a metric of several files is one series."""
 NUMBER = re.compile(r"[-+]?\d{1,64}+(?:\.\d{0,64}+)?+(?:[eE][-+]?\d{1,6}+)?+")
 LAST_LINE = "last line"
+NO_BEGINNING = "its first lines are missing"
+IN_A_LINE = frozenset({
+    FindingKind.PROGRAM_FAILED, FindingKind.DATA_CORRUPT, FindingKind.RESIDUAL_FAILED, FindingKind.NOT_A_NUMBER,
+})  # fmt: skip
+"""Gates that one line shows; others compare it with lines that may be missing."""
 
 
 def benchmark_named(name: str) -> Benchmark:
@@ -118,13 +114,17 @@ MOST_WITHOUT = 100
 """Nodes without an output at the beginning of a file of outputs."""
 
 
-def detected(text: str) -> Benchmark | None:
-    """The benchmark whose marks the text has, whatever launchers and messages put before its lines; None: of none."""
+def detected(text: str, *, parts: bool = True) -> Benchmark | None:
+    """The benchmark whose marks the text has, whatever launchers and messages put before its lines; None: of none.
+
+    `parts`: also that of an output whose first lines are missing, unless several nodes printed the text.
+    """
     for form in _forms(text):
         for benchmark in BENCHMARKS.values():
-            if _has_mark(benchmark, form):
+            if _has_any(benchmark.marks, form):
                 return benchmark
-    return None
+    part = next((one for one in BENCHMARKS.values() if parts and _has_any(one.parts, form)), None)
+    return part if part and not by_node(text) else None
 
 
 def recognised(text: str) -> OtherOutput | None:
@@ -166,10 +166,10 @@ def outputs_by_node(text: str) -> dict[str, str]:
     parts, benchmark = by_node(text), None
     if not parts and (benchmark := detected(text)) is not None and outputs_in(benchmark, text) > 1:
         begins = re.compile("|".join(_first_lines(benchmark)))
-        parts = _by_heading(plain(text), begins)
+        parts = by_heading(plain(text), begins)
     outputs = 0
     for number, part in enumerate(parts.values()):
-        output = detected(part) is not None
+        output = detected(part, parts=False) is not None
         neither = not output and bool(part.strip()) and not fails(part)
         if neither or (not outputs and number == MOST_WITHOUT):  # a table of 100,000 nodes is seen by the first ones
             return {}
@@ -184,8 +184,8 @@ def _forms(text: str) -> Iterator[str]:
     yield dedent(bare)
 
 
-def _has_mark(benchmark: Benchmark, text: str) -> bool:
-    return any(re.search(mark, text, re.MULTILINE) for mark in benchmark.marks)
+def _has_any(expressions: Sequence[str], text: str) -> bool:
+    return any(re.search(expression, text, re.MULTILINE) for expression in expressions)
 
 
 def _begins(benchmark: Benchmark, text: str) -> bool:
@@ -240,8 +240,9 @@ def parse_as(benchmark: Benchmark, text: str, largest_bytes: int = 0) -> Output:
     """The output as of this benchmark. Raises UsageError where the text is of something else."""
     refuse_binary(text)
     text = plain(text, moments=benchmark.name in BENCHMARKS)  # a site's own patterns may contain the times
-    text = text if _has_mark(benchmark, text) else dedent(text)
-    fits = _has_mark(benchmark, text) or _begins(benchmark, text) or _less_than_a_line(text)
+    text = text if _has_any(benchmark.marks, text) else dedent(text)
+    part = not _has_any(benchmark.marks, text) and _has_any(benchmark.parts, text)
+    fits = part or _has_any(benchmark.marks, text) or _begins(benchmark, text) or _less_than_a_line(text)
     if text.strip() and benchmark.marks and not fits:
         raise _unrelated(text, f"the output of {benchmark.title}")
     text = undented(benchmark, text)
@@ -252,7 +253,16 @@ def parse_as(benchmark: Benchmark, text: str, largest_bytes: int = 0) -> Output:
         )
     if largest_bytes and benchmark.parse_up_to is not None:
         return benchmark.parse_up_to(text, largest_bytes)
-    return benchmark.parse(text)
+    output = benchmark.parse(text)
+    if not part:
+        return output
+    return msgspec.structs.replace(
+        output,
+        missing=(NO_BEGINNING, *output.missing),
+        breaches=tuple(breach for breach in output.breaches if breach.kind in IN_A_LINE),
+        results=tuple(msgspec.structs.replace(result, setting="") for result in output.results),  # nothing shows it
+        notes=(*output.notes, "Give all that the program printed: its first lines show what the numbers are of."),
+    )
 
 
 def parse_auto(text: str, largest_bytes: int = 0) -> tuple[Benchmark | None, Output]:
@@ -349,47 +359,3 @@ def last_number(source: Source, text: str, sense: Sense) -> Batch:
         )
     number = ImportedValue(metric="value", unit="", sense=sense, node=ALL_NODES, value=value)
     return Batch(label=source.file, source=msgspec.structs.replace(source, form=LAST_LINE), values=(number,))
-
-
-def _by_heading(text: str, begins: "re.Pattern[str]") -> dict[str, str]:
-    """Node, or its file, -> what it printed, of outputs below lines that differ in that: `=== n1 ===`, `Host: n1`.
-
-    `begins`: what a line matches with which an output begins. The first name is above all outputs; all names with an
-    output have as many below them. Empty where that does not hold, and where the names are not those of nodes.
-    """
-    lines = text.splitlines()
-    first = [number for number, line in enumerate(lines) if begins.match(line)]
-    if len(first) < 2:
-        return {}
-    for heading in islice(_frames(lines[max(first[0] - MOST_LINES, 0) : first[0]]), MOST_FRAMES):
-        named = [(number, match[1]) for number, line in enumerate(lines) if (match := heading.fullmatch(line))]
-        places, names = [number for number, _ in named], [name for _, name in named]
-        ends = [*places[1:], len(lines)]
-        counts = {bisect_left(first, end) - bisect_left(first, place) for place, end in zip(places, ends, strict=True)}
-        if len({*names}) < 2 or places[0] > first[0] or len(counts - {0}) != 1:
-            continue
-        blocks = ["\n".join((*lines[place + 1 : end], "")) for place, end in zip(places, ends, strict=True)]
-        if not are_sizes(names, blocks):
-            parts: defaultdict[str, str] = defaultdict(str)
-            for name, block in zip(names, blocks, strict=True):
-                parts[name] += block
-            return dict(parts)
-    return {}
-
-
-def _frames(lines: Sequence[str]) -> "Iterator[re.Pattern[str]]":
-    """What the other lines with a name are like, for each name in these lines, the nearest to the output first."""
-    for line in reversed(lines):
-        words = [word.strip(AROUND) for word in line.split(maxsplit=MOST_WORDS)]
-        for word in words if len(words) <= MOST_WORDS else ():
-            if not ADDRESS.fullmatch(word) and not (NAME.fullmatch(word) and may_be_node(word)):
-                continue
-            before, _, behind = line.partition(word)
-            # A name alone: others have the same letters.
-            name = r"[\w.-]{1,200}" if before.strip() or behind.strip() else _with_any_numbers(word)
-            yield re.compile(f"{_with_any_numbers(before)}({name}){_with_any_numbers(behind)}")
-
-
-def _with_any_numbers(text: str) -> str:
-    """The expression for this text with other numbers in it, such as those of a date and a time."""
-    return r"\d{1,18}+".join(map(re.escape, re.split(r"\d+", text)))

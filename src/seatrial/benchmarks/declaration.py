@@ -76,7 +76,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """One benchmark.
 
     `marks`: regular expressions, one of which occurs in every output from its first lines on. `beginnings`: texts with
-    which outputs begin, to recognise one that was cut off within them.
+    which outputs begin, to recognise one that was cut off within them. `parts`: expressions of further lines that only
+    this program prints, to recognise an output whose first lines are missing.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Programs, packages and input files that a run needs."""
     marks: tuple[str, ...]
     beginnings: tuple[str, ...]
+    parts: tuple[str, ...] = ()
     parse: Callable[[str], Output]
     parse_up_to: Callable[[str, int], Output] | None = None
     """Parses outputs without a closing line, up to the largest message in bytes that the command line says."""

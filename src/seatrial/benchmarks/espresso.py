@@ -236,7 +236,7 @@ def _converged(
 def _clocks(reading: Reading) -> None:
     """Times of the routines. The parts of the program must fit into the time of the whole."""
     parts_s, whole_s = 0.0, 0.0
-    below = False
+    below, begins = False, reading.search(BANNER.pattern) is not None
     for line in reading.whole_lines:
         below = below or line.text.strip().startswith("Called by")
         clock = CLOCK.match(line.text)
@@ -253,7 +253,7 @@ def _clocks(reading: Reading) -> None:
                 reading.breach(
                     FindingKind.NUMBERS_DISAGREE, f"the parts took {parts_s:g} s, the whole {wall_s:g} s", line
                 )
-        elif clock["calls"]:
+        elif clock["calls"] and begins:  # else nothing shows below which heading a line is
             section = "section_time_s" if not below else "routine_time_s"
             reading.result(section, f"{wall_s:.9g}", line, labels={"section": clock["name"]})
             parts_s += 0.0 if below else wall_s
@@ -267,6 +267,7 @@ BENCHMARK = Benchmark(
     requires="pw.x, ld1.x and MPI",
     marks=(BANNER.pattern,),
     beginnings=("     Program PWSCF v.",),
+    parts=(r"^\s*PWSCF\s+:.{1,80}\bCPU\b.{1,80}\bWALL\b",),
     parse=parse,
     metrics=(
         Metric("time_s", "wall time of pw.x"),

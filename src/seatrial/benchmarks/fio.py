@@ -35,7 +35,7 @@ OLD_DIRECTION = re.compile(
     r"iops=(?P<iops>\d{1,15}(?:\.\d{1,18})?[kMG]?), runt="
 )
 OLD_TOTAL = re.compile(
-    r"^\s+(?P<direction>READ|WRITE|TRIM|MIXED): io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>[KMGT]?B), "
+    r"^\s*(?P<direction>READ|WRITE|TRIM|MIXED): io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>[KMGT]?B), "
     r"aggrb=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?B)/s, .{0,200}maxt=\s*(?P<most>\d{1,12})msec"
 )
 """Lines of fio 2.x, whose KB are 1024 bytes."""
@@ -45,11 +45,11 @@ DIRECTION = re.compile(
 )
 GROUP = re.compile(r"^Run status group (?P<group>\d{1,6}) \(all jobs\):")
 TOTAL = re.compile(
-    r"^\s+(?P<direction>READ|WRITE|TRIM|MIXED): bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>(?:[KMGT]i?)?B)/s .{0,200}?"
+    r"^\s*(?P<direction>READ|WRITE|TRIM|MIXED): bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>(?:[KMGT]i?)?B)/s .{0,200}?"
     r"io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>(?:[KMGT]i?)?B)"
     r".{0,200}?run=(?P<least>\d{1,12})-(?P<most>\d{1,12})msec"
 )
-ANY_TOTAL = r"^\s+(?:READ|WRITE|TRIM|MIXED): "
+ANY_TOTAL = r"^\s*(?:READ|WRITE|TRIM|MIXED): "
 TERSE = re.compile(r"(?m)^[345];fio-\d[^;\n]*;")
 FEWEST_TERSE = 5 + 2 * 41
 DEPTHS = 7
@@ -317,7 +317,7 @@ def _complete(reading: Reading, modes: dict[str, set[str]], totals: dict[str, se
     last = ends[-1]
     if another := reading.search(f"{DECLARED.pattern}|{VERSION.pattern}", reading.whole_lines[last.number :]):
         reading.lack(f"the run that begins in line {another[0].number} has no end (the statistics of disks)")
-    if not disks:
+    if not disks and modes:
         reading.note(
             "All results are there, and the statistics of disks are missing: its file system has none, or the text was "
             "cut off there."
@@ -343,6 +343,7 @@ BENCHMARK = Benchmark(
         r"^[ \t]++(?:read|write) ?: (?:IOPS|io)=",
     ),
     beginnings=('{\n  "fio version"', "fio: ", "fio-"),
+    parts=(GROUP.pattern,),
     parse=parse,
     metrics=(
         Metric("bandwidth_bytes_per_s", "of a job, or of its group"),

@@ -163,6 +163,8 @@ def parse(text: str) -> Output:
 def _parts(reading: Reading) -> "list[list[OutputLine]]":
     """The lines of each run, from its head on."""
     parts: list[list[OutputLine]] = []
+    if not reading.search(PROGRAM.pattern) and len([*reading.matches(PERFORMANCE.pattern)]) == 1:
+        parts.append([])  # the end of one run
     for line in reading.whole_lines:
         if PROGRAM.match(line.text):
             parts.append([])
@@ -179,7 +181,7 @@ def _part(reading: Reading, lines: Sequence[OutputLine]) -> None:
         reading.breach(FindingKind.PROGRAM_FAILED, "GROMACS reports an error", line)
     for line, _ in reading.matches(CUT_SHORT.pattern, lines):
         reading.breach(FindingKind.WORK_SKIPPED, "the run was stopped before its last step", line)
-    steps = _steps(reading, lines)
+    steps = _steps(reading, lines) if PROGRAM.match(lines[0].text) else 0  # else earlier ones may be missing
     _energies(reading, lines)
     _drift(reading, lines)
     if imbalance := reading.search(IMBALANCE.pattern, lines):
@@ -328,6 +330,7 @@ BENCHMARK = Benchmark(
         ),
         "Log file opened on ",
     ),
+    parts=(r"^\s+\(ns/day\)\s+\(hour/ns\)\s*$", FINISHED.pattern, ACCOUNTING.pattern),
     parse=parse,
     metrics=(
         Metric("ns_per_day", "simulated time", of_problem=True),

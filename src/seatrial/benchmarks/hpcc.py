@@ -156,6 +156,7 @@ BENCHMARK = Benchmark(
     requires="hpcc, hpccinf.txt, BLAS and MPI",
     marks=(r"HPC Challenge Benchmark", r"^Begin of (?:MPI|Star|Single)\w+ section\."),
     beginnings=("#" * 72 + "\nThis is the DARPA/DOE", "===ExeBinSignature=== MD5: "),
+    parts=(r"^End of (?:MPI|Star|Single)\w+ section\.|^HPL_Tflops=",),
     parse=parse,
     metrics=(
         Metric("rate_flops_per_s", "HPL, DGEMM and FFT", least_share=LEAST_OF_PEAK),

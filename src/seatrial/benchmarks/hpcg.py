@@ -135,6 +135,9 @@ def _rating(reading: Reading, lines: Sequence[OutputLine], checks: int) -> None:
         reading.lack("the final summary (HPCG result is VALID ...) is missing")
         return
     line, match = rating
+    if len([*reading.matches(RATING.pattern, lines)]) > 1:
+        reading.lack("it has the final lines of several runs, and nothing shows what differs between them")
+        return
     if match["verdict"] != "VALID":
         reading.breach(FindingKind.RESIDUAL_FAILED, "HPCG calls its own result INVALID", line)
     if match["rating"]:
@@ -159,8 +162,9 @@ BENCHMARK = Benchmark(
     name="hpcg",
     title="HPCG",
     requires="xhpcg, hpcg.dat and MPI",
-    marks=(HEAD.pattern, r"HPCG result is (?:VALID|INVALID)", r"^HPCG-Benchmark"),
+    marks=(HEAD.pattern,),
     beginnings=("HPCG-Benchmark",),
+    parts=(r"^\s*+(?:Final Summary::)?HPCG result is\s*+[=:]?\s*+(?:IN)?VALID",),
     parse=parse,
     metrics=(Metric("rate_flops_per_s", "rating, and rate of each kernel"), Metric("time_s", "of the timed part")),
     main_metric="rate_flops_per_s",

@@ -188,6 +188,8 @@ def parse(text: str) -> Output:
         return parse_json(text)
     reading = Reading("ior", text, closing=FINISHED.pattern)
     runs: list[IorRun] = []
+    if reading.whole_lines and not reading.search(START.pattern):
+        runs.append(IorRun(start=reading.whole_lines[0]))
     for line in reading.whole_lines:
         if start := START.match(line.text):
             reading.version = start["version"]
@@ -329,8 +331,9 @@ BENCHMARK = Benchmark(
     name="ior",
     title="IOR",
     requires="ior, MPI and a parallel file system",
-    marks=(r"^IOR-[\w.+-]+: MPI Coordinated", r"^access\s+bw\(MiB/s\)", r'^[ \t]*+"Command line"\s*:\s*"[^"]*\bior\b'),
+    marks=(r"^IOR-[\w.+-]+: MPI Coordinated", r'^[ \t]*+"Command line"\s*:\s*"[^"]*\bior\b'),
     beginnings=("IOR-", '{\n  "Version": "', '{\n    "Version": "', "===ExeBinSignature=== MD5: "),
+    parts=(HEADING.pattern, rf"{MAXIMUM.pattern} \("),
     parse=parse,
     metrics=(
         Metric("bandwidth_bytes_per_s", "of one repetition; MiB is 2²⁰"),

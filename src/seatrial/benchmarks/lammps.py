@@ -165,6 +165,7 @@ BENCHMARK = Benchmark(
     requires="lmp and MPI",
     marks=(BANNER.pattern,),
     beginnings=("LAMMPS (",),
+    parts=(LOOP.pattern,),
     parse=parse,
     metrics=(
         Metric("steps_per_s", "of the loop of a run", of_problem=True),

@@ -61,12 +61,13 @@ MDTEST = Launch(
 def parse(text: str) -> Output:
     """All runs of one output."""
     reading = Reading("mdtest", text, closing=FINISHED.pattern)
-    runs, begun, ends, rows, times = 0, 0, 0, 0, False
+    runs, begun, ends, rows = 0, 0, 0, 0
+    times: bool | None = None
     began, where, command = None, "", ""
     phases: set[str] = set()
     for line in reading.whole_lines:
         if start := START.search(line.text):
-            runs, rows, times, where = runs + 1, 0, False, start[0]
+            runs, rows, times, where = runs + 1, 0, None, start[0]
             reading.version = start["version"]
             reading.evidence("ranks", whole_number(start["ranks"]), line)
             reading.evidence("nodes", whole_number(start["nodes"]), line)
@@ -78,7 +79,7 @@ def parse(text: str) -> Output:
                 reading.evidence("iterations", whole_number(summary["iterations"]), line)
         elif row := ROW.match(line.text):
             rows += 1
-            if _carried_out(row, phases):
+            if times is not None and _carried_out(row, phases):
                 _row(reading, line, row, times, f"{where} {command}")
         elif clock := BEGAN.match(line.text):
             began, begun = moment_of(clock["time"], DATE), begun + 1
@@ -149,6 +150,7 @@ BENCHMARK = Benchmark(
     requires="mdtest, MPI and a parallel file system",
     marks=(START.pattern, r"^-- started at \d\d/\d\d/\d{4}"),
     beginnings=("-- started at ", "\n-- started at ", "===ExeBinSignature=== MD5: "),
+    parts=(r"^SUMMARY(?: rate| time)?(?: \(in [\w/]+\))?: \(of \d{1,9} iterations?\)",),
     parse=parse,
     metrics=(Metric("rate_per_s", "operations of all ranks"), Metric("time_s", "of one phase, where it is printed")),
     main_metric="rate_per_s",

@@ -208,6 +208,7 @@ BENCHMARK = Benchmark(
     requires="nvbandwidth and NVIDIA's driver",
     marks=(HEAD, r'^[ \t]{0,80}\{\s*"nvbandwidth"\s*:'),
     beginnings=("nvbandwidth Version: ", '{\n\t"nvbandwidth"', '{\n  "nvbandwidth"'),
+    parts=(r"^memcpy (?:CE|SM) \w{3,4}\(row\) (?:<-|->|<->) \w{3,4}\(column\) bandwidth \(GB/s\)",),
     parse=parse,
     metrics=(HOST_RATE, PEER_RATE, LOCAL_RATE, TIME_OF_ACCESS),
     main_metric=HOST,

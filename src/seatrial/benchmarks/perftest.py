@@ -79,7 +79,7 @@ def _text(text: str) -> Output:
         reading.lack("it has no table, or one of its tests has none (a line that begins with #bytes #iterations)")
     for table in tables:
         if not table.rows:
-            reading.lack(f"the table of line {table.heading.number} has no rows")
+            reading.lack(f"the table of line {table.heading.number} has no row with a number in each column")
         elif not table.closed:
             reading.lack(f"the table of line {table.heading.number} has no rule of dashes at its end")
         elif lost := lost_rows(table.rows):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, overload
 
 import msgspec
 
-from seatrial.importers.printed_text import plain
+from seatrial.importers.line_prefixes import plain
 from seatrial.model.benchmark import Breach, Evidence, Label, Output, Result
 from seatrial.model.unit_text import number_of
 from seatrial.model.verdict import FindingKind
@@ -49,13 +49,14 @@ FAILURES = re.compile(
     r"|^(?:Killed|Aborted|Bus error)(?: \(core dumped\))?\s{0,80}$"
     r"|^(?:\*\*\* Error in `.{1,200}': )?(?:double free or corruption|free\(\): invalid|malloc\(\): |corrupted size vs)"
     r"|^terminate called |^forrtl: (?:severe|error) \(|^Program received signal SIG|\bCUDA error\b"
-    r"|Transport retry count exceeded"
+    r"|Transport retry count exceeded|: Assertion `"
 )
 FAILURE_WORDS = (
     "segmentation fault", "signal", "mpi_abort", "fatal error in ", "error occurred in mpi", "mpi_errors_are_fatal",
     "process returned", "processes returned", "exited with non-zero", "bad termination of one", "slurmstepd: error: ",
     "out of memory", "srun: error: ", "killed", "aborted", "bus error", "double free", "free(): ", "malloc(): ",
     "corrupted size", "terminate called ", "forrtl: ", "program received ", "cuda error", "transport retry count",
+    ": assertion `",
 )  # fmt: skip
 """A line that matches FAILURES contains one of them; most lines contain none, and are passed over quickly."""
 

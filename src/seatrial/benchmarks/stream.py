@@ -166,6 +166,7 @@ BENCHMARK = Benchmark(
         "Start time: ",
         "NVIDIA-STREAM ",
     ),
+    parts=(r"^Solution Validates: avg error less than",),
     parse=parse,
     metrics=(Metric("bandwidth_bytes_per_s", "best rate; MB is 10⁶ bytes"), Metric("time_s", "least time of one pass")),
     main_metric="bandwidth_bytes_per_s",

@@ -2,9 +2,13 @@
 
 import json
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from textwrap import dedent
 
+from seatrial.importers.output_names import ADDRESS
 from seatrial.model.column_words import CONDITION_WORDS, PART_WORDS, RUN_WORDS
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand
@@ -33,9 +37,11 @@ NO_NODES = RUN_WORDS | PART_WORDS | (CONDITION_WORDS - {"n", "p", "q"}) | frozen
     "pass", "round", "step", "thread", "v", "version", "omp", "openmp", "o", "opt", "gcc", "icc", "icx", "ifx", "ifort",
     "intel", "oneapi", "clang", "llvm", "aocc", "nvhpc", "pgi", "cce", "cuda", "rocm", "openmpi", "ompi", "mpich",
     "impi", "mvapich", "ucx", "ofi", "pmix", "kernel", "el", "rhel", "sles", "mlx", "hfi", "cxi", "bnxt", "nvme", "sda",
-    "sdb", "sdc", "eth", "eno", "ens", "enp",
+    "sdb", "sdc", "slurm", "hpcg", "hpl", "stream", "eth", "eno", "ens", "enp",
 })  # fmt: skip
 """Letters of names that repetitions, parts of a node, sizes, compilers, libraries and devices have."""
+FOUND_IN = re.compile(r"^((?:[\w.@+-]{0,200}/){1,30}[\w.@+-]{1,200}):(?:\d{1,9}:)?[ \t]*", re.MULTILINE)
+"""The file, and with -n the number of the line, that grep writes before a line."""
 NO_ANSWER = "Minion did not return"
 RELAYED = re.compile(
     r"^(?:pdsh@[\w.-]{1,100}|clush): "
@@ -43,7 +49,7 @@ RELAYED = re.compile(
     re.MULTILINE,
 )
 """The word of pdsh and clush about nodes: pdsh@admin: n7: ssh exited with exit code 127."""
-LABELLED = re.compile(r"\[[\w.:-]{1,100}\][ \t]+[^\s,\]]")
+LABELLED = re.compile(r"\[[\w.:-]{1,100}\][ \t]+[^\s,\]]|\[[^\s\]]{1,400}\]<std")
 LABEL = re.compile(r"^[ \t]*\[([A-Za-z][\w.-]{0,99})\][ \t]+", re.MULTILINE)
 """The name of a node in brackets before a line."""
 BOXES = str.maketrans(
@@ -56,6 +62,14 @@ BOXES = str.maketrans(
 """What draws a table in a terminal, as bars, dashes and crosses."""
 LOST = frozenset({"FAILED", "FAILED!", "UNREACHABLE", "UNREACHABLE!", "FAILURE"})
 """What ansible and pssh write beside the name of a node whose program failed."""
+AROUND = "=<>#*-~+()[]:;,.'\""
+"""What is written around the name of a node."""
+MOST_WORDS = 12
+MOST_LINES = 20
+"""Lines above the first output that may name its node."""
+MOST_FRAMES = 8
+"""Words above the first output that are tried as its name; each takes a pass over all lines."""
+NAME = re.compile(r"[A-Za-z][\w.-]{0,99}\d[\w.-]{0,99}")
 MOST_CHARACTERS = 64 << 20
 """Characters that are repeated for the nodes of sets, as large as the outputs of thousands of nodes."""
 
@@ -72,7 +86,7 @@ def with_prefixes(text: str) -> str:
     Lines below a set of nodes are repeated for each of them, and a program that failed has a line about that alone.
     Raises UsageError for a heading that is not a set of nodes, or of too many.
     """
-    text = _of_salt(text) or text
+    text = _of_paths(_of_salt(text) or text)
     headings, written = _headings(text), _Prefixes()
     if not headings:
         return RELAYED.sub(written.relayed, text)
@@ -126,6 +140,20 @@ def _of_salt(text: str) -> str:
     printed = ((name, str(value).strip("\n") if value else "") for name, value in members)
     lines = ((name, "failed" if not words or words.startswith(NO_ANSWER) else words) for name, words in printed)
     return "".join(f"{name}: {line}\n" for name, words in lines for line in words.split("\n"))
+
+
+def _of_paths(text: str) -> str:
+    """The text with the name of a node in place of the file in which grep found each line: results/n01/stream.out."""
+    found = [*FOUND_IN.finditer(text)] if FOUND_IN.match(text) else []
+    lines = [line for line in text.splitlines() if line.strip()]
+    paths = [match[1].split("/") for match in found]
+    if len(found) != len(lines) or len({*map(len, paths)}) != 1:
+        return text
+    for names in zip(*paths, strict=True):
+        nodes = all(NAME.fullmatch(name) and may_be_node(name) for name in {*names})
+        if nodes and len({*names}) > 1 and not are_sizes(names, lines):
+            return "".join(f"{name}: {FOUND_IN.sub('', line)}\n" for name, line in zip(names, lines, strict=True))
+    return text
 
 
 def _json_members(text: str) -> list[tuple[str, object]]:
@@ -206,6 +234,50 @@ def are_sizes(names: Sequence[str], blocks: Sequence[str]) -> bool:
     numbers = [re.sub(r"^[A-Za-z_-]+", "", name) for name in names]
     in_all = set.intersection(*words).issuperset(numbers)
     return not in_all and all(own in one for own, one in zip(numbers, words, strict=True))
+
+
+def by_heading(text: str, begins: "re.Pattern[str]") -> dict[str, str]:
+    """Node, or its file, -> what it printed, of outputs below lines that differ in that: `=== n1 ===`, `Host: n1`.
+
+    `begins`: what a line matches with which an output begins. The first name is above all outputs; all names with an
+    output have as many below them. Empty where that does not hold, and where the names are not those of nodes.
+    """
+    lines = text.splitlines()
+    first = [number for number, line in enumerate(lines) if begins.match(line)]
+    if len(first) < 2:
+        return {}
+    for heading in islice(_frames(lines[max(first[0] - MOST_LINES, 0) : first[0]]), MOST_FRAMES):
+        named = [(number, match[1]) for number, line in enumerate(lines) if (match := heading.fullmatch(line))]
+        places, names = [number for number, _ in named], [name for _, name in named]
+        ends = [*places[1:], len(lines)]
+        counts = {bisect_left(first, end) - bisect_left(first, place) for place, end in zip(places, ends, strict=True)}
+        if len({*names}) < 2 or places[0] > first[0] or len(counts - {0}) != 1:
+            continue
+        blocks = ["\n".join((*lines[place + 1 : end], "")) for place, end in zip(places, ends, strict=True)]
+        if not are_sizes(names, blocks):
+            parts: defaultdict[str, str] = defaultdict(str)
+            for name, block in zip(names, blocks, strict=True):
+                parts[name] += block
+            return dict(parts)
+    return {}
+
+
+def _frames(lines: Sequence[str]) -> "Iterator[re.Pattern[str]]":
+    """What the other lines with a name are like, for each name in these lines, the nearest to the output first."""
+    for line in reversed(lines):
+        words = [word.strip(AROUND) for word in line.split(maxsplit=MOST_WORDS)]
+        for word in words if len(words) <= MOST_WORDS else ():
+            if not ADDRESS.fullmatch(word) and not (NAME.fullmatch(word) and may_be_node(word)):
+                continue
+            before, _, behind = line.partition(word)
+            # A name alone: others have the same letters.
+            name = r"[\w.-]{1,200}" if before.strip() or behind.strip() else _with_any_numbers(word)
+            yield re.compile(f"{_with_any_numbers(before)}({name}){_with_any_numbers(behind)}")
+
+
+def _with_any_numbers(text: str) -> str:
+    """The expression for this text with other numbers in it, such as those of a date and a time."""
+    return r"\d{1,18}+".join(map(re.escape, re.split(r"\d+", text)))
 
 
 def _is_set(match: "re.Match[str]") -> bool:

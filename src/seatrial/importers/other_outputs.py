@@ -76,9 +76,11 @@ OUTPUTS = (
     ),
     _output(r"^Unicast lids \[", "forwarding tables of a fabric", "seatrial fabric check --routes reads them."),
     _output(
-        r"^\[P2P \(Peer-to-Peer\) GPU Bandwidth Latency Test\]|^P2P Connectivity Matrix",
+        r"^\[P2P \(Peer-to-Peer\) GPU Bandwidth Latency Test\]|^P2P Connectivity Matrix"
+        r"|^(?:\w{2,3}directional )?P2P=(?:En|Dis)abled\b|^[ \t]*+D\\D[ \t]++0\b",
         "the output of CUDA's p2pBandwidthLatencyTest",
         "seatrial judge reads nvbandwidth, which measures the same paths.",
+        document=True,
     ),
     _output(
         r"^Successfully ran diagnostic for group|^\|\s+Deployment\s+[|-]",
@@ -135,6 +137,30 @@ OUTPUTS = (
         r"^mixbench\b|^Experiment ID, Single Precision",
         "the output of mixbench",
         "A table of its figures is judged, a row for each node and run: seatrial judge TABLE.csv.",
+        document=True,
+    ),
+    _output(
+        r"^(?:(?:bfs|sssp) +)?(?:min|max|median|harmonic_mean)_TEPS:",
+        "the output of Graph500",
+        "A table of its harmonic_mean_TEPS is judged, a row for each node and run: seatrial judge TABLE.csv.",
+        document=True,
+    ),
+    _output(
+        r"^Network(?:Load)? Tests v\d|^\|[ \t]+RR (?:Two|Get|Put|Multiple|One)\b.{0,40}[ \t]\|",
+        "the output of GPCNet",
+        f"It has no numbers of single nodes. {CHECK}",
+        document=True,
+    ),
+    _output(
+        r"\bload averages?: \d[^\n]*\n(?:[^\n]*>>[^\n]*\n)?[^\n]*\bload averages?: \d",  # one line of each node
+        "the output of uptime",
+        "It has no measurement: give the numbers that a benchmark reached.",
+        document=True,
+    ),
+    _output(
+        r"\(core affinity = \d",
+        "what xthi prints on the places of ranks",
+        "It has no measurement: give the numbers that a benchmark reached.",
         document=True,
     ),
     _output(

@@ -1,4 +1,4 @@
-"""What a program printed, without what launchers, clocks and terminals add: prefixes of ranks, times, colours."""
+"""What a program printed on many nodes, line by line: which lines have their values, and which nodes failed."""
 
 import itertools
 import re
@@ -13,22 +13,8 @@ from seatrial.model.column_words import SENSOR_WORDS, last_word, names_condition
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import LOSSES
 from seatrial.model.unit_text import NUMBER, is_number, unit_of
-from seatrial.model.words import MOMENT, name_form, some
+from seatrial.model.words import name_form, some
 
-COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)")
-PREFIXES = tuple(
-    re.compile(f"^(?:{pattern})", re.MULTILINE)
-    for pattern in (
-        # mpirun --tag-output, with the job's name since Open MPI 5
-        r"\[(?:[.@\w-]{1,200}+,){1,3}+\d{1,18}\]<std\w{1,9}>:[ ]?",
-        r" {0,6}\d{1,7}:(?: |$)(?! *\d+ bytes +\d+ times)",  # srun --label; NetPIPE numbers its rows like that
-        r"\[\d{1,7}\](?: |$)",  # mpiexec -prepend-rank of MPICH and Intel MPI
-        rf"\[{MOMENT}\]:?(?: |\t|$)",
-        rf"{MOMENT}(?:<std\w+>)?:?(?: |\t|$)",  # ts, journals, mpirun --timestamp-output
-    )
-)
-ONE_NODE = re.compile(r"[A-Za-z][\w.-]{0,99}\d[\w.-]{0,99}: ")
-"""What pdsh and clush put before each line where they run a program on one node."""
 NODE_PREFIX = re.compile(r"(?P<node>[A-Za-z][\w.-]{0,99}): ?(?P<line>.*)")
 ENDED = re.compile(
     r"(?i)\b(?:exited with(?! (?:exit )?(?:code |status )?0\b)|exit (?:code|status)(?![ :=]{0,3}0\b)"
@@ -54,11 +40,6 @@ RESULT_UNITS = frozenset({"B/s", "flop/s"})
 """What has one of these units was measured."""
 FAILED_SHARE = 3
 """A table is read if fewer than a third of its nodes failed."""
-MOST_PREFIXES = 3
-SAMPLE = 1000
-"""Lines of a long output that are examined."""
-SHARE = 0.9
-"""Share of the lines with text that must have a prefix; other lines come from the script around the program."""
 
 
 class NothingRanError(UsageError):
@@ -346,52 +327,3 @@ def _form_of(word: str) -> str:
     if match is None or (match["unit"] and (unit is None or unit.base == "B")):
         return word
     return f"{match['before']}{MARK}{match['unit']}{match['after']}"
-
-
-def plain(text: str, *, moments: bool = True) -> str:
-    """The text as the program printed it, line by line. `moments`: False leaves times before the lines."""
-    if "\x1b" in text:
-        text = COLOUR.sub("", text)
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    for _ in range(MOST_PREFIXES):
-        written = _sample(text)
-        prefix = _prefix_of(written, PREFIXES if moments else PREFIXES[:3])
-        prefix = prefix or (_one_node(text, written) if moments else None)
-        if prefix is None:
-            break
-        text = prefix.sub("", text)
-    return text
-
-
-def _sample(text: str) -> list[str]:
-    """Lines that are not empty, evenly from the whole text; the last line, which may be cut off, only if it is alone.
-
-    No list of all lines is made: an output may have millions.
-    """
-    whole = text[: text.rfind("\n")] if "\n" in text else text
-    every = max(whole.count("\n") // (2 * SAMPLE), 1)
-    written, begin, place = [], 0, 0
-    while begin <= len(whole):
-        end = whole.find("\n", begin)
-        end = len(whole) if end < 0 else end
-        if place % every == 0 and not whole[begin:end].isspace() and end > begin:
-            written.append(whole[begin:end])
-        begin, place = end + 1, place + 1
-    return written
-
-
-def _prefix_of(written: Sequence[str], prefixes: "tuple[re.Pattern[str], ...]") -> "re.Pattern[str] | None":
-    """What nearly all lines begin with."""
-    for prefix in prefixes:
-        matching = sum(bool(prefix.match(line)) for line in written)
-        if written and matching >= SHARE * len(written):
-            return prefix
-    return None
-
-
-def _one_node(text: str, written: Sequence[str]) -> "re.Pattern[str] | None":
-    """The name of a node that is before every line. `written`: lines of the text."""
-    node = ONE_NODE.match(written[0]) if len(written) > 1 else None  # a single line may begin with its program
-    name = re.escape(node.group().strip()) if node else ""
-    every = node is not None and re.search(rf"^(?!{name}(?: |$))[^\n]", text, re.MULTILINE) is None
-    return re.compile(rf"^{name}(?: |$)", re.MULTILINE) if every else None

@@ -1,5 +1,6 @@
 """What terminals, launchers, loggers and scripts add to an output does not change how it is judged."""
 
+import quopri
 from collections.abc import Callable
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import detected, parse_as, parse_auto
 from seatrial.benchmarks.generic import generic_benchmark
-from seatrial.importers.printed_text import plain
+from seatrial.importers.line_prefixes import plain
 from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
 from tests.support import benchmark_outputs as outputs
 from tests.support import gpu_outputs as gpu
@@ -16,7 +17,7 @@ from tests.support.application_outputs import espresso, gromacs
 PREFIXES = (
     "0: ", "07: ", "[1,0]<stdout>: ", "[1,0]<stdout>:", "[prterun-n1-123@1,0]<stdout>: ", "[0] ",
     "Nov 23 17:00:01 ", "Mon Nov 23 17:00:01 2026<stdout>: ", "2026-11-23T17:00:01.123Z ", "[2026-11-23 17:00:01] ",
-    "17:00:01 ", "2026-11-23 17:00:01 [1,3]<stdout>: ",
+    "17:00:01 ", "2026-11-23 17:00:01 [1,3]<stdout>: ", "> ", "> > ", ">> ", "> 0: ",
 )  # fmt: skip
 MADE = (outputs.osu, outputs.hpl, outputs.netpipe, outputs.fio_json, outputs.imb, outputs.stream, outputs.hpcg,
         outputs.openfoam, outputs.mdtest, outputs.fio_text)  # fmt: skip
@@ -74,6 +75,35 @@ def test_marks_colours_and_warnings_are_passed_over(made: Callable[[], str]) -> 
     assert word("".join(f"\x1b[1;32m{line}\x1b[0m\n" for line in text.split("\n")[:-1])) == usual
     assert word(WARNINGS + text + WARNINGS) == usual
     assert word(WARNINGS + text[: text.rindex("\n", 0, len(text) * 3 // 4) + 1] + WARNINGS) == INCOMPLETE
+
+
+def quoted_printable(text: str) -> str:
+    """The text as a mail program encodes it: no line has more than 76 characters."""
+    return quopri.encodestring(prefixed(text, "> ").encode()).decode()
+
+
+@pytest.mark.parametrize("made", [*MADE, *OF_GPUS])
+def test_what_a_mail_program_encoded_has_the_same_numbers(made: Callable[[], str]) -> None:
+    assert word(quoted_printable(made())) == word(made())
+    numbers = (
+        [(one.value, one.labels) for one in parse_auto(each)[1].results] for each in (quoted_printable(made()), made())
+    )
+    assert next(numbers) == next(numbers)
+
+
+@pytest.mark.parametrize("prefix", ["[1,0]<stdout>:", "> "])
+def test_other_lines_may_stand_between_those_with_a_mark_but_not_as_many(prefix: str) -> None:
+    marked = prefixed(outputs.osu(), prefix).splitlines(keepends=True)
+    some, more = ("".join((*marked[:2], *["gcc was loaded\n"] * others, *marked[2:]))
+                  for others in (len(marked) // 2, len(marked)))  # fmt: skip
+    assert word(some) == "MEASURED"
+    assert plain(more) == more
+
+
+def test_a_sign_of_equality_at_the_end_of_a_line_continues_none() -> None:
+    for text in ("a =\n3 b=20\n", "mesh=3D, ranks=64, bw=25.1\n", f"{'x' * 58} =\nb=4\n", f"{'x' * 70} ==\nb=20\n"):
+        assert plain(text) == text
+    assert plain(f"{'x' * 69} =\nb=3D4 =E2=82=AC\n") == f"{'x' * 69} b=4 €\n"
 
 
 def test_sizes_and_rows_are_no_prefixes() -> None:

@@ -8,12 +8,13 @@ import pytest
 from seatrial.commands.judge.kinds import Kind
 from seatrial.commands.judge.recognition import _kinds_of_text
 from seatrial.importers.fleets import read_fleet_table
-from seatrial.importers.headed_text import is_headed
+from seatrial.importers.headed_text import is_headed, prefixed
 from seatrial.importers.printed_text import UnclearResultError
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense
 
 RULE = "-" * 15
+FILES = ("results/{node}/hpcg.txt:", "{node}/run1.out:", "./{node}/out:17:", "run{run}/{node}/out:", "a/{node}.out:")
 
 
 def printed(form: str, lines: Sequence[tuple[str, str]]) -> str:
@@ -319,3 +320,27 @@ def test_a_word_that_all_lines_have_is_no_name_of_a_node_with_several_runs(words
     rows = ((word, name) for word in words for name in ("syscall:", "read:", "write:"))
     text = "".join(f"{word} {name} 0.{place}1 microseconds\n" for place, (word, name) in enumerate(rows, 1))
     assert (_kinds_of_text(text) == (Kind.FLEET,)) == sure
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_file_in_which_grep_found_a_line_names_its_node(file: str) -> None:
+    nodes = [f"n{place:02}" for place in range(1, 9)]
+    found = [
+        f"{file.format(node=node, run=run)}Triad: {1000 + run + place}.5 GB/s\n"
+        for run in (1, 2)
+        for place, node in enumerate(nodes)
+    ]
+    table = read_fleet_table("".join(found))
+    ending = ".out" if file.endswith(".out:") and "{node}." in file else ""
+    assert {node: sorted(values) for node, values in table.strata[0].values.items()} == {
+        f"{node}{ending}": [1001.5 + place, 1002.5 + place] for place, node in enumerate(nodes)
+    }
+
+
+@pytest.mark.parametrize(
+    "file", ["size{at}/out:", "logs/HPCG-Benchmark_3.1_2026-12-16_11-0{at}.txt:", "np{at}/hpl.out:", "{at}/n/out:"]
+)
+def test_files_of_runs_and_sizes_are_no_nodes(file: str) -> None:
+    text = "".join(f"{file.format(at=at)}rating {at} of=2{at}.5\n" for at in range(1, 9))
+    assert prefixed(text) == text
+    assert prefixed(f"n1/out:x 5\n{text}n2/out:x 5\n").count("n1: ") == 0

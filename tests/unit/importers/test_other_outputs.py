@@ -72,6 +72,18 @@ OTHERS = {
     "BabelStream": babelstream(),
     "HPL-MxP": hpl_mxp(),
     "iblinkinfo": "CA: n1 mlx5_0:\n   0x0c42a103006c2f5a  4  1[  ] ==( 4X  53.125 Gbps Active/  LinkUp)==> 1 17[  ] \n",
+    "Graph500": "NBFS: 64\nbfs  min_TEPS:                  1.2e+09\nbfs  harmonic_mean_TEPS:     !  1.4e+09\n",
+    "GPCNet": "NetworkLoad Tests v1.3\n  Test with 64 MPI ranks (4 nodes)\n",
+    "GPCNet ": "+------+-----+-----+\n| RR Two-sided Lat (8 B) |  2.9 |  4.3 |\n+------+-----+-----+\n",
+    "p2pBandwidthLatencyTest": "Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)\n     0 900.1  41.2\n",
+    "p2pBandwidthLatencyTest ": "   D\\D     0      1\n     0 900.11  41.22\n     1  41.21 901.21\n",
+    "uptime": "".join(
+        f"n{node}:  09:31:4{node} up 33 min,  1 user,  load average: 0.{node}0, 0.1, 0.2\n" for node in range(4)
+    ),
+    "uptime ": "".join(
+        f"n{node} | CHANGED | rc=0 >>\n 09:31:4{node} up 3 days, load average: 0.1, 0.2, 0.3\n" for node in range(4)
+    ),
+    "xthi": "Hello from rank 0, thread 0, on n1. (core affinity = 0,64)\n",
     "iperf": "[ ID] Interval           Transfer     Bitrate\n[  5]   0.00-1.00   sec  1.1 GBytes  9.4 Gbits/sec\n",
 }
 

@@ -16,6 +16,7 @@ from seatrial.importers.column_roles import are_moments
 from seatrial.importers.columns import TableColumn, is_json, json_value, read_columns, refuse_almost_numbers
 from seatrial.importers.fields import pieces
 from seatrial.importers.formats import FORMATS
+from seatrial.importers.line_prefixes import plain, untagged
 from seatrial.importers.linktest import LIST
 from seatrial.importers.nccl_tests import is_nccl_folder
 from seatrial.importers.osu import pairs_of_names, size_tables
@@ -23,7 +24,7 @@ from seatrial.importers.other_outputs import JSON_TEXT, PROSE, UTF8_MARK, refuse
 from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.pair_lines import RANK_COLUMNS, column_names, names_columns, parse_columns, parse_csv
 from seatrial.importers.pair_tables import is_pair_table
-from seatrial.importers.printed_text import NothingRanError, UnclearResultError, plain
+from seatrial.importers.printed_text import NothingRanError, UnclearResultError
 from seatrial.importers.reframe import is_perflog
 from seatrial.importers.row_outcomes import is_outcome, split_outcomes
 from seatrial.importers.wide_columns import transposed
@@ -38,6 +39,8 @@ TABLE_SIZES = ("nodes", "ranks", "cores", "processes", "procs", "tasks", "thread
 """Evidence of outputs, and columns of numbers, that say how large a run was."""
 CLOCKS = frozenset({"time", "times", "date", "datetime", "timestamp", "when", "commit", "revision", "build", "version"})
 """Columns that number the runs of a node, or are the times of a series."""
+FEWEST_STEPS = 3
+"""Different steps of a first column that show sizes: days have one step, and a weekend at the end is another."""
 CONFIGURATIONS = frozenset({
     "config", "configuration", "variant", "setting", "kernel", "mpi", "compiler", "driver", "network", "adapter",
     "fabric", "rail", "rails", "firmware",
@@ -157,7 +160,7 @@ def _has_pairs(texts: Mapping[str, str]) -> bool:
 
 def _is_pairs(beginning: bytes) -> bool:
     """Whether a file begins as a table of pairs of nodes does, in one of its formats."""
-    text = beginning.decode("utf-8", errors="replace")
+    text = untagged(beginning.decode("utf-8", errors="replace"))
     if any(FORMATS[name].fits(text) for name in ("nccl", "mpigraph", "linktest")):
         return True
     if FORMATS["osu"].fits(text):
@@ -244,7 +247,7 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
     if sized and not clock and not _named([name for name in names if name != "nodes"], NODE_NAMES):
         return (Kind.SCALING,)
     if not words and not _named(names, NODE_NAMES) and not transposed(columns):
-        return (Kind.SERIES,)
+        return (Kind.SERIES, Kind.SCALING) if _is_sweep(columns[0]) else (Kind.SERIES,)
     if words and all(column.name.strip().lower() in CONFIGURATIONS for column in words) and not clock:
         return ()
     runs = _named(names, RUN_NAMES - CLOCKS)
@@ -263,6 +266,13 @@ def _is_clock(column: TableColumn) -> bool:
     if column.name.strip().lower() not in CLOCKS or len(set(column.cells)) == 1:
         return False
     return not column.numeric or all(earlier <= later for earlier, later in itertools.pairwise(column.numbers()))
+
+
+def _is_sweep(column: TableColumn) -> bool:
+    """Whether it rises by growing steps, as sizes of messages and problems do, and no clock."""
+    steps = [after - before for before, after in itertools.pairwise(column.numbers() if column.numeric else ())]
+    growing = all(0 < step <= after for step, after in itertools.pairwise(steps))
+    return growing and len({*steps}) >= FEWEST_STEPS and not _is_clock(column)
 
 
 def _repeated(column: TableColumn) -> bool:

@@ -15,6 +15,7 @@ from seatrial.files.inputs import (
     read_text,
     read_up_to,
 )
+from seatrial.importers.line_prefixes import untagged
 from seatrial.model.errors import UsageError
 
 MOST_FILES = 50_000
@@ -45,12 +46,13 @@ class Sources:
         return self._streams[path]
 
     def text(self, path: Path) -> str:
-        """The whole text of a file or pipe, foreign bytes replaced. Raises UsageError with the reason."""
+        """The whole text of a file or pipe, without what mails put before lines. Raises UsageError with the reason."""
         if path not in self._texts:
             if path in self._streams:
-                self._texts[path] = as_text(read_up_to(self.stream(path), path, TABLES_BYTES), path)
+                text = as_text(read_up_to(self.stream(path), path, TABLES_BYTES), path)
             else:
-                self._texts[path] = argument_text(path, TABLES_BYTES, self.waiting)
+                text = argument_text(path, TABLES_BYTES, self.waiting)
+            self._texts[path] = untagged(text)
         return self._texts[path]
 
     def folder(self, path: Path) -> Mapping[str, str]:
@@ -63,4 +65,4 @@ class Sources:
 def _texts_of(folder: Path) -> dict[str, str]:
     together = Allowance(TABLES_BYTES, folder)
     files = files_in(folder, MOST_FILES)
-    return {path.name: together.take(read_text(path, TABLES_BYTES, folder)) for path in files}
+    return {path.name: untagged(together.take(read_text(path, TABLES_BYTES, folder))) for path in files}

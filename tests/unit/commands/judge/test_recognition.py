@@ -28,6 +28,10 @@ DAYS = "".join(f"2026-03-{day:02},{100 + day % 3}\n" for day in range(1, 31))
 DAYS_OF_NODE = "".join(f"n1,2026-03-{day:02},{100 + day % 3}\n" for day in range(1, 31))
 
 
+SIZES = ((1, 2, 4, 8, 16), (28, 32, 40, 48, 64, 96), (0.5, 0.75, 1.5, 4))
+NO_SIZES = ((1, 2, 3, 4, 5, 8), (1, 3, 6, 10, 13), (16, 8, 4, 2), (1, 1, 2, 4, 8))
+
+
 def taken(file: Path, *accepting: Kind) -> Kind:
     return kind_of(Sources([file], print), accepting or tuple(Kind))
 
@@ -46,9 +50,24 @@ def taken(file: Path, *accepting: Kind) -> Kind:
         (f"serveur,run,triad_gb_s\n{RUNS}", Kind.FLEET),
         ("node,nic,bw_gb_s\nn1,mlx5_0,9\nn1,mlx5_1,9\nn2,mlx5_0,9\nn2,mlx5_1,9\n", Kind.FLEET),
         ("node,time\nn1,3.2\nn2,3.1\nn3,3.5\n", Kind.FLEET),
+        (f"> > node,run,triad_gb_s\n{RUNS}".replace("\n", "\n> > "), Kind.FLEET),
+        (
+            "".join(
+                f"\x1b[33m[1,{place}]<stdout>:{node}: 38{place}.5 GB/s\x1b[0m\n" for place, node in enumerate(NODES)
+            ),
+            Kind.FLEET,
+        ),
+        (
+            "".join(
+                f"{node}.txt:HPCG result is VALID with a GFLOP/s rating of={at}.5\n" for at, node in enumerate(NODES)
+            ),
+            Kind.FLEET,
+        ),
+        ("".join(f"n{at}: load average: 0.{at}\nn{at}: Triad 38{at}.5 GB/s\n" for at in range(1, 9)), Kind.FLEET),
         (json.dumps([{"node": "n1", "value": 1}, {"node": "n2", "value": 2}]), Kind.FLEET),
         (f"date,rate\n{DAYS}", Kind.SERIES),
         ("1\n2\n3\n", Kind.SERIES),
+        *(("".join(f"{at} {100 + at % 3}\n" for at in steps), Kind.SERIES) for steps in NO_SIZES),
         ("env,nodes,throughput\nold,1,5\nold,2,9\nnew,1,6\nnew,2,11\n", Kind.SCALING),
         ("[5.1, 5.2, null, 4.9]", Kind.SERIES),
         ('{"time": {"raw": ["a", "b"]}, "series": [{"label": "x", "raw": [1, 2]}]}', Kind.SERIES),
@@ -66,6 +85,19 @@ def test_of_two_readings_both_are_named_and_an_option_of_one_decides(text: str, 
         taken(tmp_path / "x")
     assert taken(tmp_path / "x", Kind.SERIES) is Kind.SERIES
     assert taken(tmp_path / "x", Kind.FLEET) is Kind.FLEET
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("head", ["", "bytes GB/s\n"])
+def test_a_first_column_that_rises_by_growing_steps_may_have_sizes(
+    head: str, sizes: tuple[float, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "x").write_text(head + "".join(f"{size} {100 + size % 3}\n" for size in sizes))
+    with pytest.raises(UsageError, match=r"values over time or runs of one benchmark at several sizes"):
+        taken(tmp_path / "x")
+    assert taken(tmp_path / "x", Kind.SERIES) is Kind.SERIES
+    (tmp_path / "x").write_text("time GB/s\n" + "".join(f"{size} {100 + size % 3}\n" for size in sizes))
+    assert taken(tmp_path / "x") is Kind.SERIES
 
 
 def test_outputs_of_several_sizes_are_a_curve_and_those_of_several_nodes_a_fleet(tmp_path: Path) -> None:
@@ -116,6 +148,7 @@ def test_folders_are_outputs_by_node_pairs_or_a_run(tmp_path: Path, seatrial: Se
         ("kernel,run,gflops\n3.10,1,761\n3.10,2,765\n4.8.1,1,700\n4.8.1,2,703\n", "compare --side-by-side"),
         ("fabric,pairs,rate\nOPA,1,5\nOPA,8,38\nEDR,1,4\nEDR,8,33\n", "compare --side-by-side"),
         ("hello\nworld\n", "seatrial judge does not know this"),
+        ("[1,0]<stdout>:5 GB/s\nwarning\nanother warning\n", "does not know this: Row 2 has"),
         ("", "The file is empty"),
     ],
 )

@@ -1,0 +1,106 @@
+"""What mails, launchers, clocks and terminals put before the lines that a program printed, and the text without it."""
+
+import quopri
+import re
+from collections.abc import Sequence
+
+from seatrial.model.words import MOMENT
+
+COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)")
+ENCODED = re.compile(r"=\n|(?<!\w)=3D|=3D(?=[=\w.\"'/-])")
+"""What a mail in quoted-printable has: a line that goes on in the next one, or the sign = (RFC 2045); no mesh=3D."""
+NOT_ENCODED = re.compile(r"=(?!\n|[2-9A-F][0-9A-F]|09|0D)|^[^\n]{0,59}=$", re.MULTILINE)
+"""What none has: a sign that encodes nothing, a short line that goes on."""
+CERTAIN = tuple(
+    re.compile(f"^(?:{pattern})", re.MULTILINE)
+    for pattern in (
+        r"(?:>(?!=) ?){1,9}",  # quoted in a mail
+        # mpirun --tag-output, with the job's name since Open MPI 5
+        r"\[(?:[.@\w-]{1,200}+,){1,3}+\d{1,18}\]<std\w{1,9}>:[ ]?",
+    )
+)
+"""No program begins its own lines like that."""
+CERTAIN_SHARE = 0.6
+"""Share of the lines that must have such a prefix: of a difference between two files half of them do."""
+RANKS = tuple(
+    re.compile(f"^(?:{pattern})", re.MULTILINE)
+    for pattern in (
+        r" {0,6}\d{1,7}:(?: |$)(?! *\d+ bytes +\d+ times)",  # srun --label; NetPIPE numbers its rows like that
+        r"\[\d{1,7}\](?: |$)",  # mpiexec -prepend-rank of MPICH and Intel MPI
+    )
+)
+MOMENTS = tuple(
+    re.compile(f"^(?:{pattern})", re.MULTILINE)
+    for pattern in (
+        rf"\[{MOMENT}\]:?(?: |\t|$)",
+        rf"{MOMENT}(?:<std\w+>)?:?(?: |\t|$)",  # ts, journals, mpirun --timestamp-output
+    )
+)
+ONE_NODE = re.compile(r"[A-Za-z][\w.-]{0,99}\d[\w.-]{0,99}: ")
+"""What pdsh and clush put before each line where they run a program on one node."""
+MOST_PREFIXES = 3
+SAMPLE = 1000
+"""Lines of a long output that are examined."""
+SHARE = 0.9
+"""Share of the lines with text that must have a prefix; other lines come from the script around the program."""
+
+
+def plain(text: str, *, moments: bool = True) -> str:
+    """The text as the program printed it, line by line. `moments`: False leaves times before the lines."""
+    return _without(text, (*RANKS, *MOMENTS) if moments else RANKS, node=moments)
+
+
+def untagged(text: str) -> str:
+    """The text without what only mails, launchers and terminals add: a table may begin with ranks, times and nodes."""
+    return _without(text, (), node=False)
+
+
+def _without(text: str, likely: "Sequence[re.Pattern[str]]", *, node: bool) -> str:
+    """The text without prefixes: those that are certain, the likely ones, and with `node` the name of one node."""
+    if "\x1b" in text:
+        text = COLOUR.sub("", text)
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    if ENCODED.search(text) and NOT_ENCODED.search(text) is None:
+        text = quopri.decodestring(text.encode()).decode(errors="replace")
+    for _ in range(MOST_PREFIXES if likely or ">" in text else 0):
+        written = _sample(text)
+        prefix = _prefix_of(written, CERTAIN, CERTAIN_SHARE) or _prefix_of(written, likely, SHARE)
+        prefix = prefix or (_one_node(text, written) if node else None)
+        if prefix is None:
+            break
+        text = prefix.sub("", text)
+    return text
+
+
+def _sample(text: str) -> list[str]:
+    """Lines that are not empty, evenly from the whole text; the last line, which may be cut off, only if it is alone.
+
+    No list of all lines is made: an output may have millions.
+    """
+    whole = text[: text.rfind("\n")] if "\n" in text else text
+    every = max(whole.count("\n") // (2 * SAMPLE), 1)
+    written, begin, place = [], 0, 0
+    while begin <= len(whole):
+        end = whole.find("\n", begin)
+        end = len(whole) if end < 0 else end
+        if place % every == 0 and not whole[begin:end].isspace() and end > begin:
+            written.append(whole[begin:end])
+        begin, place = end + 1, place + 1
+    return written
+
+
+def _prefix_of(written: Sequence[str], prefixes: "Sequence[re.Pattern[str]]", share: float) -> "re.Pattern[str] | None":
+    """What this share of the lines begins with."""
+    for prefix in prefixes:
+        matching = sum(bool(prefix.match(line)) for line in written)
+        if written and matching >= share * len(written):
+            return prefix
+    return None
+
+
+def _one_node(text: str, written: Sequence[str]) -> "re.Pattern[str] | None":
+    """The name of a node that is before every line. `written`: lines of the text."""
+    node = ONE_NODE.match(written[0]) if len(written) > 1 else None  # a single line may begin with its program
+    name = re.escape(node.group().strip()) if node else ""
+    every = node is not None and re.search(rf"^(?!{name}(?: |$))[^\n]", text, re.MULTILINE) is None
+    return re.compile(rf"^{name}(?: |$)", re.MULTILINE) if every else None
