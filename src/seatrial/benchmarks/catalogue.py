@@ -41,11 +41,11 @@ from seatrial.benchmarks import (
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.importers.headed_text import by_heading
-from seatrial.importers.line_prefixes import SHARE, plain
+from seatrial.importers.line_prefixes import SHARE
 from seatrial.importers.other_outputs import FORMATS, JSON_TEXT, LOOKED_AT, OUTPUTS, PROSE, OtherOutput, refuse_binary
 from seatrial.importers.outcome_words import fails
 from seatrial.importers.output_names import OUTPUT_NAME
-from seatrial.importers.printed_text import by_node
+from seatrial.importers.printed_text import by_node, plain
 from seatrial.model.benchmark import Label, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source

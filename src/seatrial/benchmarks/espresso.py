@@ -267,7 +267,7 @@ BENCHMARK = Benchmark(
     requires="pw.x, ld1.x and MPI",
     marks=(BANNER.pattern,),
     beginnings=("     Program PWSCF v.",),
-    parts=(r"^\s*PWSCF\s+:.{1,80}\bCPU\b.{1,80}\bWALL\b",),
+    parts=(r"^[ \t]*+PWSCF[ \t]++:.{1,80}\bCPU\b.{1,80}\bWALL\b",),
     parse=parse,
     metrics=(
         Metric("time_s", "wall time of pw.x"),

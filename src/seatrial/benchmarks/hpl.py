@@ -301,7 +301,7 @@ BENCHMARK = Benchmark(
     requires="xhpl, HPL.dat, BLAS and MPI",
     marks=(r"HPLinpack \d|HPL-NVIDIA", r"^T/V\s+N\s+NB\s+P\s+Q", r"^HPL_pdgesv\(\) (?:start|end) time"),
     beginnings=("=" * 80 + "\nHPLinpack",),
-    parts=(RESIDUAL.pattern, FINISHED.pattern),
+    parts=(r"^\|\|Ax-b\|\|_oo/", FINISHED.pattern),
     parse=parse,
     metrics=(
         Metric("rate_flops_per_s", "double precision, all ranks", least_share=LEAST_OF_PEAK),

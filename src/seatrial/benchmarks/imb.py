@@ -270,7 +270,7 @@ BENCHMARK = Benchmark(
     requires="IMB-MPI1, IMB-P2P, IMB-NBC, IMB-RMA or IMB-EXT, and MPI",
     marks=(r"Intel\s*\(R\) MPI Benchmark", r"^#\s*Benchmarking\s+\w+\s*$", r"^[ \t]*+#bytes[ \t]+#repetitions\b"),
     beginnings=("#------------------------------------------------------------\n#    Intel", "#    Intel(R) MPI Bench"),
-    parts=(r"^#\s*All processes entering MPI_Finalize",),
+    parts=(r"^#[ \t]*+All processes entering MPI_Finalize",),
     parse=parse,
     metrics=(
         Metric("latency_s", "time of one message or operation"),

@@ -148,7 +148,7 @@ BENCHMARK = Benchmark(
     as_pairs="A folder of complete ones, each between two nodes, is a table of pairs.",
     marks=(MARK.pattern, r"^#\s*(?:n|r)ccl-tests version|^#\s*Collective test starting:"),
     beginnings=("# nThread ", "# nccl-tests version ", "# Collective test starting: "),
-    parts=(r"^#\s*Avg bus bandwidth\s*:",),
+    parts=(r"^#[ \t]*+Avg bus bandwidth[ \t]*+:",),
     parse=parse,
     metrics=(
         Metric(

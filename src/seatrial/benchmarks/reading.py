@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, overload
 
 import msgspec
 
-from seatrial.importers.line_prefixes import plain
+from seatrial.importers.printed_text import plain
 from seatrial.model.benchmark import Breach, Evidence, Label, Output, Result
 from seatrial.model.unit_text import number_of
 from seatrial.model.verdict import FindingKind

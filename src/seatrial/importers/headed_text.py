@@ -144,10 +144,10 @@ def _of_salt(text: str) -> str:
 
 def _of_paths(text: str) -> str:
     """The text with the name of a node in place of the file in which grep found each line: results/n01/stream.out."""
-    found = [*FOUND_IN.finditer(text)] if FOUND_IN.match(text) else []
+    matches = [*FOUND_IN.finditer(text)] if FOUND_IN.match(text) else []
     lines = [line for line in text.splitlines() if line.strip()]
-    paths = [match[1].split("/") for match in found]
-    if len(found) != len(lines) or len({*map(len, paths)}) != 1:
+    paths = [match[1].split("/") for match in matches]
+    if len(matches) != len(lines) or len({*map(len, paths)}) != 1:
         return text
     for names in zip(*paths, strict=True):
         nodes = all(NAME.fullmatch(name) and may_be_node(name) for name in {*names})

@@ -45,17 +45,12 @@ SHARE = 0.9
 """Share of the lines with text that must have a prefix; other lines come from the script around the program."""
 
 
-def plain(text: str, *, moments: bool = True) -> str:
-    """The text as the program printed it, line by line. `moments`: False leaves times before the lines."""
-    return _without(text, (*RANKS, *MOMENTS) if moments else RANKS, node=moments)
-
-
 def untagged(text: str) -> str:
     """The text without what only mails, launchers and terminals add: a table may begin with ranks, times and nodes."""
-    return _without(text, (), node=False)
+    return without_prefixes(text, (), node=False)
 
 
-def _without(text: str, likely: "Sequence[re.Pattern[str]]", *, node: bool) -> str:
+def without_prefixes(text: str, likely: "Sequence[re.Pattern[str]]", *, node: bool) -> str:
     """The text without prefixes: those that are certain, the likely ones, and with `node` the name of one node."""
     if "\x1b" in text:
         text = COLOUR.sub("", text)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from seatrial.importers.line_prefixes import plain
 from seatrial.importers.node_names import one_name_each
 from seatrial.importers.osu import lost_pairs
 from seatrial.importers.pair_evidence import NotPairs
 from seatrial.importers.pair_lines import Pair
+from seatrial.importers.printed_text import plain
 from seatrial.limits.collectives import COLLECTIVES, bus_factor
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import DEAD_BANDWIDTH, PairTable, repeated_pair_table

@@ -152,7 +152,7 @@ OUTPUTS = (
         document=True,
     ),
     _output(
-        r"\bload averages?: \d[^\n]*\n(?:[^\n]*>>[^\n]*\n)?[^\n]*\bload averages?: \d",  # one line of each node
+        r"\bload averages?: \d.{0,40}\n(?:.{1,120}>>.{0,20}\n)?.{1,200}\bload averages?: \d",  # one line of each node
         "the output of uptime",
         "It has no measurement: give the numbers that a benchmark reached.",
         document=True,

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from seatrial.importers.headed_text import with_prefixes
+from seatrial.importers.line_prefixes import MOMENTS, RANKS, without_prefixes
 from seatrial.importers.lone_numbers import are_few
 from seatrial.importers.outcome_words import DOUBTFUL, NOT_STARTED, RIGHT, fails
 from seatrial.importers.written_numbers import with_seconds
@@ -327,3 +328,8 @@ def _form_of(word: str) -> str:
     if match is None or (match["unit"] and (unit is None or unit.base == "B")):
         return word
     return f"{match['before']}{MARK}{match['unit']}{match['after']}"
+
+
+def plain(text: str, *, moments: bool = True) -> str:
+    """The text as the program printed it, line by line. `moments`: False leaves times before the lines."""
+    return without_prefixes(text, (*RANKS, *MOMENTS) if moments else RANKS, node=moments)

@@ -11,7 +11,7 @@ from seatrial.benchmarks.declaration import PAIR, Benchmark
 from seatrial.benchmarks.gpu_rates import HOST, PEER
 from seatrial.benchmarks.nccl_tests import BUS
 from seatrial.failures.start_failure import explain
-from seatrial.importers.line_prefixes import plain
+from seatrial.importers.printed_text import plain
 from seatrial.judgement.benchmark_findings import INCOMPLETE, breach_finding, word_of_output
 from seatrial.judgement.job import Job, job_of, with_carrying_ports
 from seatrial.judgement.outcome import failure_of

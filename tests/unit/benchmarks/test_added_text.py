@@ -8,7 +8,7 @@ import pytest
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import detected, parse_as, parse_auto
 from seatrial.benchmarks.generic import generic_benchmark
-from seatrial.importers.line_prefixes import plain
+from seatrial.importers.printed_text import plain
 from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
 from tests.support import benchmark_outputs as outputs
 from tests.support import gpu_outputs as gpu

@@ -8,7 +8,7 @@ import pytest
 from seatrial.benchmarks import reading
 from seatrial.benchmarks.catalogue import parse_auto
 from seatrial.benchmarks.reading import OutputLine, lines_of
-from seatrial.importers.line_prefixes import plain
+from seatrial.importers.printed_text import plain
 from tests.support import benchmark_outputs as outputs
 
 LARGE = 200_000

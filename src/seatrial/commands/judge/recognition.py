@@ -16,7 +16,7 @@ from seatrial.importers.column_roles import are_moments
 from seatrial.importers.columns import TableColumn, is_json, json_value, read_columns, refuse_almost_numbers
 from seatrial.importers.fields import pieces
 from seatrial.importers.formats import FORMATS
-from seatrial.importers.line_prefixes import plain, untagged
+from seatrial.importers.line_prefixes import untagged
 from seatrial.importers.linktest import LIST
 from seatrial.importers.nccl_tests import is_nccl_folder
 from seatrial.importers.osu import pairs_of_names, size_tables
@@ -24,7 +24,7 @@ from seatrial.importers.other_outputs import JSON_TEXT, PROSE, UTF8_MARK, refuse
 from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.pair_lines import RANK_COLUMNS, column_names, names_columns, parse_columns, parse_csv
 from seatrial.importers.pair_tables import is_pair_table
-from seatrial.importers.printed_text import NothingRanError, UnclearResultError
+from seatrial.importers.printed_text import NothingRanError, UnclearResultError, plain
 from seatrial.importers.reframe import is_perflog
 from seatrial.importers.row_outcomes import is_outcome, split_outcomes
 from seatrial.importers.wide_columns import transposed
