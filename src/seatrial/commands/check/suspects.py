@@ -279,7 +279,7 @@ def _uniformly_slow(
     """All measured pairs, where nearly all are below the limit's floor, when measured again alone, too, and none below
     its peers.
 
-    None where ranks of most of them waited for a processor for as much of the time: it need not be the fabric.
+    None where ranks of more than a few waited for a processor for as much of the time: it need not be the fabric.
     """
     limits, judged = references.limits, verdicts.judged
     slow = {
@@ -291,8 +291,8 @@ def _uniformly_slow(
     again = [pair for pair in measured if evidence[pair].retests(BANDWIDTH)]
     if not again or any(len(slow.intersection(of)) < UNIFORM_SHARE * len(of) for of in (again, measured)):
         return ()
-    limited = [pair for pair in slow if pair in limits]
-    if 2 * sum(is_starved(evidence[pair], limits[pair].limit_bytes_per_s) for pair in limited) > len(slow):
+    starved = [pair for pair in slow if pair in limits and is_starved(evidence[pair], limits[pair].limit_bytes_per_s)]
+    if len(slow) - len(starved) < UNIFORM_SHARE * len(slow):
         return ()
     nodes = {name for pair in measured for name in pair}
     alike = all(judged[pair].below_limit_only for pair in slow)
