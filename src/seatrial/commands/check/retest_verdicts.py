@@ -232,10 +232,10 @@ class _Proofs:
         it was good: if one was, what is bad within the leaf is the partner, or the pair itself."""
         near = self.on_own_link(group)
         verified, path = self._look.of(near or group.pairs), self._references.fabric.path
-        crossing = [pair for pair in self._look.pairs if near and group.components <= {*path(*pair)}]
+        sure = near and verified.outcome is RetestOutcome.CONFIRMED
+        crossing = [pair for pair in self._look.pairs if sure and group.components <= {*path(*pair)}]
         mixed = any(self._look.of([pair]).outcome is RetestOutcome.REFUTED for pair in crossing)
-        refuted = mixed and verified.outcome is RetestOutcome.CONFIRMED
-        return msgspec.structs.replace(verified, outcome=RetestOutcome.MIXED) if refuted else verified
+        return msgspec.structs.replace(verified, outcome=RetestOutcome.MIXED) if mixed else verified
 
     def on_own_link(self, group: Blamed) -> list[Pair]:
         """Pairs of a node that were measured again and cross no cable that other jobs use."""
