@@ -61,7 +61,7 @@ class BusyMachine(Cluster):
 
 
 def checked(archive: Path, count: int, seed: int, share: float = 1.0, dies_at: int = 0) -> CheckOutcome:
-    """A check of so many nodes, of which n3 carries that share, and n2 dies in that round."""
+    """A check of `count` nodes, of which n3 carries `share` of what the others do, and n2 dies in round `dies_at`."""
     parts = slow_part("node", "n3", share) if share < 1 else {}
     cluster = BusyMachine(nodes=names(count), leaf_of=leaves(count, 2), boot_id="one", seed=seed, parts=parts)
     settings = CheckSettings(archive=archive, run="trial", round_timeout_s=0.5, loaded=False)

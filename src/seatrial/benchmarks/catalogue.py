@@ -240,9 +240,12 @@ def parse_as(benchmark: Benchmark, text: str, largest_bytes: int = 0) -> Output:
     """The output as of this benchmark. Raises UsageError where the text is of something else."""
     refuse_binary(text)
     text = plain(text, moments=benchmark.name in BENCHMARKS)  # a site's own patterns may contain the times
-    text = text if _has_any(benchmark.marks, text) else dedent(text)
-    part = not _has_any(benchmark.marks, text) and _has_any(benchmark.parts, text)
-    fits = part or _has_any(benchmark.marks, text) or _begins(benchmark, text) or _less_than_a_line(text)
+    marked = _has_any(benchmark.marks, text)
+    if not marked:
+        text = dedent(text)
+        marked = _has_any(benchmark.marks, text)
+    part = not marked and _has_any(benchmark.parts, text)
+    fits = marked or part or _begins(benchmark, text) or _less_than_a_line(text)
     if text.strip() and benchmark.marks and not fits:
         raise _unrelated(text, f"the output of {benchmark.title}")
     text = undented(benchmark, text)

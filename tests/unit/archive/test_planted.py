@@ -161,7 +161,7 @@ def test_the_last_job_is_ones_own(submitted: Path) -> None:
 
 
 def test_a_run_with_the_name_of_a_leftover_is_not_removed(tmp_path: Path) -> None:
-    """In a folder of a group its members can rename what they may not change."""
+    """Members of a group can rename in its folder what they may not change."""
     folder = record(CLUSTER, tmp_path, "run").rename(tmp_path / ".seatrial-scratch-0123456789abcdef")
     os.utime(folder, (1, 1))
     assert remove_leftovers([tmp_path]) == 0
