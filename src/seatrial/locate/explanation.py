@@ -149,9 +149,10 @@ def blame(
     bottleneck model a pair is as good as the worst part on its way, so one good pair clears every part that it crosses
     (`acquit`; the COMP rule of group testing: Chan et al., Allerton 2011). A part that is the only one left on a bad
     pair is at fault for certain; the bad pairs that this does not explain are covered greedily (the DD and SCOMP rules:
-    Aldridge, Baldassini and Johnson, IEEE Trans. Inf. Theory 60, 2014), and parts that lie on the same bad pairs are
-    named together. Packets are lost by chance, so there a good pair clears no part. A bad pair
-    with only cleared parts is a suspect of its own. `cleared`: parts that are known not to be at fault.
+    Aldridge, Baldassini and Johnson, IEEE Trans. Inf. Theory 60, 2014): of parts that explain as much, the one whose
+    other direction explains bad pairs, too. Parts that lie on the same bad pairs are named together. Packets are lost
+    by chance, so there a good pair clears no part. A bad pair with only cleared parts is a suspect of its own.
+    `cleared`: parts that are known not to be at fault.
     """
     groups = _cover(bad, good, acquit=acquit, cleared=cleared)
     explained = {one for blamed in groups for one in blamed.pairs}
@@ -216,11 +217,12 @@ def _cover(
         return []
     row, part = np.array(entries).T
     bad_pairs, certain = np.bincount(part), np.unique(part[np.bincount(row)[row] == 1]).tolist()
+    both = Counter((parts[one].kind, parts[one].name) for one in part.tolist())
     groups: Iterable[Blame] = cover(
         Ways(row=row, part=part, parts=len(parts)),
         len(pairs),
         weight=np.array([bad[one] for one in pairs]),
-        merit=-np.array([good.count(one) for one in parts]) if acquit else None,
+        merit=np.array([both[one.kind, one.name] for one in parts]) if acquit else None,
         first=sorted(certain, key=lambda one: (-int(bad_pairs[one]), one)) if acquit else (),
     )
     groups = groups if acquit else _by_own_rows([*groups], row, part)
@@ -299,7 +301,7 @@ def cover(
     `ways`: which parts may explain which of the rows. `weight`: of each row, whole numbers, 1 by default. `merit`: of
     two parts that explain as much, the one with the larger merit is chosen. `least`: rows that a part must explain to
     be chosen. `first`: parts that are chosen before all others, with all their rows. Of parts that are alike in
-    their rows and their merit, all are in one `Blame`.
+    their rows, all are in one `Blame`.
     """
     entries = _Entries(ways, rows, weight)
     for part in first:
@@ -314,8 +316,6 @@ def cover(
         before = entries.count
         shared = before - entries.take(explained)
         alike = (shared == len(explained)) & (before == len(explained))
-        if merit is not None:
-            alike &= merit == merit[part]
         yield Blame(parts=tuple(np.flatnonzero(alike).tolist()), rows=explained)
 
 

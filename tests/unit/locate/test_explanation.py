@@ -1,5 +1,6 @@
 """From bad pairs to parts: nobody acquitted is named, and nothing bad is left unexplained."""
 
+from collections.abc import Iterator
 from itertools import permutations
 
 from hypothesis import given
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 
 from seatrial.locate.explanation import Crossings, PartSuspect, blame, both_ways, locate
 from seatrial.model.fabric import NO_FABRIC, Component, Fabric, RoundTrips
-from seatrial.model.subject import Direction, Subject, SubjectKind, node, pair
+from seatrial.model.subject import Direction, Subject, SubjectKind, node, pair, spine, uplink
 from tests.support.builders import leaves, names
 from tests.support.greedy_cover import greedy
 from tests.support.processor_time import within
@@ -82,6 +83,29 @@ def test_the_part_that_explains_most_comes_alone() -> None:
     assert locate(bad, good, NO_FABRIC) == [
         PartSuspect(subject=node("n2"), direction=Direction.OUT, ambiguous_with=(), pairs=tuple(sorted(bad)))
     ]
+
+
+class TwoSpines(Fabric, frozen=True, kw_only=True):
+    """Two leaves on two spines; nodes of one parity cross the first."""
+
+    def path(self, source: str, target: str) -> Iterator[Component]:
+        yield from super().path(source, target)
+        if self.leaf_of[source] != self.leaf_of[target]:
+            name = f"spine{1 + (int(source[1:]) + int(target[1:])) % 2}"
+            yield Component(kind="spine", name=name, direction=Direction.BOTH)
+
+
+def test_an_uplink_that_is_slow_both_ways_is_one_part_and_two_spines_are_two() -> None:
+    fabric = TwoSpines(leaf_of=leaves(8, 4), source="test")
+    bad = {one: 1.0 for one in permutations(names(8), 2) if fabric.leaf_of[one[0]] != fabric.leaf_of[one[1]]}
+    (suspect,) = locate(bad, [("n1", "n2"), ("n5", "n6")], fabric)
+    assert (suspect.subject, suspect.ambiguous_with) == (uplink("leaf1"), (uplink("leaf2"),))
+    one_way = {one: 1.0 for one in bad if fabric.leaf_of[one[0]] == "leaf1"}
+    (suspect,) = locate(one_way, [one for one in bad if one not in one_way], fabric)
+    assert (suspect.subject, suspect.direction) == (uplink("leaf1"), Direction.OUT)
+    of_spine = {one: 1.0 for one in bad if (int(one[0][1:]) + int(one[1][1:])) % 2}
+    (suspect,) = locate(of_spine, [one for one in bad if one not in of_spine], fabric)
+    assert (suspect.subject, suspect.ambiguous_with) == (spine("spine2"), ())
 
 
 def test_a_bad_pair_of_good_parts_stands_for_itself() -> None:

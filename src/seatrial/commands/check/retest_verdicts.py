@@ -38,6 +38,13 @@ class Proofs(msgspec.Struct, frozen=True, kw_only=True):
     look: SecondLook
     turned: frozenset[Pair] = frozenset()
     """Control pairs, good in the survey, that were slow for certain when measured alone."""
+    refuted: frozenset[Pair] = frozenset()
+    """Pairs, slow in the survey, that were good when measured alone."""
+
+    @property
+    def contradicts_survey(self) -> bool:
+        """Whether other parts may be at fault than those that the survey accuses."""
+        return bool(self.turned or (self.refuted and any(not one.components for one in (*self.slow, *self.open))))
 
 
 def prove_bandwidth(
@@ -220,6 +227,7 @@ class _Proofs:
             changed=self._changed,
             look=self._look,
             turned=frozenset(self._turned),
+            refuted=frozenset(pair for pair, one in self._changed.items() if one.verdict is Verdict.PASS),
         )
 
     def _elsewhere_bad(self, group: Blamed) -> bool:

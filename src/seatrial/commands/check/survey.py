@@ -134,7 +134,7 @@ class Survey:
         after = fresh.first_after_last_look
         for metric in (BANDWIDTH, LATENCY):
             bad = self._verdicts[metric].slow | (self.stalled if metric == LATENCY else set())
-            for pair in sorted(self._again[metric] & bad) if self._turned[metric] else ():
+            for pair in sorted(self._again[metric] & (bad | self._stale[metric])) if self._turned[metric] else ():
                 known = self.evidence[pair]
                 again = known.of(metric)[Phase.RETEST]
                 old = [run for run, number in zip(again.runs, again.numbers, strict=True) if number < after]

@@ -7,7 +7,7 @@ from functools import partial
 import msgspec
 
 from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, limit_floor, waits_explain
-from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_latency
+from seatrial.commands.check.retest_verdicts import Proofs, prove_bandwidth, prove_latency
 from seatrial.commands.check.second_look import SecondLook
 from seatrial.commands.check.survey import Survey, excused_pairs, lossy_suspects
 from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apart
@@ -129,9 +129,10 @@ def suspect_all(survey: Survey, references: References, *, unknown_waits: bool =
     waiting = set() if uniform else {pair for pair in rates.slow if rates.judged[pair].starved} - excused
     prove = partial(prove_bandwidth, starved=waiting, unknown_waits=unknown_waits)
     proved = prove(groups, rates.judged, evidence, retested, references)
-    if proved.turned and not uniform:  # a pair that cleared a part by chance may have hidden it
-        groups = _slow_groups(survey, references, excused, turned=proved.turned)
-        proved = prove(groups, rates.judged, evidence, retested, references)
+    if proved.contradicts_survey and not uniform:  # what a pair that is bad in one of them only accused or cleared
+        groups = _slow_groups(survey, references, excused, first=proved)
+        again = prove(groups, rates.judged, evidence, retested, references)
+        proved = msgspec.structs.replace(again, changed={**proved.changed, **again.changed})
     late = _late(survey, references, excused, unknown_waits)
     return Suspicion(
         bandwidth={**rates.judged, **proved.changed},
@@ -176,15 +177,18 @@ def _slow_groups(
     excused: set[Pair],
     *,
     blame_pairs: bool = True,
-    turned: frozenset[Pair] = frozenset(),
+    first: Proofs | None = None,
 ) -> list[Blamed]:
-    """Suspects of bandwidth. `turned`: pairs that were good in the survey only; they convict parts, not themselves."""
+    """Suspects of bandwidth. `first`: what the retest made of suspects by the survey alone. Pairs that were bad in the
+    retest only convict parts, not themselves, as do those of parts that it refuted which it did not measure."""
     rates, evidence = survey.verdicts(BANDWIDTH), survey.evidence
-    good = survey.good(BANDWIDTH).changed((), turned) if turned else survey.good(BANDWIDTH)
+    turned, refuted = (first.turned, first.refuted) if first else (frozenset[Pair](), frozenset[Pair]())
+    good = survey.good(BANDWIDTH).changed(refuted, turned) if first else survey.good(BANDWIDTH)
     slow = {pair for pair in rates.slow if not rates.judged[pair].starved}
-    bad = dict.fromkeys(sorted((slow | turned) - excused), 1.0)
+    bad = dict.fromkeys(sorted(((slow - refuted) | turned) - excused), 1.0)
     groups = blame(bad, good) if blame_pairs else []
-    groups = [group for group in groups if group.components or not group.pairs <= turned]
+    unheard = turned | {pair for pair, one in (first.changed if first else {}).items() if one.refuted}
+    groups = [group for group in groups if group.components or not group.pairs <= unheard]
     groups = averaged(survey.located, groups, evidence, references.fabric, excused)
     groups = set_apart(groups, survey.survey_runs, references, excused)
     return once_bad(groups, survey.survey_runs, references, excused)

@@ -142,6 +142,35 @@ def test_a_retest_does_not_excuse_what_turns_bad_after_it(
     assert (finding.kind, finding.subject) == (fault, node("n3"))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Disturbed(Falling):
+    """Most bandwidths of the last look are low once, whatever is at fault."""
+
+    def measure(self, wanted: Round, draw: random.Random) -> list[Measurement]:
+        measured = super().measure(wanted, draw)
+        if wanted.phase is not Phase.LAST or wanted.shape.kernel is not Kernel.ONEWAY:
+            return measured
+        low = [msgspec.structs.replace(one, times_s=[time_s / 0.6 for time_s in one.times_s]) for one in measured]
+        return [slow if draw.random() < 0.6 else one for one, slow in zip(measured, low, strict=True)]
+
+
+@pytest.mark.parametrize(("per_leaf", "seed"), [(2, 8), (2, 14), (2, 16), (6, 19)])
+def test_a_part_is_located_by_the_retest_where_the_last_look_was_disturbed(
+    per_leaf: int, seed: int, tmp_path: Path
+) -> None:
+    """The last look sees the slow node with one that loses packets only; the retest of others meets it again."""
+    cluster = Disturbed(
+        nodes=names(6),
+        leaf_of=leaves(6, per_leaf),
+        boot_id="one",
+        at_last=slow_part("node", "n5", 0.6),
+        loss_at_last={"n2": 0.03},
+    )
+    findings = checked(tmp_path, cluster, seed=seed).judgement.findings
+    named = {(one.kind, one.subject) for one in findings}
+    assert named == {(FindingKind.SLOW_LINK, node("n5")), (FindingKind.PACKET_LOSS, node("n2"))}
+
+
 def test_a_fault_that_was_known_is_not_measured_again_at_the_end(tmp_path: Path) -> None:
     slow = slow_part("node", "n2", 0.6)
     outcome = checked(tmp_path, Falling(nodes=names(8), parts=slow, at_last=slow_part("node", "n5", 0.6)))
