@@ -211,6 +211,7 @@ class _Proofs:
             self._open.remove(group)
             self._slow.append(group)
             self._decide(group, Verdict.SLOW)
+        self._slow = [*self._with_explained(self._slow)]
         parts = [group for group in (*self._slow, *self._unstable, *self._busy) if group.components]
         beyond = [group for group in parts if all(part.kind != "node" for part in group.components)]
         explained = frozenset(pair for group in parts for pair in group.pairs)
@@ -229,6 +230,19 @@ class _Proofs:
             turned=frozenset(self._turned),
             refuted=frozenset(pair for pair, one in self._changed.items() if one.verdict is Verdict.PASS),
         )
+
+    def _with_explained(self, slow: Sequence[Blamed]) -> Iterator[Blamed]:
+        """The slow parts with those lone pairs on whose way they are and that are as good as they permit."""
+        alone = {pair for group in (*slow, *self._open) if not group.components for pair in group.pairs}
+        crossing: defaultdict[Component, set[Pair]] = defaultdict(set)
+        for pair in alone:
+            for part in self._references.fabric.path(*pair):
+                crossing[part].add(pair)
+        for group in slow:
+            more = set[Pair].intersection(*(crossing[part] for part in group.components)) if group.components else set()
+            verified = self.seen(group) if more else None
+            fit = {pair for pair in more if verified and _as_good(self._look.of([pair]), verified, group.is_own)}
+            yield Blamed(group.components, group.pairs | fit)
 
     def _elsewhere_bad(self, group: Blamed) -> bool:
         """Whether a sender or a receiver of these pairs was bad with others in the retest: it may be at fault."""

@@ -4,18 +4,19 @@ import random
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round
 from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import node
 from seatrial.model.verdict import FindingKind, Verdict
-from tests.support.builders import Cluster, names
+from tests.support.builders import Cluster, leaves, names
 from tests.support.scripted import ScriptedLauncher
 
 
-def checked(archive: Path, launcher: ScriptedLauncher) -> CheckOutcome:
-    settings = CheckSettings(archive=archive, run="trial", round_timeout_s=0.5)
+def checked(archive: Path, launcher: ScriptedLauncher, seed: int = 1) -> CheckOutcome:
+    settings = CheckSettings(archive=archive, run="trial", round_timeout_s=0.5, seed=seed)
     return run_check(settings, launcher=launcher)
 
 
@@ -45,6 +46,17 @@ def test_a_link_that_drops_in_the_middle_of_the_only_pass_is_named(tmp_path: Pat
     outcome = checked(tmp_path, ScriptedLauncher(Changing(nodes=names(8), boot_id="one")))
     (finding,) = outcome.judgement.findings
     assert (finding.kind, finding.subject, finding.verdict) == (FindingKind.SLOW_LINK, node("n3"), Verdict.SLOW)
+
+
+@pytest.mark.parametrize("round_of_fall", range(50, 62, 3))
+def test_a_link_that_falls_in_the_last_pass_explains_all_its_pairs(round_of_fall: int, tmp_path: Path) -> None:
+    class Falling(Changing):
+        def bad(self, rounds: int) -> bool:
+            return rounds >= round_of_fall
+
+    cluster = Falling(nodes=names(6), leaf_of=leaves(6, 2), boot_id="one", noise=0.01)
+    (finding,) = checked(tmp_path, ScriptedLauncher(cluster), seed=2).judgement.findings
+    assert (finding.kind, finding.subject) == (FindingKind.SLOW_LINK, node("n3"))
 
 
 def test_a_link_that_flaps_is_unstable(tmp_path: Path) -> None:
