@@ -177,6 +177,8 @@ MECHANISMS = (
     rule("under load: nodes at fault stay out", "loaded_rounds.left_out", nothing(set())),
     rule("a node by pairs within its leaf", "retest_verdicts._Proofs.on_own_link", nothing([])),
     rule("a node cleared by another pair of it", "retest_verdicts._Proofs.seen", by_near_pairs),
+    rule("parts located by the retest", "retest_verdicts.Proofs.contradicts_survey", property(nothing(False))),
+    rule("lone pairs explained by a part", "retest_verdicts._Proofs._with_explained", lambda _, slow: [*slow]),
     stage(
         "two retests of shared parts",
         "retest_verdicts.SHARED_RUNS",
