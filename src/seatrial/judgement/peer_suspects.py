@@ -212,7 +212,8 @@ def suspects_text(suspects: Sequence[PeerSuspect], name: str = "") -> str:
     chosen = [each for each in suspects if name in each.nodes or not name]
     proved = [each for each in chosen if each.proved][:MOST_SUSPECTS]
     if proved:
-        return " ".join(map(_proved_text, proved))
+        effects = (sentence(one.mechanism) if one.mechanism else "No effect of it on speed is known" for one in proved)
+        return " ".join(f"{_who(one)} {_what(one, p_value=True)}. {e}." for one, e in zip(proved, effects, strict=True))
     # only what slow nodes have more often than the others do
     telling = [each for each in chosen if len(each.slow) * each.of > len(each.nodes) * each.all_slow]
     open_ones = [each for each in telling if each.weight >= LEAST_WEIGHT][:MOST_SUSPECTS]
@@ -221,11 +222,6 @@ def suspects_text(suspects: Sequence[PeerSuspect], name: str = "") -> str:
     how_many = "One slow node" if open_ones[0].all_slow == 1 else f"{open_ones[0].all_slow} slow nodes"
     sentences = [f"{_who(each)} {_what(each)}." for each in open_ones]
     return f"{' '.join(sentences)} {how_many} of {open_ones[0].of} cannot prove that this is the cause."
-
-
-def _proved_text(suspect: PeerSuspect) -> str:
-    how = f" {sentence(suspect.mechanism)}." if suspect.mechanism else " No effect of it on speed is known."
-    return f"{_who(suspect)} {_what(suspect, p_value=True)}.{how}"
 
 
 def brief_separation(suspect: PeerSuspect) -> str:

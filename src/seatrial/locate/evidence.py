@@ -155,13 +155,13 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def first_bandwidth(self) -> float | None:
         """Median run of bandwidth without the retest; of the retest where there is nothing else."""
-        runs = _first(self.bandwidth)
+        runs = first_series(self.bandwidth).runs
         return median(runs) if runs else None
 
     @cached_property
     def first_speed(self) -> float | None:
         """Reciprocal of the median latency, likewise."""
-        runs = _first(self.latency)
+        runs = first_series(self.latency).runs
         return 1 / max(median(runs), SHORTEST_S) if runs else None
 
     @property
@@ -179,10 +179,6 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 def deciding(by_phase: Mapping[Phase, RunSeries]) -> tuple[float, ...]:
     """The runs to judge by, of the phase that says most; never a mixture."""
     return deciding_series(by_phase).runs
-
-
-def _first(by_phase: Mapping[Phase, RunSeries]) -> tuple[float, ...]:
-    return first_series(by_phase).runs
 
 
 def first_series(by_phase: Mapping[Phase, RunSeries]) -> RunSeries:

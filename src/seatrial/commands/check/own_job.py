@@ -93,10 +93,6 @@ def _only_tcp(value: str, _: JobSetup) -> bool:
     return bool(_words(value)) and _words(value) <= TCP_PROVIDERS
 
 
-def _tcp_fabric(value: str, _: JobSetup) -> bool:
-    return "tcp" in value.lower().replace(":", ",").split(",")
-
-
 def _ob1_over_tcp(value: str, scene: JobSetup) -> bool:
     words = _words(value)
     slow = not value.startswith("^") and "tcp" in words and not words & {"openib", "uct", "ofi", "usnic"}
@@ -138,7 +134,7 @@ SETTINGS = (
     Setting("UCX_NET_DEVICES", _other_devices, TRANSPORT, SLOW_WAY),
     Setting("FI_PROVIDER", _only_tcp, TRANSPORT, SLOW_WAY),
     Setting("I_MPI_OFI_PROVIDER", _only_tcp, TRANSPORT, SLOW_WAY),
-    Setting("I_MPI_FABRICS", _tcp_fabric, TRANSPORT, SLOW_WAY),
+    Setting("I_MPI_FABRICS", lambda value, _: "tcp" in _words(value.replace(":", ",")), TRANSPORT, SLOW_WAY),
     Setting("OMPI_MCA_btl", _ob1_over_tcp, TRANSPORT, SLOW_WAY),
     Setting("OMPI_MCA_btl", _no_shared_memory, TRANSPORT, "messages inside a node cannot use shared memory"),
     Setting("SLURM_CPU_BIND", _is_off, BINDING, UNBOUND),

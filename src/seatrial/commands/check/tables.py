@@ -112,8 +112,9 @@ def _limits_table(judgement: Judgement) -> Table:
     """One row for each term of each limit, least limit first. Limits that differ only in their path are one."""
     groups: dict[tuple[object, ...], list[Limit]] = defaultdict(list)
     for pair in judgement.pairs:
-        if pair.limit is not None:
-            groups[_identity(pair.limit)].append(pair.limit)
+        if (limit := pair.limit) is not None:
+            terms = tuple((t.name, t.bytes_per_s, tuple(sorted(t.inputs.items())), t.formula) for t in limit.terms)
+            groups[limit.limit_bytes_per_s, limit.binding, limit.gate_bytes_per_s, terms].append(limit)
     limits = sorted(groups.values(), key=lambda group: (group[0].limit_bytes_per_s, group[0].path))
     rows = [row for group in limits[:MOST_LIMITS] for row in _limit_rows(group)]
     head = columns("path", "#limit", "term", "binds", "#rate", "~inputs", "~formula", "~source")
@@ -126,11 +127,6 @@ def _limits_table(judgement: Judgement) -> Table:
         folded=True,
         aside="The limit of a path is the lowest of its terms; inputs are in the unit that their name states.",
     )
-
-
-def _identity(limit: Limit) -> tuple[object, ...]:
-    terms = tuple((t.name, t.bytes_per_s, tuple(sorted(t.inputs.items())), t.formula) for t in limit.terms)
-    return limit.limit_bytes_per_s, limit.binding, limit.gate_bytes_per_s, terms
 
 
 def _limit_rows(group: Sequence[Limit]) -> Iterator[tuple[str, ...]]:

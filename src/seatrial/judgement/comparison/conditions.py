@@ -38,15 +38,12 @@ def unlike_runs(first: Sequence[RunSummary], second: Sequence[RunSummary]) -> tu
     """Conditions of whole runs that differ between the sets, or within one."""
     unlike = []
     for condition, value_of in OF_RUNS.items():
-        values = [_values(map(value_of, runs), optional=condition in OPTIONAL) for runs in (first, second)]
+        absent = {""} if condition in OPTIONAL else set()
+        values = [sorted({value_of(run) for run in runs} - absent) for runs in (first, second)]
         mixed = len(values[0]) > 1 and condition != COMMAND  # of several commands, each is compared with its own
         if values[0] and values[1] and (values[0] != values[1] or mixed):
             unlike.append(Unlike(condition=condition, first=_text(values[0]), second=_text(values[1])))
     return tuple(unlike)
-
-
-def _values(values: Iterable[str], *, optional: bool) -> tuple[str, ...]:
-    return tuple(sorted({value for value in values if value or not optional}))
 
 
 def _text(values: Sequence[str]) -> str:

@@ -33,7 +33,8 @@ def limits_of(figures: NodeFigures, facts: NodeFacts | None, cores: int) -> Node
     triad = figures.values.get(Measure.TRIAD)
     traffic = TRAFFIC[Kernel.MEMORY_TRIAD]
     moved = triad.value * traffic.with_write_allocate / traffic.counted if triad else None
-    hertz = _observed_hz(figures, facts)
+    clocked = figures.noise if facts.processor.vendor in X86 else None
+    hertz = QUANTUM_CYCLES / clocked.quantum_s if clocked else None
     rate = flops_per_cycle(facts)
     peak = cores * rate[0] * hertz if rate and hertz and cores else None
     fma = figures.values.get(Measure.FMA)
@@ -44,7 +45,7 @@ def limits_of(figures: NodeFigures, facts: NodeFacts | None, cores: int) -> Node
         memory_source=source,
         memory_share=moved / memory if moved and memory else None,
         observed_hz=hertz,
-        core_hz=_core_hz(figures, facts),
+        core_hz={core: QUANTUM_CYCLES / one_s for core, one_s in clocked.core_quantum_s.items()} if clocked else {},
         base_hz=base_hz_of(facts),
         most_hz=most_hz_of(facts),
         cores=facts.cores or cores or None,
@@ -70,18 +71,6 @@ def _memory(facts: NodeFacts) -> tuple[float | None, str, tuple[str, ...]]:
         "; ".join(dict.fromkeys(package.binding for package in limits)),
         (),
     )
-
-
-def _observed_hz(figures: NodeFigures, facts: NodeFacts) -> float | None:
-    if figures.noise is None or facts.processor.vendor not in X86:
-        return None
-    return QUANTUM_CYCLES / figures.noise.quantum_s
-
-
-def _core_hz(figures: NodeFigures, facts: NodeFacts) -> dict[str, float]:
-    if figures.noise is None or facts.processor.vendor not in X86:
-        return {}
-    return {place: QUANTUM_CYCLES / quantum_s for place, quantum_s in figures.noise.core_quantum_s.items()}
 
 
 def base_hz_of(facts: NodeFacts) -> float | None:
