@@ -35,6 +35,8 @@ FROM_RECORDS = frozenset({
 """Arguments that are a field of a record, or that `READING` sees; `spec` and `gate` are from a file of the user's."""
 CAUSES = {"look": "finditer", "also": "search", "unless": "search", "where": "findall", "peer": "findall"}
 """Fields of the causes in `failures/causes/*.toml` that are patterns -> how they are applied."""
+WORDS = ("translations", "words")
+"""Tables there without causes."""
 
 
 class Applied(NamedTuple):
@@ -98,7 +100,7 @@ def applied() -> tuple[Applied, ...]:
 def _of_causes() -> Iterator[Applied]:
     """Patterns of all tables of causes, named by their table."""
     for path in sorted(Path(seatrial.__path__[0], "failures", "causes").glob("*.toml")):
-        for cause in reasons() if path.stem == "pending" else causes(path.stem) if path.stem != "words" else ():
+        for cause in reasons() if path.stem == "pending" else causes(path.stem) if path.stem not in WORDS else ():
             for field, method in CAUSES.items():
                 inside = getattr(cause, field, ())
                 for pattern in (inside,) if isinstance(inside, str) else inside:

@@ -8,9 +8,17 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.failures.cause import Speaker, Statement, shortened, statements, strongest
-from seatrial.failures.last_words import RankEnd, first_end, last_words, without_consequences
+from seatrial.failures.last_words import FRAME, RankEnd, first_end, last_words, without_consequences
 from seatrial.failures.output_order import OutputOrder
-from seatrial.failures.printed_text import boxes, origins, plain, without_citations, without_warnings
+from seatrial.failures.printed_text import (
+    boxes,
+    is_source,
+    origins,
+    plain,
+    translations,
+    without_citations,
+    without_warnings,
+)
 from seatrial.failures.rank_deaths import Ranks, read_loss
 from seatrial.failures.start_failure import COMPLAINS, causes_of_job, spoken, stronger_line
 from seatrial.model.loss import Loss, LossCause
@@ -24,7 +32,8 @@ PROGRAMS = re.compile(
     r"|[^\n:]{1,200}: (?:command not found|Permission denied|No such file or directory)"
     r"|[^\n]{1,400}: Assertion [`'][^\n]{1,400}' failed\.?[^\n]{0,80}|(?:FATAL|ERROR) {0,3}: {2,4}\S.*"
     r"|\S{0,200}Assertion failure at .*|HDF5-DIAG: Error detected .*"
-    r"|[^\n]{0,200}\b(?:cuda|hip)Error[A-Z]\w+[^\n]{0,400}|(?:CUDA|HIP|Cuda) (?:runtime )?error\b[^\n]{1,400})$"
+    r"|[^\n]{0,200}\b(?:cuda|hip)Error[A-Z]\w+[^\n]{0,400}"
+    r"|(?:Fatal )?(?:CUDA|HIP|Cuda) (?:runtime )?[Ee]rror\b[^\n]{1,400})$"
 )
 """Lines with which launchers, shells and run-time libraries complain. A program's own word `error` says nothing."""
 ENDED = re.compile(
@@ -42,11 +51,17 @@ SLURM_LINE = re.compile(r"slurmstepd\S*: |srun: |\s*$")
 OF_SLURM = (Speaker.SLURM, Speaker.NODE)
 """Whoever ends a job for its time or memory says so, too."""
 TRACEBACK = "Traceback "
-WARNING = re.compile(r"\W{0,8}(?:\S{1,40} )?(?i:warning|warn)\b")
+WARNS = re.compile(r"\b(?i:warn(?:ing)?)\b")
+WARNING = re.compile(rf"\W{{0,8}}(?:\S{{1,40}} )?{WARNS.pattern}")
 """How a line begins with which a program goes on."""
 STATUS = re.compile(r"\bexit(?:ed|s)?(?: with)?[ _-]?(?:code|status|value)\b\D{0,20}[1-9]", re.IGNORECASE)
 LEAST_QUIET = 2
 """Lines without a complaint after the last one, from which on a program is believed to have gone on."""
+CALLS = re.compile(r"(?:\n {1,8}\S[^\n]{0,1000}){1,200}")
+DEEPEST = re.compile(r"\n {1,8}(#\d{3,6}: \S[^\n]{0,1000})")
+"""What HDF5 lists below the name of a failure, the deepest call last."""
+SYSTEM = re.compile(rf"\berrno\W{{1,3}}[1-9]\d{{0,2}}\b|(?:: |\] |\()(?:{'|'.join(map(re.escape, translations()))})\b")
+"""How programs print an error of the system."""
 WHAT = re.compile(r"\n +(what\(\): [^\n]{1,400})")
 """The message of an exception of C++, below its name."""
 NO_CAUSE = "Read the lines above it in the output; `seatrial doctor` tries whether a launch works there at all."
@@ -72,8 +87,8 @@ class JobFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def explain_output(text: str) -> JobFailure | None:
-    """The most specific cause that the text states; None where nothing in it complains."""
-    seen = without_citations(plain(text))
+    """The most specific cause that the text states; None where nothing in it complains, and for sources of programs."""
+    seen = "" if is_source(text) else without_citations(plain(text))
     telling = plain(without_warnings(seen))
     loss = read_loss(seen, Ranks())
     end = first_end(loss, seen)
@@ -110,6 +125,8 @@ def explain_output(text: str) -> JobFailure | None:
     of_library = _said(own, spoken(own.split("\n")))
     if of_library is None and (complaint := _complaint(own)) is not None:
         return complaint if end else _judged(complaint, telling)
+    if of_library is not None and end is None:
+        of_library = msgspec.structs.replace(of_library, overcome=order.results_follow())
     return of_library or (_crash(end, order.of_dead(telling)) if end else _of_launcher(telling, seen))
 
 
@@ -129,7 +146,7 @@ def _unreported(failure: JobFailure, text: str, best: Statement, order: OutputOr
 
 def _judged(failure: JobFailure, text: str) -> JobFailure:
     """The failure of a text without a report of an end, marked if the program went on after its last complaint."""
-    lines = [line for line in text.split("\n") if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip() and not FRAME.match(line.strip())]
     last = failure.quote.rpartition(" what(): ")[2]
     complaints = [number for number, line in enumerate(lines) if COMPLAINS.search(line) or last in shortened(line)]
     quiet = len(lines) - 1 - complaints[-1] if complaints else 0
@@ -159,9 +176,11 @@ def _said(text: str, lines: Sequence[str]) -> JobFailure | None:
 
 
 def _of_launcher(text: str, seen: str) -> JobFailure | None:
-    """The complaint of a launcher in its boxes or lines, for which no cause is known; no rank's end is why."""
+    """The complaint of a launcher in its boxes or lines, or of the system; its cause is unknown, and no rank's end."""
     if (box := _said(text, [box for box in boxes(seen) if COMPLAINTS.search(box) and not ENDED.search(box)])) is None:
-        line = _said(text, spoken(text.split("\n")))
+        lines = text.split("\n")
+        of_system = [line for line in lines if SYSTEM.search(line) and not WARNS.search(line)]
+        line = _said(text, spoken(lines) or of_system)
         return _judged(line, text) if line else None
     return box
 
@@ -199,6 +218,8 @@ def _complaint(text: str) -> JobFailure | None:
     line = complaint.group()
     if (what := WHAT.match(text, complaint.end())) is not None:
         line = f"{line} {what[1]}"
+    if (calls := CALLS.match(text, complaint.end())) is not None and (deepest := DEEPEST.findall(calls.group())):
+        line = deepest[-1]
     if line.startswith(TRACEBACK):
         rest = [words for words in text[complaint.end() :].splitlines() if words.strip() and words[0] != " "]
         line = rest[0] if rest else line

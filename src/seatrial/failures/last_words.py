@@ -7,7 +7,7 @@ from itertools import pairwise
 import msgspec
 
 from seatrial.failures.cause import shortened
-from seatrial.failures.rank_deaths import ABORTED, SIGNALS
+from seatrial.failures.rank_deaths import ABORTED, KILL, SIGNALS, TASKS
 from seatrial.failures.start_failure import COMPLAINS, MOST_LINES, spoken
 from seatrial.model.loss import Loss, LossCause, RankDeath
 
@@ -29,7 +29,10 @@ CONSEQUENCE = re.compile(
 EDGE = "-=* \t"
 """Characters of an empty line, or of the edge of a box."""
 EXCEPTION = re.compile(r"\w(?:Error|Exception)\b|\bsevere \(|\bSIG[A-Z]{3,5}\b|[Ss]egmentation fault")
-FRAME = re.compile(r"#?\d{1,4}:? +(?:/|0x|#)|(?:\[\d{1,9}\] )?#\d{1,4} +\S|at [\w.$/]{1,200}\(|=+ +backtrace")
+FRAME = re.compile(
+    r"#?\d{1,4}:? +(?:/|0x|#)|(?:\[\d{1,9}\] )?#\d{1,4} +\S|at [\w.$/]{1,200}\(|=+ +backtrace"
+    r"|\S{1,200} +[0-9A-F]{16} +\S|Image +PC +Routine\b"
+)
 """A line of a list of calls."""
 ABORTS = (
     re.compile(r"application called MPI_Abort\([^,\n]{1,80}, (?P<code>-?\d{1,9})\)(?: - process (?P<rank>\d{1,9}))?"),
@@ -37,8 +40,9 @@ ABORTS = (
         r"MPI_ABORT was invoked on rank (?P<rank>\d{1,9})\b.{0,80}(?:\s{1,80}Proc: \S{1,80})?"
         r"(?:\s{1,80}(?:with errorcode|Errorcode:) (?P<code>-?\d{1,9}))?"
     ),
+    re.compile(r"\bABORT from MPI rank (?P<rank>\d{1,9})\b(?P<code>(?!))?"),
 )
-"""How MPICH and Open MPI report that a rank called MPI_Abort."""
+"""How MPICH, Open MPI and MVAPICH report that a rank called MPI_Abort."""
 TORCHRUN = re.compile(r"failed \(exitcode: (-?[1-9]\d{0,3})\) local_rank: (\d{1,9})")
 """What torchrun reports of the worker that ended first; a signal is a negative code."""
 PRIMARY_JOB = re.compile(
@@ -77,9 +81,11 @@ def first_end(loss: Loss, text: str) -> RankEnd | None:
     death = next((death for death in loss.deaths if death.first), None)
     if death is None and loss.cause is LossCause.CANCELLED and STEP_ENDED in text and JOB_ENDED not in text:
         death = next((death for death in loss.deaths if death.signal in CRASHES), None)
-    if death is not None:
-        return RankEnd(meaning=_death(death), signal=death.signal)
     aborted = next(filter(None, (abort.search(text) for abort in ABORTS)), None)
+    reported = TASKS.search(text)
+    killed_after = aborted and reported and aborted.start() < reported.start() and death and death.signal == KILL
+    if death is not None and not killed_after:
+        return RankEnd(meaning=_death(death), signal=death.signal)
     if aborted is not None:
         return _aborted(aborted["rank"], aborted["code"])
     torchrun = TORCHRUN.search(text)

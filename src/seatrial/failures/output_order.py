@@ -33,6 +33,8 @@ KERNEL = re.compile(shared_words()["kernel"])
 NUMBER = re.compile(r"[-+]?\d[\d.,:eE+-]*")
 ROW = re.compile(r"#(?: {1,80}#){1,80}")
 """A line of a table of results, with # for each number."""
+MEMBER = re.compile(r"\b(?:rank|process|proc|task|node|PE)\W{1,12}#", re.IGNORECASE)
+"""How a program names a rank, with # for its number."""
 NO_PROGRESS = re.compile(
     r"\[[\w.-]+:\d|\S+:\d+:\d+ \[|(?:srun|slurmstepd\S{0,255}|sbatch|mpirun|mpiexec|prterun): |\s*File \""
     r"|.{0,400}(?:0x[0-9A-Fa-f]|\b0{4}[0-9A-Fa-f]{4}|\bline \d|\(\d{1,6}\)[. ]{0,80}:|\b(?:NCCL|UCX|libfabric)\b"
@@ -87,15 +89,22 @@ class OutputOrder:
         """Whether no line complains any more, and those of progress follow, after the last that states this cause."""
         if self._is_exception(best):
             return False
-        complaints = [self._lines[number] for number in best.lines]
+        if best.cause.speaker in PEERS and self.results_follow(best.lines):
+            return True
+        return self._progress_after(best, self._last_complaint(best.lines)) is not None
+
+    def results_follow(self, stating: Sequence[int] = ()) -> bool:
+        """Whether results are the last that is printed, after all complaints and the lines `stating` one."""
+        last = self._last_complaint(stating)
+        return any(at.last > last for at in self._results)
+
+    def _last_complaint(self, stating: Sequence[int]) -> int:
+        complaints = [self._lines[number] for number in stating]
         complaints += [line for line in self._lines if COMPLAINS.search(line) and not HARMLESS.search(line)]
         progress = {at.first for same in self._progress for at in same}
         ends = ((line, self._at(line)) for line in self._lines if EXCEPTION.search(line))
         complaints += [line for line, at in ends if at and at.first not in progress]
-        last = max((at.last for line in complaints if (at := self._at(line))), default=len(self._lines))
-        if best.cause.speaker in PEERS and any(at.last > last for at in self._results):
-            return True
-        return self._progress_after(best, last) is not None
+        return max((at.last for line in complaints if (at := self._at(line))), default=len(self._lines))
 
     def passed(self, stated: Statement) -> bool:
         """Whether progress followed it."""
@@ -196,7 +205,7 @@ class OutputOrder:
     @cached_property
     def _results(self) -> list[Origin]:
         """What only ranks print that reach each other: rows of results, and the place of each rank in a whole world."""
-        sure = (same for form, same in self._forms.items() if ROW.fullmatch(form) or _is_world(same))
+        sure = (same for form, same in self._forms.items() if ROW.fullmatch(form) or _is_world(form, same))
         return [at for same in sure for line in same if (at := self._at(line)) is not None]
 
     @cached_property
@@ -211,11 +220,12 @@ class OutputOrder:
         return forms
 
 
-def _is_world(lines: set[str]) -> bool:
-    """Whether lines alike have the number of them as one number, and count from 0 in another: ranks and their world."""
+def _is_world(form: str, lines: set[str]) -> bool:
+    """Whether lines alike count from 0, and name ranks, or the number of all lines as another number: their world."""
     numbers = ([number.strip(",:.") for number in NUMBER.findall(line)] for line in lines)
     columns = [*map(set, zip(*numbers, strict=False))]
-    return len(lines) > 1 and {str(len(lines))} in columns and {str(rank) for rank in range(len(lines))} in columns
+    named = MEMBER.search(form) is not None or {str(len(lines))} in columns
+    return len(lines) > 1 and named and {str(rank) for rank in range(len(lines))} in columns
 
 
 def _is_no_progress(line: str) -> bool:

@@ -1,12 +1,17 @@
 """What launchers, MPI and programs print, without what hides their lines: colours, labels, times, harmless warnings."""
 
+import ast
 import re
-from collections.abc import Iterator
+import tomllib
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
 from textwrap import dedent
 
 import msgspec
 
-from seatrial.model.words import MOMENT
+from seatrial.model.words import MOMENT, QUOTED
 
 ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[\x00-\x08\x0b\x0c\x0e-\x1f]")
 LABEL = re.compile(r"^(?: *(\d{1,9}):(?: |$)|\[([\w@,.-]+)\]<std(?:err|out)>:[ \t]?)(.*)$")
@@ -18,7 +23,12 @@ WORKER = re.compile(
 RANK = re.compile(r"(?:rank|.{0,255},)?(\d{1,9})")
 ELASTIC = re.compile(r"torchrun|torch\.distributed\.(?:elastic|run|launch)|\blocal_rank: ")
 """How torchrun, which starts several ranks in one task, appears in an output."""
-STAMPED = re.compile(rf"^(?!\[\d{{10}}\.\d{{1,9}}\] \[)(?:\[{MOMENT}\]|{MOMENT}):?[ \t]")
+STAMPED = re.compile(rf"^(?:{QUOTED})?+(?:(?!\[\d{{10}}\.\d{{1,9}}\] \[)(?:\[{MOMENT}\]|{MOMENT}):?[ \t])?")
+"""What a mail, and then a clock, puts before a line."""
+SCRIPT_LINE = re.compile(
+    r"(?:(?:Zeile|ligne|línea|riga|linha|linia|строка) (\d{1,9})[ \xa0]?|(?:第 )?(\d{1,9}) 行)[:：] ?"
+)
+"""How bash names the line of a script in other languages."""
 LONGEST_LINE = 6000
 """More than a path may have, with a message about it."""
 MOST_CHARACTERS = 200_000
@@ -67,13 +77,26 @@ PORT = re.compile(
 )
 """What NCCL prints of a port: the node, the port, and its new state."""
 PORT_DOWN, PORT_UP = "error", "active"
+STRING = r"(?:\"[^\"\n]{1,400}\"|'[^'\n]{1,400}')"
 CITES = re.compile(
     r".{0,400}(?:[`\"']|[a-z] [a-z]{2,20}: )(?:slurmstepd\S{0,255}|srun): (?:error|fatal): |.{0,400}\\n\" {0,4}[,)]"
-    r"|.{0,400}\); {0,8}(?://.{0,400})?$|\s{0,80}(?:// |/\*[* ])"
+    r"|.{0,400}\); {0,8}(?://.{0,400})?$|\s{0,80}(?:// |/\*[* ])|.{0,400}: \.\.\.$"
+    rf"|\s{{0,80}}[bfr]{{0,2}}{STRING}(?: {{0,80}}[:,] {{0,80}}{STRING}){{0,9}} {{0,4}}(?:,|: {{0,4}}[\[{{(])$"
+    rf"|\s{{1,80}}[a-z]\w{{0,80}}: {{1,4}}{STRING}$"
     r"|\s{0,20}(?:[-*+]|#{1,6}|\d{1,3}[.)]) {1,4}`[^`\n]{1,400}`"
 )
-"""Lines that cite a message of Slurm, statements and comments of source code, and items of a document about code."""
+"""Lines that cite a message of Slurm or the first words of one, statements and comments of source code, the strings of
+its lists, tables and settings, and items of a document about code."""
+SCRIPT, COMMENT = "#!", re.compile(r"\s{0,80}#")
+"""How a script begins, and its comments."""
 MARKDOWN_TABLE = re.compile(r"(?m)^\|.*\|\n\|(?: {0,8}:?-{1,400}:? {0,8}\|){1,40}(?:\n\|.*\|$){0,1000}")
+LITERAL_BLOCK = re.compile(r"(?m)(?<=\w::\n)\n(?:[ \t]{1,8}\S.*(?:\n|\Z)|[ \t]*\n){1,1000}")
+"""What reStructuredText shows after a sentence that ends in two colons."""
+CODE_SPAN = re.compile(r"(?<!Assertion )`(?:[^`'\s]{1,200} ){2,40}[^`'\s]{1,200}`|``[^`\n]{1,400}``")
+"""Words that a document quotes within a sentence, unlike `a name'."""
+MOST_DOTS = 100
+"""Dots in a line of a source: reading TOML takes a time that grows with the square of the parts of a name."""
+DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 NO_FOLDER = re.compile(r"^slurmstepd\S{0,255}: error: couldn't chdir to [`'\"]?(\S[^\n'\"]{0,4000}?)['\"]?: ")
 NOT_FOUND = re.compile(
     r"execve\(\): (?:/tmp/)?\./|(?<!\S)(?:/tmp/)?\./\S{1,400}: (?:No such file|command not found)"
@@ -85,6 +108,21 @@ NOT_FOUND = re.compile(
 def without_colours(text: str) -> str:
     """The text without the sequences that move a terminal's cursor and colour its text."""
     return ESCAPES.sub("", text.replace("\r\n", "\n"))
+
+
+@cache
+def translations() -> Mapping[str, Sequence[str]]:
+    """What the system and shells say in English, and in other languages: the table `causes/translations.toml`."""
+    table = (resources.files(__package__) / "causes" / "translations.toml").read_bytes()
+    return msgspec.toml.decode(table, type=dict[str, list[str]])
+
+
+def in_english(text: str) -> str:
+    """The text with English words for what the system and a shell say in another language."""
+    foreign = [(words, english) for english, others in translations().items() for words in others if words in text]
+    for words, english in foreign:
+        text = re.sub(rf"(?:[ \xa0]?(: ))?{re.escape(words)}", rf"\1{english}", text)
+    return SCRIPT_LINE.sub(r"line \1\2: ", text) if foreign else text
 
 
 def plain(text: str) -> str:
@@ -103,7 +141,7 @@ def _lines(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
     if len(text) > MOST_CHARACTERS:
         text = f"{text[: MOST_CHARACTERS // 2]}\n{text[-MOST_CHARACTERS // 2 :]}"
     before = "\n"
-    for number, line in enumerate(dedent(without_colours(text)).split("\n")):
+    for number, line in enumerate(dedent(in_english(without_colours(text))).split("\n")):
         seen = STAMPED.sub("", line.rpartition("\r")[2] or line.rstrip("\r"))
         if not seen.strip() and not before.strip():
             continue
@@ -181,8 +219,30 @@ def _misses_folder(text: str) -> bool:
 
 
 def without_citations(text: str) -> str:
-    """Plain text without lines that cite a message, or contain one as source code and documents do."""
-    return "\n".join(line for line in MARKDOWN_TABLE.sub("", text).split("\n") if not CITES.match(line))
+    """Plain text without what cites a message, or contains one as source code and documents do."""
+    for quoted in (MARKDOWN_TABLE, LITERAL_BLOCK, CODE_SPAN):
+        text = quoted.sub("", text)
+    cites = [CITES, *([COMMENT] if text.startswith(SCRIPT) else [])]
+    return "\n".join(line for line in text.split("\n") if not any(cite.match(line) for cite in cites))
+
+
+def is_source(text: str) -> bool:
+    """Whether the whole text is a source in Python, or a file in TOML: what programs print is neither."""
+    text = dedent(text)
+    if len(text) > MOST_CHARACTERS or any(line.count(".") > MOST_DOTS for line in text.split("\n")):
+        return False
+    try:
+        return bool(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        pass
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            body = ast.parse(text).body
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            return False
+    tables = (one.value for one in body if isinstance(one, ast.Assign))
+    return any(isinstance(one, DEFINITIONS) for one in body) or any(isinstance(one, ast.Dict) for one in tables)
 
 
 def boxes(text: str) -> list[str]:

@@ -55,7 +55,7 @@ LINES_OF = (
         Speaker.TRANSPORT,
         re.compile(r"UCX +(?:ERROR|FATAL)|ib_mlx5_log\.c|libfabric:\S{0,200}<(?:warn|critical)>|NCCL WARN "),
     ),
-    (Speaker.PMI, re.compile(r"PMIX? ERROR|\bPMI[2xX]?_|mpi/pmix")),
+    (Speaker.PMI, re.compile(r"PMIX? ERROR|PMGR_COLLECTIVE ERROR|\bPMI[2xX]?_|mpi/pmix")),
     (
         Speaker.MPI,
         re.compile(

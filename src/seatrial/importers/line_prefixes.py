@@ -4,7 +4,7 @@ import quopri
 import re
 from collections.abc import Sequence
 
-from seatrial.model.words import MOMENT
+from seatrial.model.words import MOMENT, QUOTED
 
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)")
 ENCODED = re.compile(r"=\n|(?<!\w)=3D|=3D(?=[=\w.\"'/-])")
@@ -14,7 +14,7 @@ NOT_ENCODED = re.compile(r"=(?!\n|[2-9A-F][0-9A-F]|09|0D)|^[^\n]{0,59}=$", re.MU
 CERTAIN = tuple(
     re.compile(f"^(?:{pattern})", re.MULTILINE)
     for pattern in (
-        r"(?:>(?!=) ?){1,9}",  # quoted in a mail
+        QUOTED,
         # mpirun --tag-output, with the job's name since Open MPI 5
         r"\[(?:[.@\w-]{1,200}+,){1,3}+\d{1,18}\]<std\w{1,9}>:[ ]?",
     )

@@ -18,6 +18,8 @@ MOMENT = (
     r"|\d\d:\d\d:\d\d(?:[.,]\d{1,18})?|\d{10}\.\d{1,18})"
 )
 """Expression for the times that ts, journals and launchers put before each line of an output."""
+QUOTED = r"(?:>(?!=) ?){1,9}"
+"""Expression for what a mail puts before each line that it quotes."""
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 _LAST_NUMBER = re.compile(r"(.*?)([0-9]{1,15})([^0-9]*)", re.DOTALL)
 NameKind = tuple[str, str, int]

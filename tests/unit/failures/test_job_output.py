@@ -5,6 +5,7 @@ import time
 import pytest
 
 from seatrial.failures.job_output import explain_output
+from seatrial.failures.printed_text import MOST_DOTS, in_english
 
 TRACE = 'Traceback (most recent call last):\n  File "x.py", line 1, in <module>\n    import foo\nImportError: no foo\n'
 ENDED = "srun: error: n1: task 0: Exited with exit code 1\n"
@@ -319,3 +320,66 @@ def test_what_mpiexec_alone_complains_of_is_quoted() -> None:
     failure = explain_output(f"{line}\nsrun: error: n1: task 0: Segmentation fault\n")
     assert failure is not None
     assert failure.meaning.startswith("rank 0 on n1 was ended by signal 11 (SIGSEGV).")
+
+
+PYTHON = 'TEXTS = {\n    3: "x",\n    "CUDA out of memory": 1,\n}\n'
+TEST = 'def test_x():\n    text = """\nslurmstepd: error: Detected 1 oom-kill event(s) in StepId=1.batch.\n"""\n'
+TOML = "[[cause]]\nlook = 'CUDA out of memory. Tried'\n"
+DOTTED = "[a]\nnames = '{}'\n\n[b]\nlook = 'CUDA out of memory. Tried'\n"
+
+
+@pytest.mark.parametrize("source", [PYTHON, TEST, f"import re\n{PYTHON}", "    " + TOML.replace("\n", "\n    "), TOML])
+@pytest.mark.parametrize("after", ["", "CUDA out of memory. Tried to allocate 2 GiB\n"])
+def test_a_source_is_no_output_unless_something_else_was_printed(source: str, after: str) -> None:
+    failure = explain_output(source + after)
+    assert (failure is not None) is bool(after)
+
+
+@pytest.mark.parametrize("text", ["{'error': 'CUDA out of memory.'}\n", "['CUDA out of memory']\n{'loss': 0.3}\n"])
+def test_values_that_a_program_prints_are_no_source(text: str) -> None:
+    assert explain_output(text) is not None
+
+
+@pytest.mark.parametrize(("dots", "silent"), [(MOST_DOTS, True), (MOST_DOTS + 1, False)])
+def test_a_source_has_few_dots_in_a_line(dots: int, silent: bool) -> None:
+    assert (explain_output(DOTTED.format("." * dots)) is None) is silent
+
+
+@pytest.mark.parametrize("nested", ["a" + ".b" * 80_000 + "=1", "a=" + "[" * 90_000, "(" * 90_000, "-" * 90_000 + "1"])
+def test_what_only_looks_like_a_source_takes_little_time(nested: str) -> None:
+    before = time.process_time()
+    assert explain_output(nested) is None
+    assert time.process_time() - before < 5
+
+
+ABORT = "application called MPI_Abort(MPI_COMM_WORLD, 7) - process 3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        (f"{ABORT}srun: error: c9: task 0: Killed\n", "rank 3 called MPI_Abort with code 7"),
+        (f"srun: error: c9: task 0: Killed\n{ABORT}", "rank 0 on c9 was ended by signal 9"),
+        (f"{ABORT}srun: error: c9: task 0: Bus error\n", "rank 0 on c9 was ended by signal 7"),
+        ("srun: error: c9: task 0: Killed\n", "rank 0 on c9 was ended by signal 9"),
+    ],
+)
+def test_ranks_that_are_killed_after_an_abort_are_not_the_cause(text: str, meaning: str) -> None:
+    failure = explain_output(text)
+    assert failure is not None
+    assert meaning in failure.meaning
+
+
+@pytest.mark.parametrize(
+    ("printed", "english"),
+    [
+        ("x: Keine Berechtigung", "x: Permission denied"),
+        ("x : Permission non accordée", "x: Permission denied"),
+        ("x\xa0: Permission non accordée", "x: Permission denied"),
+        ("s.sh: 第 3 行：x: 未找到命令", "s.sh: line 3: x: command not found"),
+        ("s.sh: ligne 12 : x\xa0: commande introuvable", "s.sh: line 12: x: command not found"),
+        ("Zeile 12: x : 3", "Zeile 12: x : 3"),
+    ],
+)
+def test_what_the_system_says_in_another_language_is_read_in_english(printed: str, english: str) -> None:
+    assert in_english(printed) == english

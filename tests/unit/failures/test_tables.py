@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from seatrial.failures.cause import FailureCause, Speaker, bounded, causes, one_of, parse_table, reasons
+from seatrial.failures.printed_text import in_english
 from seatrial.failures.start_failure import OF_JOBS, REFUSALS, TABLES, explain
 from tests.support.failure_texts import texts
 
@@ -25,7 +26,7 @@ def expressions(cause: FailureCause) -> list[str]:
 
 def test_every_file_of_causes_is_read_by_somebody() -> None:
     files = {path.name for path in (resources.files("seatrial.failures") / "causes").iterdir()}
-    assert files == {f"{name}.toml" for name in (*NAMES, "pending", "words")}
+    assert files == {f"{name}.toml" for name in (*NAMES, "pending", "translations", "words")}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -112,7 +113,7 @@ def test_the_order_of_speakers() -> None:
 def test_a_line_of_the_text_is_quoted(name: str) -> None:
     for text, _, _ in texts(name):
         said = explain(text).meaning
-        words = " ".join(text.split())
+        words = " ".join(in_english(text).split())
         quote = said.partition(" It says: ")[2] or said
         pieces = re.split(r" \.\.\. | / |[()]", quote)
         assert any(len(piece) >= 10 and piece.strip() in words for piece in pieces), said
