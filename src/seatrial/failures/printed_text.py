@@ -83,12 +83,13 @@ CITES = re.compile(
     r"|.{0,400}\); {0,8}(?://.{0,400})?$|\s{0,80}(?:// |/\*[* ])|.{0,400}: \.\.\.$"
     rf"|\s{{0,80}}[bfr]{{0,2}}{STRING}(?: {{0,80}}[:,] {{0,80}}{STRING}){{0,9}} {{0,4}}(?:,|: {{0,4}}[\[{{(])$"
     rf"|\s{{1,80}}[a-z]\w{{0,80}}: {{1,4}}{STRING}$"
-    r"|\s{0,20}(?:[-*+]|#{1,6}|\d{1,3}[.)]) {1,4}`[^`\n]{1,400}`"
+    r"|\s{0,20}(?:[-*+]|#{1,6}|\d{1,3}[.)]) {1,4}`[^`\n]{1,400}`|\s{0,20}\*\*[^*\n]{1,400}\*\*$"
 )
 """Lines that cite a message of Slurm or the first words of one, statements and comments of source code, the strings of
 its lists, tables and settings, and items of a document about code."""
-SCRIPT, COMMENT = "#!", re.compile(r"\s{0,80}#")
-"""How a script begins, and its comments."""
+SCRIPT = re.compile(r"(?m)^(?:#!|#(?:SBATCH|PBS|BSUB|FLUX):? |export \w+=)")
+COMMENT = re.compile(r"\s{0,80}#{1,9} ")
+"""How a script is known, and its comments."""
 MARKDOWN_TABLE = re.compile(r"(?m)^\|.*\|\n\|(?: {0,8}:?-{1,400}:? {0,8}\|){1,40}(?:\n\|.*\|$){0,1000}")
 LITERAL_BLOCK = re.compile(r"(?m)(?<=\w::\n)\n(?:[ \t]{1,8}\S.*(?:\n|\Z)|[ \t]*\n){1,1000}")
 """What reStructuredText shows after a sentence that ends in two colons."""
@@ -222,7 +223,7 @@ def without_citations(text: str) -> str:
     """Plain text without what cites a message, or contains one as source code and documents do."""
     for quoted in (MARKDOWN_TABLE, LITERAL_BLOCK, CODE_SPAN):
         text = quoted.sub("", text)
-    cites = [CITES, *([COMMENT] if text.startswith(SCRIPT) else [])]
+    cites = [CITES, *([COMMENT] if SCRIPT.search(text) else [])]
     return "\n".join(line for line in text.split("\n") if not any(cite.match(line) for cite in cites))
 
 

@@ -51,6 +51,10 @@ MPI_HANDLERS = (
         r"MPT ERROR: Rank (?P<rank>\d{1,9})\(g:\d{1,9}\) received signal \w{1,20}\((?P<signal>\d{1,9})\)"
         r"(?:\.\s{1,80}Process ID: \d{1,9}, Host: (?P<host>[\w.-]{1,255}))?"
     ),
+    re.compile(
+        r"MPT ERROR: MPI_COMM_WORLD rank (?P<rank>\d{1,9}) has terminated without calling MPI_Finalize\(\)"
+        r"[\s\S]{0,200}?MPT: Received signal (?P<signal>\d{1,9})(?P<host>(?!))?"
+    ),
 )
 """How MVAPICH2 and MPT report that a signal ended a rank."""
 SIGNALS = {signal.strsignal(number): int(number) for number in signal.valid_signals()}
