@@ -20,8 +20,8 @@ CERTAIN = tuple(
     )
 )
 """No program begins its own lines like that."""
-CERTAIN_SHARE = 0.6
-"""Share of the lines that must have such a prefix: of a difference between two files half of them do."""
+CERTAIN_LINES = 3
+"""Lines that must have such a prefix, of a text that has as many; and none begins with <, as in a difference."""
 RANKS = tuple(
     re.compile(f"^(?:{pattern})", re.MULTILINE)
     for pattern in (
@@ -59,7 +59,8 @@ def without_prefixes(text: str, likely: "Sequence[re.Pattern[str]]", *, node: bo
         text = quopri.decodestring(text.encode()).decode(errors="replace")
     for _ in range(MOST_PREFIXES if likely or ">" in text else 0):
         written = _sample(text)
-        prefix = _prefix_of(written, CERTAIN, CERTAIN_SHARE) or _prefix_of(written, likely, SHARE)
+        least = 0 if any(line.startswith("<") for line in written) else min(CERTAIN_LINES, len(written))
+        prefix = _prefix_of(written, CERTAIN, least) or _prefix_of(written, likely, SHARE * len(written))
         prefix = prefix or (_one_node(text, written) if node else None)
         if prefix is None:
             break
@@ -84,11 +85,11 @@ def _sample(text: str) -> list[str]:
     return written
 
 
-def _prefix_of(written: Sequence[str], prefixes: "Sequence[re.Pattern[str]]", share: float) -> "re.Pattern[str] | None":
-    """What this share of the lines begins with."""
+def _prefix_of(written: Sequence[str], prefixes: "Sequence[re.Pattern[str]]", least: float) -> "re.Pattern[str] | None":
+    """What `least` lines or more begin with; nothing if that is 0."""
     for prefix in prefixes:
         matching = sum(bool(prefix.match(line)) for line in written)
-        if written and matching >= share * len(written):
+        if matching >= least > 0:
             return prefix
     return None
 

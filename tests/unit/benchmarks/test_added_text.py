@@ -92,12 +92,18 @@ def test_what_a_mail_program_encoded_has_the_same_numbers(made: Callable[[], str
 
 
 @pytest.mark.parametrize("prefix", ["[1,0]<stdout>:", "> "])
-def test_other_lines_may_stand_between_those_with_a_mark_but_not_as_many(prefix: str) -> None:
-    marked = prefixed(outputs.osu(), prefix).splitlines(keepends=True)
-    some, more = ("".join((*marked[:2], *["gcc was loaded\n"] * others, *marked[2:]))
-                  for others in (len(marked) // 2, len(marked)))  # fmt: skip
-    assert word(some) == "MEASURED"
-    assert plain(more) == more
+def test_other_lines_may_stand_around_those_with_a_mark_unless_it_is_a_difference(prefix: str) -> None:
+    marked = prefixed(outputs.osu(), prefix)
+    others = "gcc was loaded\n" * 2 * marked.count("\n")
+    assert word(others + marked + others) == "MEASURED"
+    difference = prefixed(outputs.osu(), "< ") + marked
+    assert plain(difference) == difference
+
+
+@pytest.mark.parametrize(("marked", "others", "quoted"), [(2, 0, True), (2, 1, False), (3, 9, True), (0, 3, False)])
+def test_of_a_long_text_three_lines_have_a_mark(marked: int, others: int, quoted: bool) -> None:
+    text = "> 3\n" * marked + "4\n" * others
+    assert (plain(text) != text) is quoted
 
 
 def test_a_sign_of_equality_at_the_end_of_a_line_continues_none() -> None:
