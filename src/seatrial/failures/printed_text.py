@@ -233,7 +233,7 @@ def is_source(text: str) -> bool:
     if len(text) > MOST_CHARACTERS or any(line.count(".") > MOST_DOTS for line in text.split("\n")):
         return False
     try:
-        return bool(tomllib.loads(text))
+        return any(isinstance(value, dict | list) for value in tomllib.loads(text).values())
     except (tomllib.TOMLDecodeError, RecursionError):
         pass
     with warnings.catch_warnings():

@@ -335,7 +335,10 @@ def test_a_source_is_no_output_unless_something_else_was_printed(source: str, af
     assert (failure is not None) is bool(after)
 
 
-@pytest.mark.parametrize("text", ["{'error': 'CUDA out of memory.'}\n", "['CUDA out of memory']\n{'loss': 0.3}\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["{'error': 'CUDA out of memory.'}\n", "['CUDA out of memory']\n{'l': 0.3}\n", "error = 'CUDA out of memory.'\n"],
+)
 def test_values_that_a_program_prints_are_no_source(text: str) -> None:
     assert explain_output(text) is not None
 
