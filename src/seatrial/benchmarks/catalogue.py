@@ -42,7 +42,8 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.importers.headed_text import by_heading
 from seatrial.importers.line_prefixes import SHARE
-from seatrial.importers.other_outputs import FORMATS, JSON_TEXT, LOOKED_AT, OUTPUTS, PROSE, OtherOutput, refuse_binary
+from seatrial.importers.machine_outputs import OtherOutput
+from seatrial.importers.other_outputs import FORMATS, JSON_TEXT, LOOKED_AT, PROSE, other_output, refuse_binary
 from seatrial.importers.outcome_words import fails
 from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.printed_text import by_node, plain
@@ -138,7 +139,7 @@ def recognised(text: str) -> OtherOutput | None:
             name=f"the output of {benchmark.title}",
             remedy=f"{benchmark.as_pairs or 'seatrial judge --as output reads it.'} {FORMATS}",
         )
-    return next((output for output in OUTPUTS if output.mark.search(looked_at)), None)
+    return other_output(looked_at)
 
 
 def refusal(text: str, wanted: str, reason: UsageError) -> UsageError:

@@ -15,6 +15,7 @@ from seatrial.commands.fabric import view as fabric_view
 from seatrial.fabric import counters, forwarding, ibnetdiscover, map_check, table_check
 from seatrial.fabric import counters as fabric_counters
 from seatrial.files.inputs import ROUTES_BYTES
+from seatrial.importers import other_outputs
 from seatrial.launch import site_outputs
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count
@@ -92,7 +93,13 @@ def read_map(file: Path | None, live: bool) -> "FabricMap":
         raise UsageError(
             "Exactly one source of the fabric is needed.", "Give a FILE with the output of ibnetdiscover, or --live."
         )
-    return ibnetdiscover.parse_fabric(read_text(file) if file is not None else site_outputs.discover())
+    text = read_text(file) if file is not None else site_outputs.discover()
+    try:
+        return ibnetdiscover.parse_fabric(text)
+    except ibnetdiscover.NoMapError as error:
+        if other := other_outputs.other_output(text):
+            raise UsageError(f"{error.what} It looks like {other.name}.", other.remedy) from error
+        raise
 
 
 def read_routes(fabric: "FabricMap", routes: str) -> "TableReport | None":

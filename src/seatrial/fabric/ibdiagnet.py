@@ -25,12 +25,20 @@ SOURCE, LOG = "ibdiagnet2.db_csv", "ibdiagnet"
 TABLE = re.compile(r"^START_(?P<name>\w{1,80})$")
 EVENTS = re.compile(r"ERRORS|WARNINGS")
 """A table with such a name lists problems."""
-STAGE = re.compile(r"^-I- .{0,80}\bfinished\b|^-I- Discovering\b|^-I- Stage\s", re.MULTILINE)
+STAGE = re.compile(
+    r"^-[IWE]- .{0,80}\bfinished\b|^-I- Discovering\b|^-I- Stage\s|^-[WE]- (?:[Ll]ink: |lid=0x)", re.MULTILINE
+)
 ENTRY = re.compile(r"^-(?P<mark>[EW])- (?P<text>.{1,2000}(?:\n[ \t]+(?!-)\S.{0,300}){0,40})", re.MULTILINE)
 """An error or warning, and the indented lines that belong to it."""
 HEADING = re.compile(r"\bfinished with\b|^Found \d{1,9} |^\w[\w/ ]{0,60} (?:Check|checks)\b.{0,20}$")
 LINK = re.compile(r"^[Ll]ink: (?P<one>\S{1,300}?)<-{2,3}>(?P<other>\S{1,300}) - (?P<text>.{1,2000})$")
-PORT = re.compile(r"^(?:lid=\S{1,20} (?:dev=\S{1,20} )?)?(?P<port>\S{1,300}) - (?P<text>.{1,2000})$")
+COUNTERS = "Performance Monitor counter "
+"""Begins the list of a port's counters beyond a threshold. A switch that drops multicast packets raises one of them
+without an error."""
+PORT = re.compile(
+    r"^(?:lid=\S{1,20} (?:dev=\S{1,20} )?)?(?P<port>\S{1,300}) "
+    rf"(?:- (?P<text>.{{1,2000}})|(?P<counters>{COUNTERS}.{{1,2000}}))$"
+)
 FORMER_PORT = re.compile(r"^lid=\S{1,20} guid=(?P<guid>\S{1,20}) .{0,40}?\bPort=(?P<number>\d{1,4})")
 FORMER_LINK = re.compile(
     r"\bFrom: .{0,200}?\bPortGUID=(\S{1,20}) Port=(\d{1,4}) To: .{0,200}?\bPortGUID=(\S{1,20}) Port=(\d{1,4})"
@@ -66,7 +74,7 @@ Entry = tuple[bool, Subject, str]
 
 
 def is_ibdiagnet(text: str) -> bool:
-    """Whether it is a db_csv with nodes and links, or a log with results of a stage."""
+    """Whether it is a db_csv with nodes and links, or a log with results of a stage or with an error."""
     return ("\nSTART_NODES" in f"\n{text}" and "\nSTART_LINKS" in text) or is_log(text)
 
 
@@ -93,7 +101,7 @@ def _entries(text: str) -> Iterator[Entry]:
         if ends := LINK.match(words):
             yield entry["mark"] == "E", link(f"{ends['one']} - {ends['other']}"), ends["text"]
         elif port := PORT.match(words):
-            yield entry["mark"] == "E", device(port["port"]), port["text"]
+            yield entry["mark"] == "E", device(port["port"]), port["text"] or port["counters"]
         elif port := FORMER_PORT.match(words):
             yield entry["mark"] == "E", device(f"{port['guid']}[{port['number']}]"), words
         elif ends := FORMER_LINK.search(words):
@@ -218,7 +226,7 @@ def _findings(entries: Iterable[Entry]) -> Iterator[Finding]:
             kind = FindingKind.LINK_BELOW_SUPPORT
         elif COUNTER.search(text):
             kind = FindingKind.LINK_ERRORS_RISING
-        elif is_error:
+        elif is_error and not text.startswith(COUNTERS):
             kind = FindingKind.FABRIC_ERROR
         else:
             continue

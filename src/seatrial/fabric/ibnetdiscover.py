@@ -42,6 +42,12 @@ SPEEDS = {
 }  # fmt: skip
 """Gb/s of a lane as the tool prints it -> name of the speed."""
 SOURCE = "iblinkinfo"
+PROMPT = re.compile(
+    r"^[\w.@~:/\[ -]{0,60}\]?[#$>] *(?:sudo +)?(?:ibnetdiscover|iblinkinfo|ibdiagnet|opareport)\b(?!:).{0,120}$"
+    r"|^\[?[\w.-]{1,30}@[\w.:~/ -]{1,60}\]?[#$] *$",
+    re.MULTILINE,
+)
+"""Lines of a shell in front of and behind what was copied out of a terminal."""
 MODEL = "devid="
 ADAPTER_PORTS = 2
 SHOWN = 5
@@ -49,8 +55,13 @@ Holder = tuple[int, str]
 """A LID, by which a line identifies the device at its other end; with the name where it is none."""
 
 
+class NoMapError(UsageError):
+    """A text that is not a map in any of the forms."""
+
+
 def parse_fabric(text: str) -> FabricMap:
-    """Any of the forms, recognised by its lines. Raises UsageError for a text that is none of them."""
+    """Any of the forms, recognised by its lines. Raises UsageError for a damaged one, NoMapError for another text."""
+    text = PROMPT.sub("", text)
     lines = text.splitlines()
     if any(HEAD.match(line) for line in lines):
         return parse_ibnetdiscover(text)
@@ -63,7 +74,7 @@ def parse_fabric(text: str) -> FabricMap:
     if is_ibdiagnet(text):
         return parse_ibdiagnet(text)
     first = next((line for line in lines if line.strip()), "")
-    raise UsageError(
+    raise NoMapError(
         f"This is not a map of a fabric: the first line is {first[:80]!r}.",
         "Give the output of ibnetdiscover (also -p), iblinkinfo (also -l) or opareport -o links, or the db_csv or "
         "log of ibdiagnet.",

@@ -6,6 +6,7 @@ A table of pairs is refused far more often because it is another tool's output t
 import re
 from typing import NamedTuple
 
+from seatrial.importers.machine_outputs import MACHINE_OUTPUTS, OtherOutput
 from seatrial.model.errors import UsageError
 
 LOOKED_AT = 1 << 18
@@ -15,17 +16,6 @@ FORMATS = "Formats of tables of pairs: docs/judge-pairs.md."
 NONE = f"No seatrial command reads it. {FORMATS}"
 JSON_TEXT = "JSON"
 """Name of a text of which no more is known."""
-FACTS = "seatrial facts --from reads recordings of machines."
-
-
-class OtherOutput(NamedTuple):
-    """`mark` occurs in the text of such an output, and hardly anywhere else."""
-
-    mark: "re.Pattern[str]"
-    name: str
-    remedy: str
-    document: bool = False
-    """It could be read as a table, and is none."""
 
 
 def _output(mark: str, name: str, remedy: str = NONE, *, document: bool = False) -> OtherOutput:
@@ -185,37 +175,7 @@ OUTPUTS = (
         "the results of Ramble",
         "A table of its figures of merit is judged, a row for each node and experiment: seatrial judge TABLE.csv.",
     ),
-    _output(
-        r"^hfi1_\d{1,3}:\d{1,3}\s+PortG(?:U)?ID:",
-        "the output of opainfo",
-        "seatrial facts collects it on the node; seatrial fabric check reads opareport -o links.",
-    ),
-    _output(
-        r"ROCm System Management Interface|^GPU\[\d{1,3}\]\s*: ",
-        "a table of rocm-smi",
-        "It is read as JSON: seatrial facts collects it (amd-smi metric --json, rocm-smi -a --json) on the node.",
-    ),
-    _output(r"<!DOCTYPE topology|<topology\b|^Machine \(\d{1,18}", "the output of hwloc (lstopo)", FACTS),
-    _output(
-        r"^Architecture\s?:\s+\S+|^[^\n:：]{1,60}[:：]\s*+(?:Little|Big) Endian$|"
-        r"^CPU op-mode\(s\):|^# dmidecode|^Handle 0x[0-9A-F]{4}",
-        "a description of a machine (lscpu or dmidecode)",
-        FACTS,
-    ),
-    _output(r"<nvidia_smi_log", "the output of nvidia-smi -q -x", FACTS),
-    _output(
-        r"NVIDIA-SMI|^[ \t]*+GPU0\s+GPU1|^GPU \d{1,4}: .{1,120}\(UUID: ",
-        "the output of nvidia-smi",
-        "seatrial facts --from reads that of nvidia-smi -q -x, and seatrial facts collects the other forms itself.",
-    ),
-    _output(r"^\[[^\]\n]{1,60}\] NVRM: |\bNVRM: Xid \(", "the log of a kernel", "seatrial facts reads it on the node."),
-    _output(r"<system version=\"\d", "a topology file of NCCL", FACTS),
-    _output(r'"card0"\s*:\s*\{', "the output of rocm-smi --json", FACTS),
-    _output(
-        r"^available: \d{1,18} nodes|^node distances:",
-        "the output of numactl",
-        "seatrial facts collects the same on the node, and reads the XML of hwloc (lstopo).",
-    ),
+    *MACHINE_OUTPUTS,
     _output(r"^(?:SwitchName|BlockName)=", "a topology.conf of Slurm", "seatrial judge TABLE --topology reads it."),
     _output(r"^- topology:\s", "a topology.yaml of Slurm", "seatrial judge TABLE --topology reads it."),
     _output(
@@ -321,6 +281,11 @@ HALF = 0.4
 """Share of bytes that are 0 in a text of UTF-16: every second one in words of tools, and hardly any in other files."""
 SION = "sion"
 """LinkTest's binary result: its importer says how to convert it."""
+
+
+def other_output(text: str) -> OtherOutput | None:
+    """What a text looks like that no benchmark printed, by its beginning."""
+    return next((output for output in (PROSE, *OUTPUTS) if output.mark.search(text[:LOOKED_AT])), None)
 
 
 def refuse_unread(beginning: bytes) -> None:

@@ -12,6 +12,7 @@ import msgspec
 from seatrial.files.inputs import ALL_FACTS_BYTES, Allowance, TooMuch, as_text, entries_in
 from seatrial.model.errors import SeatrialError
 from seatrial.model.facts import NodeFacts
+from seatrial.model.words import natural_sorted
 from seatrial.node.frame import OPENING
 from seatrial.node.gpus import facts_from_smi, is_smi
 from seatrial.node.hwloc_machine import facts_from_xml
@@ -101,7 +102,7 @@ def read_fleet(files: Mapping[str, tuple[Path, ...]], top: Path) -> Fleet:
         own = hostnames[facts.hostname] == 1 and not NAMELESS.match(facts.hostname) and facts.hostname not in read
         node = facts.hostname if own else name
         named[node] = msgspec.structs.replace(facts, hostname=node)
-    return Fleet(named, silent)
+    return Fleet({node: named[node] for node in natural_sorted(named)}, silent)
 
 
 def facts_of_texts(name: str, texts: Sequence[str]) -> NodeFacts:

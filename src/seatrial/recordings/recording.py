@@ -18,8 +18,10 @@ from seatrial.archive.writer import sentences_on
 from seatrial.files.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES, Allowance, BadInput, as_text, decoded, read_input
 from seatrial.files.owners import temporary_folder
 from seatrial.files.writing import rename_folder, replace_file, tentative_folder
+from seatrial.importers.other_outputs import JSON_TEXT, other_output
 from seatrial.model import formats
 from seatrial.model.errors import UsageError
+from seatrial.model.words import natural_key
 from seatrial.node.frame import OPENING
 from seatrial.recordings.command_text import IN_ENGLISH, commands_in, is_translated
 from seatrial.recordings.machine_files import entries, machine_files
@@ -116,6 +118,8 @@ def form_of(path: Path) -> Form:
         return Form.TEXT
     if is_translated(text):
         raise UsageError(f"{path} looks like lscpu's output in another language than English.", IN_ENGLISH)
+    if (other := other_output(text)) and other.name != JSON_TEXT:
+        raise UsageError(f"{path} is not a recording: it looks like {other.name}.", other.remedy)
     shown = words[:40].decode("utf-8", errors="replace")
     raise UsageError(
         f"{path} is not a recording: it begins with {shown!r}." if shown else f"{path} is empty.", EXPECTED
@@ -219,7 +223,8 @@ def _features(folder: Path) -> dict[str, tuple[str, ...]]:
 
 def _streams(folder: Path, suffix: str, top: Path, together: Allowance) -> dict[str, str]:
     """Node -> its stream, in the order of the files' names."""
-    paths = [path for path in entries(folder) if path.name.endswith(suffix) and path.is_file()]
+    files = (path for path in entries(folder) if path.name.endswith(suffix) and path.is_file())
+    paths = sorted(files, key=lambda path: natural_key(path.name))
     texts = ((unquote(path.name.removesuffix(suffix)), text_of(path, top, together)) for path in paths)
     return {name: text for name, text in texts if text.startswith(OPENING)}
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from seatrial.importers.other_outputs import JSON_TEXT, other_output
 from seatrial.model.facts import (
     ETHERNET,
     INFINIBAND,
@@ -47,6 +48,9 @@ def facts_from_sysinfo(text: str) -> dict[str, NodeFacts]:
         for name, node in (nodes.items() if isinstance(nodes, dict) else ())
         if isinstance(node, dict) and isinstance(node.get("cpu"), dict)
     }
+    other = other_output(text)
+    if not found and other and other.name != JSON_TEXT:
+        raise FactsFormatError(f"This is not a recording: it looks like {other.name}.", other.remedy)
     if not found:
         raise FactsFormatError(
             "This JSON describes no nodes.", "A sysinfo file maps each node's name to its cpu, net, memory and chassis."

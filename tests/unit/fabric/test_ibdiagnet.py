@@ -6,7 +6,7 @@ import pytest
 
 from seatrial.benchmarks.catalogue import recognised
 from seatrial.commands.fabric.view import problems_report
-from seatrial.fabric.ibnetdiscover import parse_fabric
+from seatrial.fabric.ibnetdiscover import NoMapError, parse_fabric
 from seatrial.fabric.map_check import check_map
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import DeviceKind
@@ -204,6 +204,25 @@ def test_a_log_names_its_errors_and_slow_links_and_no_other_warnings() -> None:
         (FindingKind.LINK_BELOW_SUPPORT, "a4/U1/P1 - leaf2/P28"),
         (FindingKind.FABRIC_ERROR, "all"),
     ]
+
+
+def test_a_part_of_a_log_that_has_no_stages() -> None:
+    """Counters of a port are a list; that of packets which multicast drops is no error."""
+    text = """-E- lid=0x0008 dev=51000 Se468a303005527c3/Ne468a303005527c0/P27
+ Performance Monitor counter         : Value
+ port_rcv_switch_relay_errors        : 65535     (overflow)
+-E- lid=0x0008 dev=51000 Se468a303005527c3/Ne468a303005527c0/P31
+ Performance Monitor counter         : Value
+ port_xmit_discard                   : 65535     (overflow)
+-E- S200bc703001df4bc/U1 - Node has wrong FW version 2.11.1250.
+"""
+    problems = check_map(parse_fabric(text))
+    assert [(problem.kind, problem.subject.name) for problem in problems] == [
+        (FindingKind.LINK_ERRORS_RISING, "Se468a303005527c3/Ne468a303005527c0/P31"),
+        (FindingKind.FABRIC_ERROR, "S200bc703001df4bc/U1"),
+    ]
+    with pytest.raises(NoMapError):
+        parse_fabric(text.replace("-E- ", "E: "))
 
 
 def test_a_log_without_errors_is_no_pass() -> None:

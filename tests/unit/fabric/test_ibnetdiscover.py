@@ -2,16 +2,18 @@
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from seatrial.commands.fabric.view import problems_report
-from seatrial.fabric.ibnetdiscover import parse_fabric, parse_ibnetdiscover, parse_ports
+from seatrial.fabric.ibnetdiscover import PROMPT, parse_fabric, parse_ibnetdiscover, parse_ports
 from seatrial.fabric.map_check import check_map
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import DeviceKind, End
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support import fabrics
+from tests.support.command_line import Seatrial
 from tests.support.fabrics import fabric_text, port_list
 from tests.support.paths import data
 
@@ -74,6 +76,28 @@ def test_a_list_of_ports_says_what_the_map_says() -> None:
 def test_what_is_no_fabric_is_refused() -> None:
     with pytest.raises(UsageError, match="hello"):
         parse_fabric("\nhello\n")
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["[root@n01 HPL]# ibnetdiscover", "$ sudo iblinkinfo", "root@n1:/# iblinkinfo -l", "n1> ibnetdiscover -p > map"],
+)
+@pytest.mark.parametrize("text", [SMALL.replace("nonsense here\n", ""), PORTS])
+def test_lines_of_a_shell_are_passed_over(text: str, prompt: str) -> None:
+    assert parse_fabric(f"{prompt}\n{text}[root@n01 HPL]# \n") == parse_fabric(text)
+
+
+@pytest.mark.parametrize(
+    "line", ["[root@n01 HPL]# hostname", "ibnetdiscover: failed", "# iberror: failed ibnetdiscover"]
+)
+def test_other_lines_are_not_of_a_shell(line: str) -> None:
+    assert PROMPT.sub("", line) == line
+
+
+def test_another_text_is_refused_by_its_name(tmp_path: Path, seatrial: Seatrial) -> None:
+    (tmp_path / "it").write_text('Errors for "n3"\n   GUID 0x100005 port 1: [PortRcvErrors == 7]\n')
+    result = seatrial("fabric", "check", str(tmp_path / "it"), code=64)
+    assert "ibqueryerrors" in result.err and "--counters" in result.err
 
 
 TREE = fabrics.fabric_text("3 leaves x 4 hosts, 2 spines, 2 cables, 4xNDR, engines")

@@ -83,6 +83,40 @@ OTHERS = {
     "uptime ": "".join(
         f"n{node} | CHANGED | rc=0 >>\n 09:31:4{node} up 3 days, load average: 0.1, 0.2, 0.3\n" for node in range(4)
     ),
+    "ibstat": "CA 'mlx5_0'\n\tCA type: MT4123\n\tPort 1:\n\t\tState: Active\n\t\tRate: 100\n",
+    "ibstat ": "Infiniband device 'mlx5_7' port 1 status:\n\trate:\t\t200 Gb/sec (2X NDR)\n",
+    "ibv_devinfo": "hca_id:\tmlx5_0\n\ttransport:\t\t\tInfiniBand (0)\n\tfw_ver:\t\t\t\t20.35.1012\n",
+    "ibportstate": "CA PortInfo:\n# Port info: Lid 6 port 1\nLinkWidthActive:.................1X\n",
+    "sminfo": "sminfo: sm lid 15 sm guid 0x10e0406d5aa0a0, priority 14 state 3 SMINFO_MASTER\n",
+    "mlxlink": "Operational Info\n----------------\nState                           : Active\n",
+    "ethtool": "Settings for eth0:\n\tSpeed: 10000Mb/s\n\tDuplex: Full\n",
+    "ethtool ": "Ring parameters for eth0:\nPre-set maximums:\nRX:\t\t8192\n",
+    "ip link": "2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 9000 qdisc mq state UP mode DEFAULT\n",
+    "lspci": "08:00.0 Ethernet controller: QLogic Corp. FastLinQ\n\t\tLnkSta:\tSpeed 8GT/s, Width x2 (downgraded)\n",
+    "lspci ": "0000:41:00.0 Infiniband controller [0207]: Mellanox Technologies MT28908 [15b3:101b]\n",
+    "cpupower": "analyzing CPU 0:\n  driver: acpi-cpufreq\n",
+    "tuned-adm": "Current active profile: throughput-performance\n",
+    "sysctl": "net.core.rmem_max = 212992\nvm.swappiness = 60\n",
+    "/proc": "Limit                     Soft Limit           Hard Limit           Units\n",
+    "/proc ": "nfs1:/home /home nfs4 rw,relatime,vers=4.2 0 0\n",
+    "ulimit": "core file size          (blocks, -c) 0\nmax locked memory       (kbytes, -l) 64\n",
+    "ipmitool sensor": "Fan2A   | 0.000   | RPM    | nc    | 840.000 | 1080.00 | na  | na\n",
+    "ipmi-sensors": "ID   | Name            | Type              | Reading    | Units | Event\n",
+    "ras-mc-ctl": "Label   \tCE\tUE\nCPU_SrcID#0_MC#0_Chan#0_DIMM#0\t0\t0\n".replace("   \t", "\t"),
+    "ompi_info": "  Configure command line: '--prefix=/usr'\n                 MCA btl: tcp (MCA v2.1.0)\n",
+    "ucx_info": "#\n# Memory domain: mlx5_0\n#     Component: ib\n#      Transport: rc_mlx5\n",
+    "fi_info": "provider: efa\n    fabric: EFA\n",
+    "srun --mpi=list": "MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\n",
+    "configuration of Slurm": "ClusterName=lab\nSlurmctldHost=ctl\nSelectType=select/cons_tres\n",
+    "configuration of Slurm ": "CgroupPlugin=autodetect\nConstrainCores=no\n",
+    "single lines of dmidecode": "\tSpeed: 2133 MT/s\n\tConfigured Memory Speed: 2133 MT/s\n",
+    "nvidia-smi": "\n==============NVSMI LOG==============\n\nTimestamp             : Thu Jan 30 16:14:43 2025\n",
+    "nvidia-smi ": "\tGPU0\tGPU1\tmlx5_0\tCPU Affinity\nGPU0\t X \tSYS\tPHB\t0-15\n",
+    "xpu-smi": "| Device ID | Device Information                                        |\n",
+    "cxi_stat": "Device: cxi0\n    Description: SS11 200Gb 2P NIC Mezz\n",
+    "opafabricinfo": "Fabric 0:0 Information:\nSM: opa1 hfi1_0 Guid: 0x00117501016dffa1 State: Master\n",
+    "kernel": "[    3.141592] pci 0000:41:00.0: 63.008 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x8\n",
+    "kernel ": "Jan  7 11:02:33 n3 kernel: mce: [Hardware Error]: Machine check events logged\n",
     "xthi": "Hello from rank 0, thread 0, on n1. (core affinity = 0,64)\n",
     "iperf": "[ ID] Interval           Transfer     Bitrate\n[  5]   0.00-1.00   sec  1.1 GBytes  9.4 Gbits/sec\n",
 }
@@ -99,6 +133,21 @@ def test_the_output_of_another_tool_is_refused_by_its_name(name: str) -> None:
     assert output is not None
     assert name.strip() in output.name
     assert output.remedy
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rate: 100 Gb/s\nState: active\n",  # words of ibstat alone
+        "0: 4096 <B> mtu\n",
+        "8:00 Ethernet controller: 5 of 7\n",
+        "n1.rate = 5\n",
+        "Fan2A | 3 | 5\n",
+        "[UCX 1700000000.314159] eager\n",
+    ],
+)
+def test_words_of_a_tool_in_another_text_are_not_its_output(text: str) -> None:
+    assert recognised(text) is None
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])

@@ -143,6 +143,31 @@ def test_anything_else_is_refused_and_told_what_was_expected(tmp_path: Path, con
     assert "NODE.facts" in refusal.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ("CA 'mlx5_0'\n\tCA type: MT4123\n", "ibstat"),
+        ("08:00.0 Ethernet controller: QLogic Corp.\n", "lspci"),
+        ('{"card0": {"Card Series": "AMD Instinct MI250X"}}', "rocm-smi"),
+        ("# OSU MPI Bandwidth Test v5.6\n# Size      Bandwidth (MB/s)\n1    1.75\n", ""),
+    ],
+)
+def test_what_describes_a_machine_and_is_not_read_is_refused_by_its_name(
+    tmp_path: Path, content: str, named: str
+) -> None:
+    (tmp_path / "it").write_text(content)
+    with pytest.raises(SeatrialError) as refusal:
+        read_recording(tmp_path / "it")
+    assert named in str(refusal.value)
+    assert ("NODE.facts" in refusal.value.remedy) is not bool(named)
+
+
+def test_nodes_are_in_natural_order(tmp_path: Path) -> None:
+    for node in ("n2", "n10", "n1"):
+        (tmp_path / f"{node}.facts").write_text(CLUSTER.facts_text("n1"))
+    assert list(read_recording(tmp_path).facts) == ["n1", "n2", "n10"]
+
+
 @pytest.mark.parametrize("content", ["{}", '{"a": 1}', '{"nodes": {}}', "{", '{"a": {"cpu": 3}}'])
 def test_json_that_describes_no_node_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "it.json").write_text(content)
