@@ -15,6 +15,7 @@ from seatrial.drift.expected_differences import (
     EVERYONE,
     alike_everywhere,
     excused_between_nodes,
+    own_to_each,
     shared_mounts,
     tolerated_share,
 )
@@ -85,7 +86,8 @@ def _unlike_in_piece(
             nodes_of[value].extend(nodes if value is not None else (node for node in nodes if node not in broken))
         share = tolerated_share(fact)
         values = holders((value, nodes) for value, nodes in (within(nodes_of, share) if share else nodes_of).items())
-        if len(values) > 1 and (names_network(fact) or not identifiers_only(value for value, _ in values)):
+        own = own_to_each(fact, {node: value for value, nodes in values for node in nodes})
+        if len(values) > 1 and not own and (names_network(fact) or not identifiers_only(value for value, _ in values)):
             yield fact, values
 
 

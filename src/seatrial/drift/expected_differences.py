@@ -65,12 +65,30 @@ EXCUSES = (
     Excuse(PASSING_MOUNT, "created and removed for sessions, jobs and containers, or by the kernel"),
 )
 
+OF_ONE_NODE = re.compile(r"settings\.command_line\..+|system\.firmware\.settings\..+", re.DOTALL)
+"""Facts whose names are the makers', and some of which are names, addresses or numbers of the single machine."""
+OWN_VALUES = 4
+"""Nodes from which on a value of such a fact that differs on each of them is taken for one of these."""
+
+
+def own_to_each(fact: str, values: Mapping[str, object]) -> bool:
+    """Whether each node has a value of its own: one that contains its name; of free facts (OF_ONE_NODE) any."""
+    if len(set(map(str, values.values()))) < len(values) or None in values.values():
+        return False
+    if len(values) >= OWN_VALUES and OF_ONE_NODE.fullmatch(fact):
+        return True
+    return all(
+        re.search(rf"(?<![a-zA-Z0-9]){re.escape(node)}(?![a-zA-Z0-9])", str(text)) for node, text in values.items()
+    )
+
+
 _MEMORY = "the kernel keeps a different few MiB for itself on each boot; one module of 32 is 3 %"
 
 TOLERANCES = (
     Tolerance(r"memory_bytes", 0.01, _MEMORY),
     Tolerance(r"topology\.numa_nodes\..*\.memory_bytes", 0.02, _MEMORY),
     Tolerance(r"system\.limits\.processes", 0.02, "its default follows the memory"),
+    Tolerance(r"memory\.dimms\..*_transfers_per_s", 0.01, "firmwares report one speed as 2933 or 2934 MT/s"),
     Tolerance(r"processor\.base_hz", 0.01, "where the kernel measures it at boot, it varies a little between boots"),
 )
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -51,6 +51,8 @@ INTERLEAVED = "interleaved"
 HWLOC_DUMP = "/var/run/hwloc/knl_memoryside_cache"
 SIDE_CACHES = f"{NODES}/memory_side_cache"
 FIRST = re.compile(r"[0-9]{1,9}")
+P6, NEHALEM = 6, 26
+"""Before it, all Intel processors of a machine share one memory controller behind the front-side bus."""
 ZEN = 23
 """The first family of AMD processors whose firmware has a setting "NUMA nodes per socket"."""
 
@@ -221,33 +223,39 @@ def _dumped_modes(frame: Frame) -> dict[str, str]:
 
 
 def _sub_numa_mode(frame: Frame) -> str:
-    """snc2 (Intel: two NUMA nodes a package, Cluster-on-Die included), nps4 (AMD from Zen on); "" where unknown.
-
-    Counts the NUMA nodes that have processors, by package. One node for each Intel package is not a mode: quadrant,
-    hemisphere and all-to-all look the same; one node for several packages is nps0 (AMD) or INTERLEAVED. A virtual
-    machine's NUMA nodes are as configured, which is not a mode either.
-    """
+    """The mode by the NUMA nodes that have processors; a virtual machine has them as configured, and no mode."""
     packages = {row["*"]: row.get("physical_package_id", "?") for row in frame.tables.get(ROWS, ()) if "*" in row}
     nodes: defaultdict[str, int] = defaultdict(int)
     for cpulist in _cpulists(frame):
         first = FIRST.match(cpulist)
         if first:
             nodes[packages.get(first[0], "?")] += 1
-    counts = set(nodes.values())
-    if "?" in nodes or len(counts) != 1:
-        return ""
-    count = counts.pop()
     says = cpuinfo(frame)
-    if "hypervisor" in says.get("flags", "").split():
+    if "?" in nodes or "hypervisor" in says.get("flags", "").split():
         return ""
-    if says.get("vendor_id") == "GenuineIntel":
-        if len(nodes) < len(set(packages.values())):
-            return INTERLEAVED
-        return f"snc{count}" if count > 1 else ""
-    family = says.get("cpu family", "")
-    if says.get("vendor_id") != "AuthenticAMD" or not FIRST.fullmatch(family) or int(family) < ZEN:
+    family, model = (whole_number(says.get(name, "")) for name in ("cpu family", "model"))
+    packages_in_all = len(set(packages.values()))
+    return sub_numa_mode(says.get("vendor_id", ""), (family, model), tuple(nodes.values()), packages_in_all)
+
+
+def sub_numa_mode(vendor: str, model: tuple[int | None, int | None], nodes: Sequence[int], packages: int) -> str:
+    """snc2 (Intel: two NUMA nodes a package, Cluster-on-Die included), nps4 (AMD from Zen on); "" where unknown.
+
+    `model`: family and number. `nodes`: how many NUMA nodes each package has that has some. One node for each Intel
+    package is not a mode: quadrant, hemisphere and all-to-all look the same; one node for several packages is nps0
+    (AMD) or INTERLEAVED.
+    """
+    if len(set(nodes)) != 1:
         return ""
-    return "nps0" if len(nodes) < len(set(packages.values())) else f"nps{count}"
+    family, number = model
+    if vendor == "GenuineIntel":
+        one_controller = family == P6 and (number or NEHALEM) < NEHALEM
+        if len(nodes) < packages:
+            return "" if one_controller else INTERLEAVED
+        return f"snc{nodes[0]}" if nodes[0] > 1 else ""
+    if vendor != "AuthenticAMD" or (family or 0) < ZEN:
+        return ""
+    return "nps0" if len(nodes) < packages else f"nps{nodes[0]}"
 
 
 def _cpulists(frame: Frame) -> list[str]:

@@ -24,6 +24,7 @@ from seatrial.node.frame import FactsFormatError, labelled, without_value
 from seatrial.node.memory import dmi_dimms
 from seatrial.node.pci import ADDRESS
 from seatrial.node.sensors import controller_alarms, controller_sensors
+from seatrial.node.system import sub_numa_mode
 from seatrial.recordings.sysinfo import lscpu_numa_nodes, lscpu_processor, whole
 
 LSCPU_LINE = re.compile(r"\s{0,8}([A-Z][\w() /.-]{1,40}?):\s+(\S.*)")
@@ -39,7 +40,9 @@ FRENCH = re.compile(rf"^Architecture\s:\s*+(?:{ARCHITECTURES})\s*$", re.MULTILIN
 """A space is before each colon in French, and the name of the first field is the English one."""
 IN_ENGLISH = "Run it with LC_ALL=C."
 DMI_HANDLE = re.compile(r"Handle 0x[0-9A-Fa-f]+, DMI type [0-9]{1,18}")
-DMI_FIELD = re.compile(r"\t([A-Z][^:\t]{1,40}): *+(.*)")
+DMI_FIELD = re.compile(r"[\t ]{1,16}([A-Z][^:\t]{1,40}): *+(.*)")
+INDENTED = ("\t", "  ")
+"""A terminal shows blanks for tabs, and so they are copied out of it."""
 DMI_TITLES = (
     "BIOS Information",
     "System Information",
@@ -52,7 +55,7 @@ MACHINE = re.compile(r"^Machine(?: L#0)? \(", re.MULTILINE)
 OPENINGS = {
     "lscpu": re.compile(r"^Architecture:\s", re.MULTILINE),
     "dmidecode": re.compile(
-        rf"^# dmidecode [0-9]|^Handle 0x[0-9A-Fa-f]+, DMI type|^(?:{'|'.join(DMI_TITLES)})\n\t", re.MULTILINE
+        rf"^# dmidecode [0-9]|^Handle 0x[0-9A-Fa-f]+, DMI type|^(?:{'|'.join(DMI_TITLES)})\n[\t ]", re.MULTILINE
     ),
     "lstopo": MACHINE,
     "ipmitool": re.compile(
@@ -128,7 +131,9 @@ def facts_from_text(text: str, name: str) -> NodeFacts:
         processor=_processor(sections, processors),
         memory=MemoryFacts(dimms=dimms, source="dmidecode" if dimms else ""),
         system=SystemFacts(
-            firmware=_firmware(blocks, lines), sensors=tuple(controller_sensors(lines)), alarms=controller_alarms(lines)
+            firmware=_firmware(blocks, lines, _cluster_mode(cpu)),
+            sensors=tuple(controller_sensors(lines)),
+            alarms=controller_alarms(lines),
         ),
     )
     return msgspec.structs.replace(facts, absent=_absent(facts))
@@ -197,17 +202,17 @@ def _processor(sections: list[dict[str, str]], processors: int | None) -> Proces
 def dmi_blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
     """Title and lines of each structure that dmidecode prints."""
     blocks: list[tuple[str, list[str]]] = []
-    starting = False
+    starting = inside = False
     for line in lines:
         if DMI_HANDLE.match(line):
             starting = True
         elif (starting and line.strip()) or line.rstrip() in DMI_TITLES:
             blocks.append((line.strip(), []))
-            starting = False
-        elif blocks and line.startswith("\t"):
+            starting, inside = False, True
+        elif inside and line.startswith(INDENTED):
             blocks[-1][1].append(line)
         elif line.strip():
-            starting = False
+            starting = inside = False
     return blocks
 
 
@@ -225,7 +230,19 @@ def _memory_lines(blocks: list[tuple[str, list[str]]]) -> Iterator[str]:
             yield from lines
 
 
-def _firmware(blocks: list[tuple[str, list[str]]], lines: list[str]) -> Firmware:
+def _cluster_mode(cpu: Mapping[str, str]) -> str:
+    """The mode by the NUMA nodes with processors; "" where some are not listed, and for virtual machines."""
+    sockets = whole(cpu, "Socket(s)") or whole(cpu, "CPU socket(s)") or 0
+    listed = lscpu_numa_nodes(cpu)
+    nodes = sum(bool(node.processors) for node in listed)
+    if not (nodes and sockets) or len(listed) != whole(cpu, "NUMA node(s)") or "Hypervisor vendor" in cpu:
+        return ""
+    by_socket = (nodes // sockets,) * sockets if nodes % sockets == 0 else (nodes,) * (nodes == 1)
+    model = whole(cpu, "CPU family"), whole(cpu, "Model")
+    return sub_numa_mode(cpu.get("Vendor ID", ""), model, by_socket, sockets)
+
+
+def _firmware(blocks: list[tuple[str, list[str]]], lines: list[str], cluster_mode: str) -> Firmware:
     system, board, bios = (_fields(blocks, f"{part} Information") for part in ("System", "Base Board", "BIOS"))
     return Firmware(
         vendor=system.get("Manufacturer", ""),
@@ -235,6 +252,7 @@ def _firmware(blocks: list[tuple[str, list[str]]], lines: list[str]) -> Firmware
         bios_version=bios.get("Version", ""),
         bios_date=bios.get("Release Date", ""),
         bmc_version=labelled(tuple(lines), " : ").get("Firmware Revision", ""),
+        cluster_mode=cluster_mode,
     )
 
 

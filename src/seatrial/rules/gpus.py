@@ -133,7 +133,8 @@ def links(node: str, facts: NodeFacts) -> Iterator[Violation]:
             could = _link(gpu.link_generation_max, gpu.link_width_max)
             state = f"{_link(gpu.link_generation, gpu.link_width)}, where it could at {could}"
             clause = f"{gpu.label} is under load and its PCIe link runs at {state}"
-            yield Violation(node=node, clause=clause, key=(gpu.label, state))
+            brief = f"PCIe link of {gpu.label} under load: {state}"
+            yield Violation(node=node, clause=clause, key=(gpu.label, state), brief=brief)
 
 
 def _link(generation: int | None, width: int | None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from seatrial.drift.expected_differences import excused_between_nodes, tolerated_share
+from seatrial.drift.expected_differences import excused_between_nodes, own_to_each, tolerated_share
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -98,6 +98,7 @@ PARAMETERS = (
 """Parameters known to change what is measured; names, addresses and disks of the single node are not listed."""
 
 NOT_SET = "not set"
+SETTINGS_FACT = "system.firmware.settings.any"
 
 
 MODE_REMEDY = (
@@ -124,7 +125,9 @@ def unlike_modes(readings: Readings) -> Iterator[Violation]:
             for violation in compare_values(values, what):
                 yield msgspec.structs.replace(violation, remedy=MODE_REMEDY)
     for violation in items_differ(firmware_settings)(readings):
-        yield msgspec.structs.replace(violation, remedy=SETTING_REMEDY)
+        undecided = violation.details if violation.node is None else ()
+        if not (isinstance(undecided, tuple) and undecided and own_to_each(SETTINGS_FACT, dict(undecided))):
+            yield msgspec.structs.replace(violation, remedy=SETTING_REMEDY)
     yield from broken_promises(readings)
 
 
@@ -140,14 +143,15 @@ def promised(features: Iterable[str], modes: Mapping[str, str]) -> set[str]:
 
 def numa_mode(facts: NodeFacts) -> str | None:
     """`4 NUMA nodes per socket (nps4)`: NUMA nodes with processors, for each socket; None where either is unknown."""
-    topology = facts.topology
-    nodes = {core.numa_node for core in topology.cores if core.numa_node is not None}
-    packages = topology.packages
+    topology, mode = facts.topology, facts.system.firmware.cluster_mode
+    nodes = len({core.numa_node for core in topology.cores if core.numa_node is not None})
+    if not topology.cores and len(topology.numa_nodes) == facts.numa_nodes:  # a text of lscpu
+        nodes = sum(bool(each.processors) for each in topology.numa_nodes)
+    packages = len(topology.packages) or facts.sockets
     if not nodes or not packages:
         return None
-    mode = facts.system.firmware.cluster_mode
-    many = count(len(nodes) // len(packages), "NUMA node") if len(nodes) % len(packages) == 0 else ""
-    words = f"{many} per socket" if many else f"{count(len(nodes), 'NUMA node')} for {count(len(packages), 'socket')}"
+    many = count(nodes // packages, "NUMA node") if nodes % packages == 0 else ""
+    words = f"{many} per socket" if many else f"{count(nodes, 'NUMA node')} for {count(packages, 'socket')}"
     return f"{words} ({mode})" if mode else words
 
 
@@ -178,8 +182,9 @@ def unsynchronised_clocks(readings: Readings) -> Iterator[Violation]:
         if clock.synchronised is False:
             source = f" (according to {clock.source})" if clock.source else ""
             offset = "" if clock.offset_s is None else f", by its own estimate {clock.offset_s:+.3g} s off"
-            clause = f"its clock is not synchronised{source}{offset}"
-            yield Violation(node=node, clause=clause, key="unsynchronised", details=(clock.source, clock.offset_s))
+            clause, brief = (f"its clock is not synchronised{source}{more}" for more in (offset, ""))
+            details = clock.source, clock.offset_s
+            yield Violation(node=node, clause=clause, key="unsynchronised", details=details, brief=brief)
 
 
 def reports_synchronisation(facts: NodeFacts) -> bool:

@@ -1,10 +1,12 @@
 """Rules about memory: errors, missing and slow modules, the limit of locked memory, huge pages."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from operator import lt
 
 from seatrial.drift.peer_groups import growth, usual
+from seatrial.limits.microarchitectures import recognise
 from seatrial.model.facts import Dimm, NodeFacts
 from seatrial.model.hca import PortState
 from seatrial.model.units import memory, size
@@ -133,20 +135,29 @@ def channels_by_package(facts: NodeFacts) -> dict[int | None, dict[str, list[Dim
 def slow_memory(readings: Readings) -> Iterator[Violation]:
     """The modules against their own rating, and the slowest of them against the peers'."""
     for node, facts in readings.facts.items():
-        slow = [dimm for dimm in facts.memory.dimms if is_slow(dimm)]
-        if slow:
+        below_rating = [dimm for dimm in facts.memory.dimms if is_slow(dimm)]
+        able = supported_speed(facts) if below_rating else math.inf
+        if slow := [dimm for dimm in below_rating if is_slow(dimm, able)]:
             configured, rated = slow[0].configured_transfers_per_s, slow[0].rated_transfers_per_s
             modules = f"{count(len(slow), 'memory module')} {verb(len(slow), 'runs', 'run')}"
-            clause = f"{modules} at {transfers(configured)}, rated {transfers(rated)}"
+            most = f" (of which the processor supports {transfers(able)})" if able < (rated or 0) else ""
+            clause = f"{modules} at {transfers(configured)}, rated {transfers(rated)}{most}"
             yield Violation(node=node, clause=clause, key=(configured, rated), details=len(slow))
     what = "the speed of its slowest memory module"
     yield from differs(what, slowest, show=transfers, worse=is_below)(readings)
 
 
-def is_slow(dimm: Dimm) -> bool:
-    """Whether an installed module runs below its rating."""
+def supported_speed(facts: NodeFacts) -> float:
+    """The highest speed of modules that any processor of the node's line supports; infinite where it is unknown."""
+    line = recognise(facts)
+    speeds = [memory.transfers_per_s for memory in line.memory if not memory.on_package] if line else []
+    return max(speeds, default=math.inf)
+
+
+def is_slow(dimm: Dimm, able: float = math.inf) -> bool:
+    """Whether an installed module runs below its rating and below what its processor is able to."""
     rated, configured = dimm.rated_transfers_per_s, dimm.configured_transfers_per_s
-    return bool(dimm.size_bytes != 0 and rated and configured and is_below(configured, rated))
+    return bool(dimm.size_bytes != 0 and rated and configured and is_below(configured, min(rated, able)))
 
 
 def is_below(speed: float, reference: float) -> bool:
@@ -175,7 +186,8 @@ def small_memlock(node: str, facts: NodeFacts) -> Iterator[Violation]:
         clause = (
             f"a process of the job may lock {size(limit)} of memory, and RDMA locks every buffer that it sends from"
         )
-        yield Violation(node=node, clause=clause, key=limit)
+        brief = f"a process may lock {size(limit)} of memory, too little for RDMA"
+        yield Violation(node=node, clause=clause, key=limit, brief=brief)
 
 
 def has_rdma(facts: NodeFacts) -> bool:
@@ -199,10 +211,13 @@ def interleaved_sockets(node: str, facts: NodeFacts) -> Iterator[Violation]:
     """Several sockets with one NUMA node; a kernel that was started to ignore NUMA shows the same."""
     mode = facts.system.firmware.cluster_mode
     if mode in INTERLEAVING and (facts.sockets or 0) > 1:
-        off = "numa=off" in facts.settings.command_line.split()
+        line = facts.settings.command_line
+        off = "numa=off" in line.split()
         why = "the kernel was started with numa=off" if off else f"{INTERLEAVING[mode]} is on in the BIOS"
+        why += "" if line else ", or the kernel was started with numa=off"
         clause = f"{facts.sockets} sockets share one NUMA node: {why}"
-        yield Violation(node=node, clause=clause, key=(mode, off))
+        brief = f"{facts.sockets} sockets share one NUMA node"
+        yield Violation(node=node, clause=clause, key=(mode, off), brief=brief)
         return
     for name, value in facts.system.firmware.settings.items():
         if INTERLEAVING_SETTING.search(name) and value.lower() in ENABLED:

@@ -54,7 +54,8 @@ def unmanaged_ports(node: str, facts: NodeFacts) -> Iterator[Violation]:
             name = f"{hca.name}/{port.number}"
             if waits_for_manager(port):
                 clause = f"port {name} has its link up and stays in state INIT: no subnet manager configured it"
-                yield Violation(node=node, clause=clause, key=PortState.INIT, details=name)
+                brief = f"port {name} stays in INIT without a subnet manager"
+                yield Violation(node=node, clause=clause, key=PortState.INIT, details=name, brief=brief)
             elif port.family in MANAGED and port.state is PortState.ACTIVE and port.subnet_manager_lid in NO_LID:
                 clause = f"port {name} is active but has no subnet manager (sm_lid {port.subnet_manager_lid})"
                 yield Violation(node=node, clause=clause, key=PortState.ACTIVE, details=name)
@@ -127,7 +128,8 @@ def shared_subnets(readings: Readings) -> Iterator[Violation]:
             if first != (node, name):
                 of_node = "" if first[0] == node else f" of {first[0]}"
                 clause = f"{what} {first[1]}{of_node} both have LID {lid} in subnet {prefix}: these are two fabrics"
-                yield Violation(node=node, clause=clause, key=prefix, details=(name, lid))
+                brief = f"port {name} has LID {lid}, as port {first[1]}{of_node} has"
+                yield Violation(node=node, clause=clause, key=prefix, details=(name, lid), brief=brief)
             elif other[1] != manager:
                 clause = f"{what} {other[0]} have subnet managers at LID {manager} and {other[1]} in subnet {prefix}"
                 yield Violation(node=node, clause=clause, key=prefix, details=(name, manager))
@@ -242,6 +244,7 @@ def unlike_mtus(readings: Readings) -> Iterator[Violation]:
             node=odd.node,
             clause=f"MTU {odd.mtu_bytes} on {odd.interface}{_mode(odd.mtu_bytes) if odd.ipoib else ''}, {compared}",
             key=(odd.node, odd.mtu_bytes),
+            brief=f"MTU {odd.mtu_bytes} on {odd.interface}, {'no majority' if most is None else f'its peers {most}'}",
             remedy=IPOIB_REMEDY
             if odd.ipoib
             else f"Set it alike on all nodes and switch ports (ip link set {odd.interface} mtu N).",

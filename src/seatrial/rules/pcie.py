@@ -43,7 +43,8 @@ def degraded_links(node: str, facts: NodeFacts) -> Iterator[Violation]:
                 seen.add(identity)
                 name = device_name(device)
                 clause = f"the PCIe link {link.name} ({name}) runs at {state}, where both ends support {could}"
-                yield Violation(node=node, clause=clause, key=(link.name, state, could), details=name)
+                brief = f"PCIe link of {name}: {state}, both ends can {could}"
+                yield Violation(node=node, clause=clause, key=(link.name, state, could), details=name, brief=brief)
 
 
 def slow_links(readings: Readings) -> Iterator[Violation]:
@@ -125,7 +126,8 @@ def starved_ports(node: str, facts: NodeFacts) -> Iterator[Violation]:
                 f"PCIe lets {link_rate(path)} through to {name} ({device.address}), whose port runs at "
                 f"{link_rate(port)}"
             )
-            yield Violation(node=node, clause=clause, key=(device.address, path, port), details=name)
+            brief = f"PCIe lets {link_rate(path)} to {name}, whose port runs at {link_rate(port)}"
+            yield Violation(node=node, clause=clause, key=(device.address, path, port), details=name, brief=brief)
 
 
 def port_rates(facts: NodeFacts) -> dict[str, float]:

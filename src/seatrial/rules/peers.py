@@ -224,8 +224,8 @@ def compare_values(
     for name, value in values.items():
         if value != most and (worse is None or worse(value, most)):
             clause = f"{what} is {show(value)}, where most of its peers have {show(most)}"
-            brief = "" if len(clause) <= LONGEST_BRIEF else f"{what}: {show(value)}, most peers {show(most)}"
-            brief = brief if len(brief) <= LONGEST_BRIEF else ""
+            shorter = (f"{what}: {show(value)}, most peers {show(most)}", f"{what}: {show(value)}", "")
+            brief = "" if len(clause) <= LONGEST_BRIEF else next(text for text in shorter if len(text) <= LONGEST_BRIEF)
             yield Violation(node=name, clause=clause, key=(what, value), details=most, brief=brief)
 
 

@@ -4,8 +4,13 @@ import msgspec
 import pytest
 
 from seatrial.drift.comparison import FactDifference, drift, identifiers_only, without_identifiers
+from seatrial.drift.expected_differences import own_to_each
 from seatrial.model.facts import NetworkInterface, NodeFacts, PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port, PortFamily
+from seatrial.model.system import Firmware
+from seatrial.rules.base import Readings
+from seatrial.rules.catalogue import fact_findings
+from tests.support.facts_examples import cluster, dimm, memory, system
 
 
 def virtual_machine(name: str, ethernet: str, infiniband: str, *, width: int = 8, device: int = 0x101B) -> NodeFacts:
@@ -113,3 +118,51 @@ def test_the_kernels_command_line() -> None:
         settings = msgspec.structs.replace(NodeFacts(hostname="", complete=True).settings, command_line=line)
         nodes[f"n{at}"] = NodeFacts(hostname=f"n{at}", complete=True, settings=settings)
     assert differing(drift(nodes)) == {"settings.command_line.quiet": ("n3",)}
+
+
+SETTING, PARAMETER = "system.firmware.settings.Any", "settings.command_line.any"
+
+
+@pytest.mark.parametrize(
+    ("fact", "values", "own"),
+    [
+        (SETTING, ("A7", "B1", "C4", "D9"), True),
+        (PARAMETER, ("1", "2", "3", "4", "5"), True),
+        (SETTING, ("A7", "B1", "C4"), False),  # three may differ by chance
+        (SETTING, ("A7", "B1", "C4", "C4"), False),
+        (SETTING, ("A7", "B1", "C4", None), False),
+        ("kernel", ("5.1", "5.2", "5.3", "5.4"), False),
+        ("software.any", ("iqn.2020-01.org:n1", "iqn.2020-01.org:n2"), True),
+        ("software.any", ("iqn.2020-01.org:n1", "iqn.2020-01.org:n1"), False),
+        ("software.any", ("of n1", "of n22"), False),
+    ],
+)
+def test_a_value_that_each_node_has_for_itself_is_no_difference(
+    fact: str, values: tuple[str | None, ...], *, own: bool
+) -> None:
+    assert own_to_each(fact, {f"n{at}": value for at, value in enumerate(values, start=1)}) is own
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(3, ["all"]), (4, []), (16, [])])
+def test_a_setting_of_the_bios_that_numbers_nodes_is_no_fault(count: int, verdict: list[str]) -> None:
+    facts = {
+        name: msgspec.structs.replace(
+            node, system=system(firmware=Firmware(vendor="Maker", settings={"NodeId": f"id {name[1:]}", "SMT": "on"}))
+        )
+        for name, node in cluster(count).items()
+    }
+    assert [finding.subject.name for finding in fact_findings(Readings(facts=facts))] == verdict
+    assert differing(drift(facts)).keys() == ({"system.firmware.settings.NodeId"} if verdict else set())
+    off = Firmware(vendor="Maker", settings={"NodeId": "id 1", "SMT": "off"})
+    facts["n1"] = msgspec.structs.replace(facts["n1"], system=system(firmware=off))
+    assert "n1" in [finding.subject.name for finding in fact_findings(Readings(facts=facts))]
+
+
+@pytest.mark.parametrize(("speed", "differs"), [(2934e6, False), (2950e6, False), (2966e6, True)])
+def test_speeds_of_modules_are_rounded(speed: float, *, differs: bool) -> None:
+    facts = cluster(
+        4,
+        {"memory": memory(dimms=(dimm("A", 0, configured=speed),))},
+        {"memory": memory(dimms=(dimm("A", 0, configured=2933e6),))},
+    )
+    assert bool(drift(facts)) is differs

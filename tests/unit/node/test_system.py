@@ -97,6 +97,7 @@ def test_knights_landing_modes() -> None:
         ("GenuineIntel", 6, "0011", ["0-1", "2-3", ""], ""),
         ("AuthenticAMD", 25, "0011", ["0-1", "2-3"], "nps1"),
         ("AuthenticAMD", 25, "0011", ["0-3"], "nps0"),
+        ("GenuineIntel", 6, "0011", ["0-3"], "interleaved"),
         ("AuthenticAMD", 23, "0000", ["0", "1", "2", "3"], "nps4"),
         ("AuthenticAMD", 21, "0000", ["0-1", "2-3"], ""),
         ("GenuineIntel", 6, "0011", ["0", "1", "2-3"], ""),

@@ -8,6 +8,8 @@ from seatrial.benchmarks.catalogue import recognised
 from seatrial.frame.command_line import run
 from seatrial.node.frame import FactsFormatError
 from seatrial.recordings.command_text import facts_from_text, is_translated
+from seatrial.rules.base import Readings
+from seatrial.rules.catalogue import fact_findings
 from tests.support.command_line import Seatrial
 
 HEAD = """\
@@ -111,6 +113,44 @@ def test_a_folder_with_one_of_them(tmp_path: Path, capsys: pytest.CaptureFixture
     (tmp_path / "n2.txt").write_text(text(12, section("X9", 12, 3900)))
     assert run(["facts", "--from", str(tmp_path)]) != 0
     assert "LC_ALL=C" in "".join(capsys.readouterr())
+
+
+TWO_SOCKETS = """\
+Architecture:        x86_64
+CPU(s):              32
+Thread(s) per core:  1
+Core(s) per socket:  16
+Socket(s):           2
+NUMA node(s):        {nodes}
+Vendor ID:           {vendor}
+CPU family:          {family}
+Model:               {model}
+"""
+
+
+@pytest.mark.parametrize(
+    ("vendor", "family", "model", "lists", "mode"),
+    [
+        ("GenuineIntel", 6, 85, ["0-31"], "interleaved"),
+        ("GenuineIntel", 6, 26, ["0-31"], "interleaved"),
+        ("GenuineIntel", 6, 23, ["0-31"], ""),  # one controller for all sockets
+        ("GenuineIntel", 6, 85, ["0-15", "16-31"], ""),
+        ("GenuineIntel", 6, 143, ["0-7", "8-15", "16-23", "24-31"], "snc2"),
+        ("AuthenticAMD", 25, 1, ["0-31"], "nps0"),
+        ("AuthenticAMD", 25, 1, ["0-15", "16-31"], "nps1"),
+        ("AuthenticAMD", 25, 1, ["0-15", "16-31", ""], ""),  # memory alone, or cut off
+        ("AuthenticAMD", 25, 1, ["0-9", "10-20", "21-31"], ""),
+    ],
+)
+def test_the_numa_mode_of_two_sockets(vendor: str, family: int, model: int, lists: list[str], mode: str) -> None:
+    head = TWO_SOCKETS.format(nodes=len(lists), vendor=vendor, family=family, model=model)
+    rows = [f"NUMA node{number} CPU(s):   {cpus}\n" for number, cpus in enumerate(lists)]
+    facts = facts_from_text(head + "".join(rows), "n1")
+    assert facts.system.firmware.cluster_mode == mode
+    named = [finding.subject.name for finding in fact_findings(Readings(facts={"n1": facts}))]
+    assert named == (["n1"] if mode in ("interleaved", "nps0") else [])
+    for part in ("".join([head, *rows[1:]]), "".join([head, *rows, "Hypervisor vendor:   KVM\n"])):
+        assert facts_from_text(part, "n1").system.firmware.cluster_mode == ""
 
 
 def test_english_and_other_texts_are_not_taken_for_translations() -> None:

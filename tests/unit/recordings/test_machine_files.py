@@ -12,8 +12,11 @@ from seatrial.limits.node import node_limits
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts, PciKind
 from seatrial.model.limit import Limit
+from seatrial.model.verdict import FindingKind
 from seatrial.recordings.command_text import commands_in, facts_from_text
 from seatrial.recordings.machine_files import machine_files, node_of
+from seatrial.rules.base import Readings
+from seatrial.rules.catalogue import fact_findings
 from tests.support.json_objects import parsed
 from tests.support.machine_forms import hwloc_xml
 from tests.support.machines import machine
@@ -115,6 +118,19 @@ def test_dmidecode_without_handles(tmp_path: Path) -> None:
     quiet = "\n".join(line for line in DMIDECODE.splitlines()[4:] if not line.startswith("Handle"))
     assert commands_in(quiet) == {"dmidecode"}
     assert facts_from_text(quiet, "n1") == facts_from_text(DMIDECODE, "n1")
+
+
+@pytest.mark.parametrize("blanks", [4, 8])
+def test_dmidecode_copied_out_of_a_terminal_has_blanks_for_tabs(blanks: int) -> None:
+    copied = DMIDECODE.expandtabs(blanks)
+    assert "\t" not in copied
+    assert facts_from_text(copied, "n1") == facts_from_text(DMIDECODE, "n1")
+
+
+def test_what_follows_dmidecode_is_not_part_of_its_last_module() -> None:
+    text = DMIDECODE.rpartition("Handle")[0].rstrip() + "\nNUMA:\n  Size: 8 GB\n  Speed: 800 MT/s\n"
+    before = facts_from_text(DMIDECODE.rpartition("Handle")[0], "n1")
+    assert facts_from_text(text, "n1").memory == before.memory
 
 
 def test_memory_beside_memory_near_the_same_cores() -> None:
@@ -244,6 +260,22 @@ def test_a_single_text(tmp_path: Path) -> None:
     path.write_text(LSCPU)
     assert list(read_recording(path).facts) == ["n7"]
     assert machine_files(tmp_path, tmp_path) == {"n7": (path,)}
+
+
+def test_the_numa_mode_of_one_node_of_a_fleet_of_texts() -> None:
+    one = "NUMA node(s):        2\nNUMA node0 CPU(s):   0-63\nNUMA node1 CPU(s):   64-127\n"
+    four = "NUMA node(s):        8\n" + "".join(
+        f"NUMA node{at} CPU(s):   {at * 16}-{at * 16 + 15}\n" for at in range(8)
+    )
+    head = "Architecture:        x86_64\nCPU(s):              128\nSocket(s):           2\nVendor ID:           {}\n"
+    for vendor in ("AuthenticAMD", "GenuineIntel"):
+        texts = {f"n{at}": head.format(vendor) + (four if at == 4 else one) for at in range(1, 6)}
+        facts = {name: facts_from_text(text, name) for name, text in texts.items()}
+        (finding,) = fact_findings(Readings(facts=facts))
+        assert (finding.kind, finding.subject.name) == (FindingKind.FIRMWARE_MODE, "n4")
+        cut = four.rpartition("NUMA")[0]  # a list that is not whole shows no mode
+        facts["n4"] = facts_from_text(head.format(vendor) + cut, "n4")
+        assert fact_findings(Readings(facts=facts)) == []
 
 
 def test_drift_and_limits_of_a_fleet_of_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

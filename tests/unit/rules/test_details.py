@@ -241,6 +241,25 @@ def test_memory_that_is_slow_everywhere_is_one_finding() -> None:
     assert "2 memory modules run at 2933 MT/s, rated 3200 MT/s" in finding.statement
 
 
+@pytest.mark.parametrize(
+    ("model", "configured", "named"),
+    [
+        (85, 2933e6, False),  # Cascade Lake: no model of the line is faster
+        (85, 2904e6, False),
+        (85, 2666e6, True),
+        (106, 2933e6, True),  # Ice Lake allows 3200 MT/s
+        (106, 3200e6, False),
+    ],
+)
+def test_modules_that_are_faster_than_the_processor_are_not_slow(model: int, configured: float, *, named: bool) -> None:
+    seen = processor(vendor="GenuineIntel", family=6, model_number=model, stepping=7)
+    name = "Intel(R) Xeon(R) Gold 6248 CPU @ 2.50GHz" if model == 85 else "Intel(R) Xeon(R) Platinum 8358 CPU @ 2.60GHz"
+    modules = memory(dimms=(dimm("A", 0, configured=configured), dimm("B", 0, configured=configured)))
+    facts = cluster(1, {}, {"processor": seen, "cpu_model": name, "memory": modules})
+    kinds = [finding.kind for finding in fact_findings(Readings(facts=facts))]
+    assert (FindingKind.MEMORY_SLOW in kinds) is named
+
+
 def test_a_thread_that_is_offline() -> None:
     smt = processor(smt_active=True)
     facts = cluster(every={"processor": smt, "processors": 32})
