@@ -14,6 +14,7 @@ from seatrial.fabric.link_problem import problem
 from seatrial.model.subject import device
 from seatrial.model.unit_text import count_of
 from seatrial.model.verdict import Finding, FindingKind
+from seatrial.model.words import some
 
 HEAD = re.compile(r"^# Port\w*\s?(?:extended )?[Cc]ounters: Lid (\d{1,18}) port (\d{1,18})")
 """Head of PortCounters, PortCountersExtended, PortRcvErrorDetails (perfquery -E) and PortXmitDiscardDetails (-D)."""
@@ -180,6 +181,7 @@ def _problem(called: str, grown: Sequence[str]) -> Finding:
         subject=device(called),
         statement=f"Error counters rise at {called}: {', '.join(grown)}.",
         remedy="Clean or replace the cable or transceiver at that port; if errors continue, the port is at fault.",
+        brief=f"errors rise, {some(grown, 1)}",
     )
 
 

@@ -160,6 +160,7 @@ def link_problems(fabric: FabricMap, faults: Sequence[LinkFault]) -> Iterator[Fi
             subject=link(link_text(fault.link, devices)),
             statement=fault.says,
             remedy=REMEDIES.get(fault.kind, RESEAT),
+            brief=f"{fault.kind.meaning} ({fault.rate})" if fault.rate else "",
         )
 
 

@@ -12,7 +12,7 @@ from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, some
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
 from seatrial.rules.pcie import below, degraded_links, switched_adapters
-from seatrial.rules.peers import compare_values, fewer_items, items_differ, known
+from seatrial.rules.peers import compare_values, differs, fewer_items, items_differ, known, peers_with_same
 
 HARDWARE_SLOWDOWNS = {
     "hw_slowdown": "the hardware halves its clock or more",
@@ -56,6 +56,8 @@ TOOLS = {
     ),
 }
 MOST_NAMED = 4
+SAME_MODELS = peers_with_same(lambda facts: tuple(gpu.name for gpu in facts.gpus))
+"""Peers with the same models of GPUs in the same places."""
 SETTER = "and find what sets it at the start of the node or of jobs."
 SLOWED = "at fans, air flow and dust, and at the cables and the redundancy of the power supplies."
 
@@ -103,12 +105,12 @@ def missing(readings: Readings) -> Iterator[Violation]:
             lacking.add(node)
             clause = f"the driver counts {count(facts.attached_gpus or 0, 'GPU')} and describes {len(listed)}"
             yield Violation(node=node, clause=clause, key="attached")
-    by_model = fewer_items(
-        lambda facts: Counter(f"the number of GPUs {gpu.name}" for gpu in facts.gpus),
+    fewer = fewer_items(
+        lambda facts: Counter({"the number of its GPUs": len(facts.gpus)}),
         readings,
         whole=lambda facts: bool(facts.gpus),
     )
-    for violation in by_model:
+    for violation in fewer:
         if violation.node not in lacking:
             yield violation
 
@@ -177,7 +179,7 @@ def without_persistence(node: str, facts: NodeFacts) -> Iterator[Violation]:
 
 def unlike_settings(readings: Readings) -> Iterator[Violation]:
     """Power limits, clocks, ECC and MIG: GPU by GPU beside the peers' nodes, and beside the node's other GPUs."""
-    beside_peers = list(items_differ(_settings)(readings))
+    beside_peers = list(items_differ(_settings, groups=SAME_MODELS)(readings))
     yield from beside_peers
     compared = {(violation.node, violation.key) for violation in beside_peers}
     for node, facts in readings.facts.items():
@@ -217,12 +219,16 @@ def _settings(facts: NodeFacts) -> dict[str, str | None]:
     return {f"{what} of {gpu.label}": value for gpu in facts.gpus for what, value in _of_gpu(gpu)}
 
 
-def _software(facts: NodeFacts) -> dict[str, str | None]:
-    """Versions of the driver once, and of firmware and VBIOS for each GPU."""
-    versions: dict[str, str | None] = {"the driver of the GPUs": facts.gpus[0].driver} if facts.gpus else {}
-    for gpu in facts.gpus:
-        versions |= {f"the firmware of {gpu.label}": gpu.firmware, f"the VBIOS of {gpu.label}": gpu.vbios}
-    return versions
+def unlike_software(readings: Readings) -> Iterator[Violation]:
+    """The driver once, and firmware and VBIOS of each GPU, which GPUs of other models have in other versions."""
+    driver = differs("the driver of the GPUs", lambda facts: facts.gpus[0].driver if facts.gpus else None)
+    yield from driver(readings)
+    yield from items_differ(_firmware, groups=SAME_MODELS)(readings)
+
+
+def _firmware(facts: NodeFacts) -> dict[str, str | None]:
+    firmware: dict[str, str | None] = {f"the firmware of {gpu.label}": gpu.firmware for gpu in facts.gpus}
+    return firmware | {f"the VBIOS of {gpu.label}": gpu.vbios for gpu in facts.gpus}
 
 
 def _paths(facts: NodeFacts) -> dict[str, str | None]:
@@ -304,7 +310,7 @@ GPUS = (
     Rule(
         kind=FindingKind.GPU_SOFTWARE_DIFFERS,
         order=451,
-        look=items_differ(_software),
+        look=unlike_software,
         knows=has_gpus,
         remedy="Install the same driver on all nodes and restart; let the vendor bring VBIOS and firmware to one "
         "version.",

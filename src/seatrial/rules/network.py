@@ -216,14 +216,13 @@ def error_counters(facts: NodeFacts) -> dict[tuple[str, str], int]:
 
 
 def missing_adapters(readings: Readings) -> Iterator[Violation]:
-    """Adapters that nodes lack, by driver, since names may move; all together if one does not report its driver."""
-    all_drivers = all(hca.driver for facts in readings.facts.values() for hca in facts.hcas)
-
-    def counts(facts: NodeFacts) -> Counter[str]:
-        return Counter(f"the number of adapters{f' of {hca.driver}' if all_drivers else ''}" for hca in facts.hcas)
-
+    """Adapters that nodes lack, all together: names move, and another generation of cards has another driver."""
     # an incomplete reading may lack adapters that the node has
-    yield from fewer_items(counts, readings, whole=lambda facts: facts.complete)
+    yield from fewer_items(
+        lambda facts: Counter({"the number of its adapters": len(facts.hcas)}),
+        readings,
+        whole=lambda facts: facts.complete,
+    )
 
 
 def half_duplex(node: str, facts: NodeFacts) -> Iterator[Violation]:
@@ -326,7 +325,8 @@ NETWORK = (
         kind=FindingKind.PORT_RATE_DIFFERS,
         order=40,
         look=items_differ(active_rates, show=link_rate, worse=lt, groups=designed_peers, moving=True),
-        remedy="Replace the cable first, then check the switch port and what both ends allow (iblinkinfo, mlxlink, "
+        remedy="If the adapter is of another model than those of the peers (ibv_devinfo, board_id), exchange it. Else "
+        "replace the cable first, then check the switch port and what both ends allow (iblinkinfo, mlxlink, "
         "ethtool): a failed lane halves the width, a bad or too long cable lowers the speed.",
     ),
     Rule(
@@ -335,8 +335,8 @@ NETWORK = (
         look=differs(
             "the speed of its fastest interface", fastest_speed, show=link_rate, worse=lt, groups=designed_peers
         ),
-        remedy="Check what both ends advertise (ethtool) and whether the fast interface is up at all; then replace the "
-        "cable or the transceiver, and correct the speed of the switch port.",
+        remedy="Check what both ends advertise (ethtool), whether the fast interface is up, and whether the card is "
+        "that of the peers (lspci); then replace cable or transceiver, and correct the speed of the switch port.",
     ),
     RISING_COUNTERS,
     Rule(

@@ -184,6 +184,15 @@ def test_small_read_requests_of_all_fast_adapters_are_one_finding() -> None:
     assert found(all_alike(**reads(128), hcas=(slow,)), FindingKind.PCIE_READ_REQUEST_SMALL) == []
 
 
+@pytest.mark.parametrize(("model", "named"), [(0x101B, True), (0x101D, False)])
+def test_another_device_in_the_place_asks_for_its_own_sizes(model: int, *, named: bool) -> None:
+    """Same address, another model: only its default could be wrong."""
+    usual, other = reads(4096), reads(512)
+    card = msgspec.structs.replace(other["pci"][0], device=model)
+    facts = cluster(every=usual, odd={"pci": (card, *other["pci"][1:])})
+    assert bool(found(Readings(facts=facts), FindingKind.PCIE_READ_REQUEST_SMALL)) is named
+
+
 def test_larger_read_requests_than_those_of_the_peers_cost_nothing() -> None:
     assert found(Readings(facts=cluster(every=reads(512), odd=reads(4096))), FindingKind.PCIE_READ_REQUEST_SMALL) == []
 

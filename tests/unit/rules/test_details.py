@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from seatrial.model.facts import NodeFacts, PciDevice, PciHop, PciKind
@@ -164,12 +165,34 @@ def test_errors_of_an_ethernet_interface_count_and_drops_do_not() -> None:
     assert rising("rx_dropped") == []
 
 
-def test_adapters_are_counted_by_driver_or_all_together() -> None:
+def test_adapters_are_counted_whatever_their_drivers() -> None:
     two = (hca("mlx5_0"), hca("mlx5_1"))
     (finding,) = of(FindingKind.HCA_MISSING, Readings(facts=cluster(every={"hcas": two}) | {"n2": server("n2")}))
-    assert "the number of adapters of mlx5_core is 1, where most of its peers have 2" in finding.statement
-    silent = server("n2", hcas=(hca("mlx5_0", driver=""), hca("mlx5_1")))
-    assert of(FindingKind.HCA_MISSING, Readings(facts=cluster(every={"hcas": two}) | {"n2": silent})) == []
+    assert "the number of its adapters is 1, where most of its peers have 2" in finding.statement
+    for driver in ("", "mlx4_core"):
+        other = server("n2", hcas=(hca("mlx5_0", driver=driver), hca("mlx5_1")))
+        assert of(FindingKind.HCA_MISSING, Readings(facts=cluster(every={"hcas": two}) | {"n2": other})) == []
+
+
+def drives(*makers: int) -> tuple[PciDevice, ...]:
+    return tuple(
+        device(f"0000:0{at}:00.0", kind=PciKind.NVME, vendor=maker, device=1)
+        for at, maker in enumerate(makers, start=1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("makers", "lacks"),
+    [((0x144D, 0x144D), False), ((0x144D, 0x1C5C), False), ((0x1C5C, 0x1C5C), False),
+     ((0x144D,), True), ((0x1C5C,), True), ((), True), ((0x144D, 0x144D, 0x1C5C), False)],
+)  # fmt: skip
+def test_a_drive_of_another_maker_is_not_missing(makers: tuple[int, ...], *, lacks: bool) -> None:
+    usual = (device(CARD), *drives(0x144D, 0x144D))
+    facts = cluster(5, {"pci": (device(CARD), *drives(*makers))}, {"pci": usual})
+    assert [each.subject.name for each in of(FindingKind.DEVICE_MISSING, Readings(facts=facts))] == ["n2"] * lacks
+    half = {name: msgspec.structs.replace(node, pci=drives(*(0x100 + int(name[1:]) // 3,) * 2))
+            for name, node in cluster(5).items()}  # fmt: skip
+    assert of(FindingKind.DEVICE_MISSING, Readings(facts=half)) == []
 
 
 def test_the_adapter_is_near_if_one_of_several_is() -> None:

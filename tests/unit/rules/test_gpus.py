@@ -147,6 +147,30 @@ def test_gpus_that_the_driver_counts_and_does_not_describe_are_missing(attached:
     assert found is None or "counts 8 GPUs and describes 4" in found.statement
 
 
+def test_gpus_of_another_model_are_not_missing() -> None:
+    other = tuple(msgspec.structs.replace(each, name="another model") for each in of_n2().facts["n2"].gpus)
+    for had, lacking in ((other, []), (other[1:], ["n2"])):
+        findings = fact_findings(of_n2(gpus=had, attached_gpus=None, pci=()))
+        assert [each.subject.name for each in findings if each.kind is FindingKind.GPU_MISSING] == lacking
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "named"),
+    [
+        ("NVIDIA H100", {"power_limit_w": 500.0}, {FindingKind.GPU_SETTINGS_DIFFER}),
+        ("NVIDIA H200", {"power_limit_w": 500.0}, set()),
+        ("NVIDIA H100", {"vbios": "96.00.00.00.00"}, {FindingKind.GPU_SOFTWARE_DIFFERS}),
+        ("NVIDIA H200", {"vbios": "96.00.00.00.00"}, set()),
+        ("NVIDIA H200", {"driver": "535.54.03"}, {FindingKind.GPU_SOFTWARE_DIFFERS}),
+    ],
+)
+def test_settings_and_firmware_are_those_of_a_model_and_the_driver_of_all(
+    name: str, changes: dict[str, Any], named: set[FindingKind]
+) -> None:
+    others = tuple(gpu(index, name=name, **changes) for index in range(4))
+    assert {finding.kind for finding in fact_findings(of_n2(gpus=others))} == named
+
+
 def test_the_driver_and_sysfs_both_show_what_is_below_one_switch() -> None:
     facts = of_n2(gpus=(gpu(0, paths={"mlx5_0": "PXB", "GPU1": "NV4"}), gpu(1, paths={"mlx5_0": "SYS"}))).facts["n2"]
     assert switched_adapters(facts) == {"GPU 0": ("mlx5_0",), "GPU 1": ()}

@@ -84,6 +84,9 @@ def test_a_slot_with_fewer_lanes_than_on_the_peers() -> None:
     facts = cluster(every=of_node(16), odd=of_node(8))
     assert kinds(Readings(facts=facts)) == {("pcie-link-degraded", "node:n2")}
     assert kinds(Readings(facts=cluster(every=of_node(8), odd=of_node(16)))) == set()
+    narrow = of_node(8)["pci"]
+    other = msgspec.structs.replace(narrow[-1], device=0x1234)  # a card of another model may have fewer lanes
+    assert kinds(Readings(facts=cluster(every=of_node(16), odd={"pci": (*narrow[:-1], other)}))) == set()
 
 
 def test_fewer_filled_channels_where_empty_slots_are_not_listed() -> None:
