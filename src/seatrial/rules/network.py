@@ -184,9 +184,16 @@ def active_rates(facts: NodeFacts) -> dict[str, float | None]:
 
 
 def fastest_speed(facts: NodeFacts) -> float | None:
-    """bit/s of the fastest interface that is up, whatever its name; None if none reports its speed."""
-    interface = facts.fabric_interface
-    return interface.speed_bits_per_s if interface else None
+    """bit/s of the fastest interface that is up, whatever its name; 0 if all cards are down; None if it is unknown."""
+    if interface := facts.fabric_interface:
+        return interface.speed_bits_per_s
+    cards = [each for each in facts.interfaces if each.link_type == ETHERNET and each.driver]
+    return 0.0 if cards and all(each.state == "down" for each in cards) else None
+
+
+def speed_text(bits_per_s: float) -> str:
+    """`25 Gb/s`; `0 (all are down)`."""
+    return link_rate(bits_per_s) if bits_per_s else "0 (all are down)"
 
 
 def rising_counters(readings: Readings) -> Iterator[Violation]:
@@ -333,7 +340,7 @@ NETWORK = (
         kind=FindingKind.INTERFACE_SPEED_DIFFERS,
         order=50,
         look=differs(
-            "the speed of its fastest interface", fastest_speed, show=link_rate, worse=lt, groups=designed_peers
+            "the speed of its fastest interface", fastest_speed, show=speed_text, worse=lt, groups=designed_peers
         ),
         remedy="Check what both ends advertise (ethtool), whether the fast interface is up, and whether the card is "
         "that of the peers (lspci); then replace cable or transceiver, and correct the speed of the switch port.",

@@ -219,7 +219,14 @@ def compare_values(
     most = usual(values)
     if most is None:
         if worse is None or any(worse(one, other) for one in distinct for other in distinct if one != other):
-            yield Violation(node=None, clause=split(values, what, show), key=what, details=tuple(values.items()))
+            common = Counter(values.values()).most_common(2)
+            shorter = (
+                f"{what}: {' and '.join(f'{show(value)} on {nodes}' for value, nodes in common)}",
+                f"{what} differs",
+            )
+            brief = next((text for text in shorter if len(text) <= LONGEST_BRIEF), "")
+            clause = split(values, what, show)
+            yield Violation(node=None, clause=clause, key=what, details=tuple(values.items()), brief=brief)
         return
     for name, value in values.items():
         if value != most and (worse is None or worse(value, most)):

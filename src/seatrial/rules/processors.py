@@ -9,7 +9,7 @@ from seatrial.drift.peer_groups import growth, lone_machines
 from seatrial.model.facts import NodeFacts, ProcessorFacts
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
-from seatrial.rules.base import Readings, Rule, Violation, on_each_node
+from seatrial.rules.base import LONGEST_BRIEF, Readings, Rule, Violation, on_each_node
 from seatrial.rules.kernel import SMT_MODES, promised
 from seatrial.rules.peers import differs, items_differ, peers_with_same
 
@@ -40,7 +40,9 @@ def slow_governors(node: str, facts: NodeFacts) -> Iterator[Violation]:
         if processor.energy_preferences:
             clause += f", energy preference {', '.join(processor.energy_preferences)}"
         details = (total, tuple(slow.items()), tuple(processor.energy_preferences))
-        yield Violation(node=node, clause=clause, key=frozenset(slow), details=details)
+        brief = f"governor {' and '.join(slow)}, energy preference {', '.join(processor.energy_preferences)}"
+        brief = brief if len(clause) > LONGEST_BRIEF else ""
+        yield Violation(node=node, clause=clause, key=frozenset(slow), details=details, brief=brief)
 
 
 def hardware_prefers_performance(facts: ProcessorFacts) -> bool:

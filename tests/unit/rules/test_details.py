@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from seatrial.model.facts import NodeFacts, PciDevice, PciHop, PciKind
+from seatrial.model.facts import NetworkInterface, NodeFacts, PciDevice, PciHop, PciKind
 from seatrial.model.hca import PortState
 from seatrial.model.subject import CLUSTER, node
 from seatrial.model.verdict import Finding, FindingKind
@@ -163,6 +163,25 @@ def test_errors_of_an_ethernet_interface_count_and_drops_do_not() -> None:
     (finding,) = rising("rx_errors")
     assert "rx_errors of eth0 rose by 1" in finding.statement
     assert rising("rx_dropped") == []
+
+
+@pytest.mark.parametrize(
+    ("cards", "named"),
+    [
+        ((interface(state="down", speed_bits_per_s=None, driver="i40e"),), True),
+        ((interface(state="down", speed_bits_per_s=None, driver=""),), False),  # a bridge of containers
+        ((interface(state="up", speed_bits_per_s=None, driver="virtio_net"),), False),
+        ((interface(state="down", driver="i40e"), interface("eth1", driver="i40e")), False),
+        ((), False),
+    ],
+)
+def test_cards_that_are_all_down(cards: tuple[NetworkInterface, ...], *, named: bool) -> None:
+    usual = {"interfaces": (interface(driver="i40e"),), "hcas": ()}
+    facts = cluster(5, {"interfaces": cards}, usual)
+    findings = of(FindingKind.INTERFACE_SPEED_DIFFERS, Readings(facts=facts))
+    assert [(each.subject.name, "all are down" in each.statement) for each in findings] == [("n2", True)] * named
+    mostly = cluster(5, usual, {"interfaces": cards, "hcas": ()})
+    assert of(FindingKind.INTERFACE_SPEED_DIFFERS, Readings(facts=mostly)) == []
 
 
 def test_adapters_are_counted_whatever_their_drivers() -> None:

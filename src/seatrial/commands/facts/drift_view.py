@@ -15,7 +15,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count, few, natural_sorted, some
 from seatrial.render.escape import shorten
-from seatrial.render.finding_text import part_name, sentence_of, word_of
+from seatrial.render.finding_text import at_fault, finding_sentence, part_name, sentence_of, word_of
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Findings, Gauge, Lines, Paragraph, Report
 
@@ -103,7 +103,7 @@ def _sentence_of(facts: Mapping[str, NodeFacts], drift: Drift) -> str:
     differences, findings = drift.differences, drift.findings
     nodes = count(len(facts), "node")
     wrong = _reached(facts)
-    wrong += f"{sentence_of(findings) or _of_notes(findings)}; " if findings else ""
+    wrong += f"{_of_findings(findings)}; " if findings else ""
     wrong += _of_changes(drift.changes, counted=bool(findings))
     wrong += _of_login(drift.against, counted=bool(findings or drift.changes))
     if not differences and len(facts) == 1:
@@ -129,6 +129,15 @@ def _reached(facts: Mapping[str, NodeFacts]) -> str:
         return ""
     what = f"{paths[0]} answers" if len(paths) == 1 else f"{count(len(paths), 'path')} answer"
     return f"{what} on {count(len(facts), 'node')}; "
+
+
+def _of_findings(findings: Sequence[Finding]) -> str:
+    """`n7: governor ondemand on 8 of 8 processors; 2 more findings: n2, n9`: the first, and who has the others."""
+    faults = at_fault(findings)
+    if len(faults) < 2:
+        return sentence_of(findings) or _of_notes(findings)
+    others = list(dict.fromkeys(part_name(fault.subject) for fault in faults[1:]))
+    return f"{finding_sentence(faults[0])}; {count(len(faults) - 1, 'more finding')}: {few(others, MOST_OF_FIRST)}"
 
 
 def _of_notes(notes: Sequence[Finding]) -> str:

@@ -1,5 +1,6 @@
 """Differences as text and as JSON."""
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -49,6 +50,22 @@ def test_changes_and_the_login_node_have_their_own_parts() -> None:
     after = {name: node(name, kernel="5.14.0-162" if name != "n9" else "5.14.0-70") for name in before}
     login = node("login", kernel="4.18", mpi_versions=("MPICH 4.0",))
     check_page("drift-changes", as_text(drift_of(after, (), changes(before, after), against(login, after), ())))
+
+
+@pytest.mark.parametrize(
+    ("others", "ending"),
+    [
+        ((), "no fact differs among 12 nodes that should be alike"),
+        (("n2",), "1 more finding: n2; "),
+        (("n7",), "1 more finding: n7; "),
+        (("n9", "n2", "n3", "n9"), "4 more findings: n[2-3,9]; "),
+    ],
+)
+def test_the_first_of_several_findings_is_told_with_its_value(others: tuple[str, ...], ending: str) -> None:
+    first = msgspec.structs.replace(FINDING, brief="MTU 1500 on eth0, its peers 9000")
+    rest = tuple(msgspec.structs.replace(FINDING, subject=subject.node(name)) for name in others)
+    sentence = drift_of(cluster(12), (), (), (), (first, *rest)).sentence
+    assert sentence.startswith(f"n7: MTU 1500 on eth0, its peers 9000; {ending}")
 
 
 def test_nothing_that_differs_is_said_too() -> None:
