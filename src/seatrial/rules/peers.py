@@ -220,20 +220,22 @@ def compare_values(
     if most is None:
         if worse is None or any(worse(one, other) for one in distinct for other in distinct if one != other):
             common = Counter(values.values()).most_common(2)
-            shorter = (
-                f"{what}: {' and '.join(f'{show(value)} on {nodes}' for value, nodes in common)}",
-                f"{what} differs",
-            )
-            brief = next((text for text in shorter if len(text) <= LONGEST_BRIEF), "")
+            both = " and ".join(f"{show(value)} on {nodes}" for value, nodes in common)
+            brief = _fitting(f"{what}: {both}", f"{what} differs")
             clause = split(values, what, show)
             yield Violation(node=None, clause=clause, key=what, details=tuple(values.items()), brief=brief)
         return
     for name, value in values.items():
         if value != most and (worse is None or worse(value, most)):
             clause = f"{what} is {show(value)}, where most of its peers have {show(most)}"
-            shorter = (f"{what}: {show(value)}, most peers {show(most)}", f"{what}: {show(value)}", "")
-            brief = "" if len(clause) <= LONGEST_BRIEF else next(text for text in shorter if len(text) <= LONGEST_BRIEF)
+            shorter = _fitting(f"{what}: {show(value)}, most peers {show(most)}", f"{what}: {show(value)}")
+            brief = "" if len(clause) <= LONGEST_BRIEF else shorter
             yield Violation(node=name, clause=clause, key=(what, value), details=most, brief=brief)
+
+
+def _fitting(*texts: str) -> str:
+    """The first that a headline has room for; empty if none is short enough."""
+    return next((text for text in texts if len(text) <= LONGEST_BRIEF), "")
 
 
 def split(values: Mapping[str, Value], what: str, show: Callable[[Value], str] = str) -> str:
