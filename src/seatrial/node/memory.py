@@ -76,7 +76,7 @@ def _named(place: SlotPlace) -> SlotPlace:
 
 CONTROLLERS = "/sys/devices/system/edac/mc/mc"
 UNITS = {"B": 1, "BYTES": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
-"""SMBIOS specification, 7.18.4, and dmidecode: multiples of 1024, whatever they are called."""
+"""SMBIOS specification, 7.18.4, and dmidecode: multiples of 1024, called GB or, in some versions, GiB."""
 NOTHING = ("", "Unknown", "Other", "None", "Not Specified", "<OUT OF SPEC>", "NO DIMM")
 TRANSFERS = re.compile(r"([0-9]{1,6}) (?:MT/s|MHz)")
 """Older dmidecodes print MHz and mean transfers: SMBIOS specification, 7.18, Speed, "in megatransfers per second"."""
@@ -123,11 +123,11 @@ def _devices(lines: tuple[str, ...]) -> Iterator[Device]:
 
 
 def size_bytes(text: str) -> int | None:
-    """ "16 GB", "16384 MB" -> bytes; 0 for "No Module Installed"; None where it is unknown."""
+    """ "16 GB", "16384 MB", "16 GiB" -> bytes; 0 for "No Module Installed"; None where it is unknown."""
     if text == "No Module Installed":
         return 0
     amount, _, unit = text.partition(" ")
-    size, scale = natural_number(amount), UNITS.get(unit.upper())
+    size, scale = natural_number(amount), UNITS.get(unit.upper().replace("IB", "B"))
     return None if size is None or scale is None else size * scale
 
 

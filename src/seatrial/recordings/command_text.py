@@ -55,7 +55,8 @@ MACHINE = re.compile(r"^Machine(?: L#0)? \(", re.MULTILINE)
 OPENINGS = {
     "lscpu": re.compile(r"^Architecture:\s", re.MULTILINE),
     "dmidecode": re.compile(
-        rf"^# dmidecode [0-9]|^Handle 0x[0-9A-Fa-f]+, DMI type|^(?:{'|'.join(DMI_TITLES)})\n[\t ]", re.MULTILINE
+        rf"^# dmidecode [0-9]|^[ \t]{{0,16}}Handle 0x[0-9A-Fa-f]+, DMI type|^(?:{'|'.join(DMI_TITLES)})\n[\t ]",
+        re.MULTILINE,
     ),
     "lstopo": MACHINE,
     "ipmitool": re.compile(
@@ -204,14 +205,15 @@ def dmi_blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
     blocks: list[tuple[str, list[str]]] = []
     starting = inside = False
     for line in lines:
-        if DMI_HANDLE.match(line):
+        words = line.strip()
+        if DMI_HANDLE.match(words):
             starting = True
-        elif (starting and line.strip()) or line.rstrip() in DMI_TITLES:
-            blocks.append((line.strip(), []))
+        elif (starting and words) or words in DMI_TITLES:
+            blocks.append((words, []))
             starting, inside = False, True
         elif inside and line.startswith(INDENTED):
             blocks[-1][1].append(line)
-        elif line.strip():
+        elif words:
             starting = inside = False
     return blocks
 

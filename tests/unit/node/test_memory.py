@@ -113,7 +113,8 @@ def test_places(slots: list[tuple[str, str]], expected: list[tuple[int | None, s
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("16 GB", 1 << 34), ("512 MB", 1 << 29), ("1 TB", 1 << 40), ("No Module Installed", 0), ("Unknown", None),
+    [("32 GiB", 1 << 35), ("16384 MiB", 1 << 34), ("16 Gbit", None),
+     ("16 GB", 1 << 34), ("512 MB", 1 << 29), ("1 TB", 1 << 40), ("No Module Installed", 0), ("Unknown", None),
      ("", None), ("GB", None), ("-1 GB", None), ("16 XB", None), ("9" * 20 + " GB", None)],
 )  # fmt: skip
 def test_sizes(text: str, size: int | None) -> None:

@@ -127,6 +127,13 @@ def test_dmidecode_copied_out_of_a_terminal_has_blanks_for_tabs(blanks: int) -> 
     assert facts_from_text(copied, "n1") == facts_from_text(DMIDECODE, "n1")
 
 
+@pytest.mark.parametrize("indent", ["  ", "        "])
+def test_dmidecode_within_an_indented_text(indent: str) -> None:
+    indented = "".join(f"{indent}{line}" for line in DMIDECODE.expandtabs(8).splitlines(keepends=True)[4:])
+    assert commands_in(indented) == {"dmidecode"}
+    assert facts_from_text(indented, "n1") == facts_from_text(DMIDECODE, "n1")
+
+
 def test_what_follows_dmidecode_is_not_part_of_its_last_module() -> None:
     text = DMIDECODE.rpartition("Handle")[0].rstrip() + "\nNUMA:\n  Size: 8 GB\n  Speed: 800 MT/s\n"
     before = facts_from_text(DMIDECODE.rpartition("Handle")[0], "n1")
