@@ -3,7 +3,9 @@
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +17,7 @@ from seatrial.commands.fabric import view as fabric_view
 from seatrial.fabric import counters, forwarding, ibnetdiscover, map_check, table_check
 from seatrial.fabric import counters as fabric_counters
 from seatrial.files.inputs import ROUTES_BYTES
-from seatrial.importers import other_outputs
+from seatrial.importers import other_outputs, printed_text
 from seatrial.launch import site_outputs
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count
@@ -97,6 +99,8 @@ def read_map(file: Path | None, live: bool) -> "FabricMap":
     try:
         return ibnetdiscover.parse_fabric(text)
     except ibnetdiscover.NoMapError as error:
+        with suppress(ibnetdiscover.NoMapError):
+            return ibnetdiscover.parse_fabric(dedent(printed_text.plain(text)))  # out of a mail or a page
         if other := other_outputs.other_output(text):
             raise UsageError(f"{error.what} It looks like {other.name}.", other.remedy) from error
         raise

@@ -28,7 +28,7 @@ from seatrial.node.amd_gpus import amd_gpus
 from seatrial.node.gpus import facts_of_gpus
 from seatrial.node.node import parse_facts
 from seatrial.process.process import run
-from seatrial.recordings.command_text import facts_from_text
+from seatrial.recordings.command_text import NOT_PRINTED, commands_in, facts_from_text, texts_by_node
 from seatrial.recordings.machine_files import node_of, read_fleet
 from seatrial.recordings.recording import EXPECTED, Form, contents, form_of, rebuilt, stream_node, text_of, unpacked
 from seatrial.recordings.sysinfo import facts_from_sysinfo
@@ -164,8 +164,10 @@ def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:
         gpus, name = amd_gpus("", "", text), _plain(path)
         return FactsRead(facts={name: facts_of_gpus(gpus, name)} if gpus else facts_from_sysinfo(text))
     if form is Form.TEXT:
-        name = node_of(path) or "machine"
-        return FactsRead(facts={name: facts_from_text(text, name)})
+        parts = texts_by_node(text, node_of(path) or "machine")
+        silent = {node: NOT_PRINTED for node, part in parts.items() if len(parts) > 1 and not commands_in(part)}
+        read = {node: facts_from_text(part, node) for node, part in parts.items() if node not in silent}
+        return FactsRead(facts=read, silent=silent)
     machine = hwloc_xml.facts_from_xml(text, _plain(path))
     return FactsRead(facts={machine.hostname: machine})
 

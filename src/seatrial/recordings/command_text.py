@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from textwrap import dedent
 from typing import NamedTuple
 
 import msgspec
 
+from seatrial.importers.printed_text import by_node, plain
 from seatrial.model.facts import (
     Core,
     MemoryFacts,
@@ -93,6 +95,17 @@ KINDS = {
 def commands_in(text: str) -> frozenset[str]:
     """Which of these commands printed a text, or its beginning. Other lines may precede it."""
     return frozenset(command for command, opening in OPENINGS.items() if opening.search(text))
+
+
+def texts_by_node(text: str, name: str) -> dict[str, str]:
+    """Node -> what was printed on it, where pdsh, clush or Ansible name nodes; else all under `name`.
+
+    The other text is without what a launcher, a mail or a page has put before its lines.
+    """
+    parts = by_node(text)
+    if sum(bool(commands_in(part)) for part in parts.values()) > 1:
+        return parts
+    return {name: text if commands_in(text) else dedent(plain(text))}
 
 
 def facts_from_text(text: str, name: str) -> NodeFacts:

@@ -23,7 +23,7 @@ from seatrial.model import formats
 from seatrial.model.errors import UsageError
 from seatrial.model.words import natural_key
 from seatrial.node.frame import OPENING
-from seatrial.recordings.command_text import IN_ENGLISH, commands_in, is_translated
+from seatrial.recordings.command_text import IN_ENGLISH, commands_in, is_translated, texts_by_node
 from seatrial.recordings.machine_files import entries, machine_files
 from seatrial.recordings.tarballs import beginning, is_tar, is_ttar, unpack_tar, unpack_ttar, whole
 from seatrial.recordings.trees import TreeWriter, rebuild
@@ -114,7 +114,7 @@ def form_of(path: Path) -> Form:
     if words.startswith(b"{"):
         return Form.JSON
     text = words.decode("utf-8", errors="replace")
-    if commands_in(text):
+    if any(map(commands_in, texts_by_node(text.rpartition("\n")[0] or text, "").values())):
         return Form.TEXT
     if is_translated(text):
         raise UsageError(f"{path} looks like lscpu's output in another language than English.", IN_ENGLISH)

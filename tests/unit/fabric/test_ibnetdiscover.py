@@ -94,6 +94,15 @@ def test_other_lines_are_not_of_a_shell(line: str) -> None:
     assert PROMPT.sub("", line) == line
 
 
+@pytest.mark.parametrize("before", ["> ", "    ", "n1: "])
+def test_a_map_out_of_a_mail_or_a_page(before: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    text = SMALL.replace("nonsense here\n", "")
+    (tmp_path / "map").write_text(text)
+    (tmp_path / "mail").write_text("".join(f"{before}{line}" for line in text.splitlines(keepends=True)))
+    plain, mail = (seatrial("fabric", "show", str(tmp_path / name), "--json").data for name in ("map", "mail"))
+    assert mail == plain
+
+
 def test_another_text_is_refused_by_its_name(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "it").write_text('Errors for "n3"\n   GUID 0x100005 port 1: [PortRcvErrors == 7]\n')
     result = seatrial("fabric", "check", str(tmp_path / "it"), code=64)

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -283,6 +284,33 @@ def test_the_numa_mode_of_one_node_of_a_fleet_of_texts() -> None:
         cut = four.rpartition("NUMA")[0]  # a list that is not whole shows no mode
         facts["n4"] = facts_from_text(head.format(vendor) + cut, "n4")
         assert fact_findings(Readings(facts=facts)) == []
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda node, text: "".join(f"{node}: {line}" for line in text.splitlines(keepends=True)),
+        lambda node, text: f"{node} | CHANGED | rc=0 >>\n{text}",
+        lambda node, text: f"---------------\n{node}\n---------------\n{text}",
+    ],
+)
+def test_what_pdsh_clush_and_ansible_print_of_several_nodes(tmp_path: Path, form: Callable[[str, str], str]) -> None:
+    (tmp_path / "all.txt").write_text("".join(form(f"n{at}", LSCPU) for at in range(1, 4)))
+    facts = read_recording(tmp_path / "all.txt").facts
+    assert list(facts) == ["n1", "n2", "n3"]
+    assert facts["n2"] == facts_from_text(LSCPU, "n2")
+
+
+def test_a_node_that_printed_something_else_is_silent_and_one_node_alone_has_the_name_of_the_file(
+    tmp_path: Path,
+) -> None:
+    lines = [f"n{at}: {line}\n" for at in (1, 2) for line in LSCPU.splitlines()]
+    (tmp_path / "all.txt").write_text("".join([*lines, "n3: bash: lscpu: command not found\n"]))
+    read = read_recording(tmp_path / "all.txt")
+    assert (list(read.facts), list(read.silent)) == (["n1", "n2"], ["n3"])
+    for before in ("n7: ", "> ", "      "):
+        (tmp_path / "n9.txt").write_text("".join(f"{before}{line}\n" for line in LSCPU.splitlines()))
+        assert read_recording(tmp_path / "n9.txt").facts["n9"] == facts_from_text(LSCPU, "n9")
 
 
 def test_drift_and_limits_of_a_fleet_of_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
