@@ -8,6 +8,7 @@ import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import dedent
 from typing import TypeVar
 from urllib.parse import unquote
 
@@ -19,6 +20,7 @@ from seatrial.files.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES, Allowance,
 from seatrial.files.owners import temporary_folder
 from seatrial.files.writing import rename_folder, replace_file, tentative_folder
 from seatrial.importers.other_outputs import JSON_TEXT, other_output
+from seatrial.importers.printed_text import by_node, plain
 from seatrial.model import formats
 from seatrial.model.errors import UsageError
 from seatrial.model.words import natural_key
@@ -118,7 +120,8 @@ def form_of(path: Path) -> Form:
         return Form.TEXT
     if is_translated(text):
         raise UsageError(f"{path} looks like lscpu's output in another language than English.", IN_ENGLISH)
-    if (other := other_output(text)) and other.name != JSON_TEXT:
+    printed = (text, dedent(plain(text)), *by_node(text).values())
+    if (other := next(filter(None, map(other_output, printed)), None)) and other.name != JSON_TEXT:
         raise UsageError(f"{path} is not a recording: it looks like {other.name}.", other.remedy)
     shown = words[:40].decode("utf-8", errors="replace")
     raise UsageError(

@@ -148,6 +148,8 @@ def test_anything_else_is_refused_and_told_what_was_expected(tmp_path: Path, con
     [
         ("CA 'mlx5_0'\n\tCA type: MT4123\n", "ibstat"),
         ("08:00.0 Ethernet controller: QLogic Corp.\n", "lspci"),
+        ("n1: available: 8 nodes (0-7)\nn2: available: 8 nodes (0-7)\n", "numactl"),
+        ("> available: 8 nodes (0-7)\n> node 0 cpus: 0 1\n", "numactl"),
         ('{"card0": {"Card Series": "AMD Instinct MI250X"}}', "rocm-smi"),
         ("# OSU MPI Bandwidth Test v5.6\n# Size      Bandwidth (MB/s)\n1    1.75\n", ""),
     ],
