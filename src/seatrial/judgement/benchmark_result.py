@@ -110,9 +110,11 @@ def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
         missing=(failure, *output.missing) if failure and steps else output.missing,
         breaches=(*bad_exits, *output.breaches),
     )
-    ratio = _past_ratio(recorded, benchmark, output) if output.valid and not failure else None
-    findings = [breach_finding(breach, subject.output(benchmark.name)) for breach in output.breaches]
     past, settings = recorded.info.past, recorded.info.settings
+    printed = run_values(recorded.info, benchmark, output) if past and output.valid and not failure else ()
+    main = next((value for value in printed if value.main), None)
+    ratio = past_of_figure(past, main) if past and main else None
+    findings = [breach_finding(breach, subject.output(benchmark.name)) for breach in output.breaches]
     if past is not None and ratio is not None and isinstance(settings, RunSettings) and settings.baseline:
         if ratio.slower:
             findings.append(slower_benchmark(past, ratio, benchmark.name))
@@ -137,12 +139,6 @@ def run_values(info: RunInfo, benchmark: Benchmark, output: Output) -> Iterator[
     """All that was printed: of one node under its name."""
     nodes = {node_of(name) for name in info.nodes}
     return values_of(benchmark, output, nodes.pop() if len(nodes) == 1 else ALL_NODES)
-
-
-def _past_ratio(recorded: RecordedRun, benchmark: Benchmark, output: Output) -> PastRatio | None:
-    printed = run_values(recorded.info, benchmark, output) if recorded.info.past else ()
-    main = next((value for value in printed if value.main), None)
-    return past_of_figure(recorded.info.past, main) if recorded.info.past and main else None
 
 
 def _output(benchmark: Benchmark, plan: BenchmarkPlan | None, steps: tuple[StepResult, ...]) -> Output:

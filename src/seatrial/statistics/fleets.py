@@ -277,17 +277,32 @@ def _limits_beside_others(medians: Reals, centre: float, floor: float, tail: flo
 
     The others' own mean and standard deviation: of few nodes they show more than a median absolute deviation, and one
     bad node does not enter them. Externally studentised residuals; Cook and Weisberg, Residuals and Influence (1982).
-    `excess`: variance that each node has beyond that of the others, since it has fewer runs.
+    Several bad nodes would hide each other: of as many as cannot be a population, the most first, the others are those
+    above them; Rosner, Technometrics 25 (1983). `excess`: variance that a node with fewer runs has beyond the others.
     """
-    count = len(medians)
-    if count < FEWEST_ALIKE + 1:
-        return np.full(count, np.inf)
-    mean = (medians.sum() - medians) / (count - 1)
-    squares = (medians**2).sum() - medians**2 - (count - 1) * mean**2
-    scale = np.maximum(np.sqrt(np.maximum(squares, 0) / (count - 2)), floor) * math.sqrt(1 + 1 / (count - 1))
-    scale = np.sqrt(scale**2 + excess)
-    quantile = student_quantile(1 - tail, min(count - 2, FEWEST_ALIKE + 1))
-    limits: Reals = quantile * scale - (mean - centre)
+    limits = np.full(len(medians), np.inf)
+    order = np.argsort(medians, kind="stable")
+    most = min(_least_of_population(len(medians)) - 1, len(medians) - FEWEST_ALIKE)
+    for low, last in ((order[:few], order[few - 1]) for few in range(most, 0, -1)):
+        above = medians[order[len(low) :]]
+        beside = _beside(centre - above.mean(), above.std(ddof=1), len(above), floor, tail, excess)
+        if centre - medians[last] >= beside[last]:
+            limits[low], order = beside[low], order[len(low) :]
+            break
+    left = medians[order]
+    count = len(left) - 1
+    if count >= FEWEST_ALIKE:
+        mean = (left.sum() - left) / count
+        squares = (left**2).sum() - left**2 - count * mean**2
+        deviation = np.sqrt(np.maximum(squares, 0) / (count - 1))
+        limits[order] = _beside(centre - mean, deviation, count, floor, tail, excess[order])
+    return limits
+
+
+def _beside(ahead: Reals, deviation: Reals, count: int, floor: float, tail: float, excess: Reals) -> Reals:
+    """The loss that a node shows with probability `tail` beside `count` others. `ahead`: all nodes, of their mean."""
+    scale = np.sqrt(np.maximum(deviation, floor) ** 2 * (1 + 1 / count) + excess)
+    limits: Reals = student_quantile(1 - tail, min(count - 1, FEWEST_ALIKE + 1)) * scale + ahead
     return limits
 
 
@@ -299,10 +314,15 @@ def _gross(logs: Sequence[Reals], comparisons: int) -> float:
     return max(GROSS_SCALES, student_quantile(1 - tail, degrees))
 
 
+def _least_of_population(nodes: int, share: float = GROUP_SHARE) -> int:
+    """Fewest nodes that are a population of their own."""
+    return max(math.ceil(share * nodes), FEWEST_ALIKE)
+
+
 def populations(medians: Reals, effect: float, share: float = GROUP_SHARE) -> list[NDArray[np.intp]]:
     """Places of the logarithms of one population, or of two, the lower one first: each has this share of them."""
     order = np.argsort(medians, kind="stable")
-    least = max(math.ceil(share * len(order)), FEWEST_ALIKE)
+    least = _least_of_population(len(order), share)
     cut = two_groups(medians[order], effect, lower=least, upper=least)
     return [np.sort(group) for group in (order[:cut], order[cut:]) if len(group)]
 

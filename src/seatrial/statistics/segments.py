@@ -267,15 +267,10 @@ def _break(sizes: Reals, cut: int, jump: float, scale: float, place: int, again:
 
 def _same_step(sizes: Reals, cut: int, rises: bool, steps: Sequence[tuple[int, bool]]) -> int | None:
     """The place of the step of the same sign that is nearest to `cut`; None where none is at the same place."""
-    near = [(_octaves(sizes, cut, at), at) for at, other_rises in steps if other_rises is rises]
+    middle = sizes[cut - 1] * sizes[cut]  # of each gap, squared
+    near = [(abs(math.log2(sizes[at - 1] * sizes[at] / middle)) / 2, at) for at, others in steps if others is rises]
     same = [(apart, at) for apart, at in near if apart <= SAME_PLACE_OCTAVES or abs(at - cut) <= 1]
     return min(same)[1] if same else None
-
-
-def _octaves(sizes: Reals, cut: int, other: int) -> float:
-    """How far apart the middles of the two gaps are."""
-    gaps = (sizes[other - 1] * sizes[other]) / (sizes[cut - 1] * sizes[cut])
-    return abs(math.log2(gaps)) / 2
 
 
 def _percentiles(values: Sequence[float] | Reals) -> tuple[float, float]:

@@ -169,3 +169,28 @@ def test_one_step_accuses_nobody_whatever_the_level(usual: int, sign: int) -> No
 )
 def test_the_last_decimal_place(values: list[float], step: float) -> None:
     assert last_digit(values) == pytest.approx(step)
+
+
+@pytest.mark.parametrize(("count", "several"), [(5, 2), (6, 2), (7, 2), (12, 3)])
+@pytest.mark.parametrize("seed", range(4))
+def test_several_slow_nodes_of_few_do_not_hide_each_other(count: int, several: int, seed: int) -> None:
+    values = fleet(count, runs=3, seed=seed, scatter=0.004)
+    assert slow(values) == []
+    for number in range(several):
+        values[f"n{number}"] = [(0.88 - 0.02 * number) * value for value in values[f"n{number}"]]
+    assert slow(values) == [f"n{number}" for number in range(several)]
+
+
+def test_as_many_slow_nodes_as_others_are_no_outliers() -> None:
+    values = fleet(4, runs=3, scatter=0.004)
+    values |= {node: [0.88 * value for value in values[node]] for node in ("n0", "n1")}
+    assert slow(values) == []
+    assert not judge_fleet(values).populations  # each has three nodes or more
+
+
+def test_a_slow_node_does_not_widen_what_is_said_of_the_others() -> None:
+    values = fleet(5, runs=3, scatter=0.004)
+    values["n3"] = [0.83 * value for value in values["n3"]]
+    result = judge_fleet(values)
+    assert slow(values) == ["n3"]
+    assert result.threshold < 0.1 < result.nodes[3].loss

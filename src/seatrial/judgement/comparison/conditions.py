@@ -6,7 +6,7 @@ import numpy as np
 
 from seatrial.judgement.comparison.records import Unlike
 from seatrial.model.imported import Sense
-from seatrial.model.run_values import MetricTable, RunMetric, RunSummary
+from seatrial.model.run_values import MetricTable, RunSummary
 from seatrial.model.units import size
 from seatrial.model.words import natural_sorted, some
 
@@ -58,9 +58,9 @@ def unlike_tables(tables: Sequence[MetricTable], first: int) -> tuple[Unlike, ..
     shared = [table for table in tables if _measured(table, 0, first) and _measured(table, first, len(table.values))]
     if not shared:
         return (_nothing_shared(tables, first),) if tables else ()
-    if not any(
-        _common_pairs(table, first) or _nodes([table], 0, first) & _nodes([table], first, None) for table in shared
-    ):
+    has = [~np.isnan(table.values) for table in shared]
+    common = any((of[:first].any(axis=0) & of[first:].any(axis=0)).any() for of in has)
+    if not common and not any(_nodes([table], 0, first) & _nodes([table], first, None) for table in shared):
         nodes = [some(natural_sorted(_nodes(shared, *ends))) for ends in ((0, first), (first, None))]
         return (Unlike(condition=NODES, first=nodes[0], second=nodes[1]),)
     unlike = {}
@@ -79,11 +79,6 @@ def _measured(table: MetricTable, begin: int, end: int) -> bool:
     return any(level is not None for level in table.compared[begin:end])
 
 
-def _common_pairs(table: MetricTable, first: int) -> bool:
-    has = ~np.isnan(table.values)
-    return bool((has[:first].any(axis=0) & has[first:].any(axis=0)).any())
-
-
 def _nodes(tables: Iterable[MetricTable], begin: int, end: int | None) -> set[str]:
     nodes = set()
     for table in tables:
@@ -96,7 +91,7 @@ def _nothing_shared(tables: Sequence[MetricTable], first: int) -> Unlike:
     texts = []
     for begin, end in ((0, first), (first, None)):
         names = {
-            _figure(table.metric)
+            f"{table.metric.name}{' (lower is better)' if table.metric.kernel is Sense.LOWER else ''}"
             if table.metric.of_nodes
             else f"{table.metric.kernel.value} of {table.metric.window_messages} x {size(table.metric.message_bytes)}"
             for table in tables
@@ -105,8 +100,3 @@ def _nothing_shared(tables: Sequence[MetricTable], first: int) -> Unlike:
         texts.append(some(natural_sorted(names)) or "nothing")
     condition = METRICS if any(table.metric.of_nodes for table in tables) else MESSAGES
     return Unlike(condition=condition, first=texts[0], second=texts[1])
-
-
-def _figure(metric: RunMetric) -> str:
-    """hpl [flop/s] (lower is better): two metrics may differ in nothing else."""
-    return f"{metric.name}{' (lower is better)' if metric.kernel is Sense.LOWER else ''}"
