@@ -13,7 +13,7 @@ from seatrial.importers.row_outcomes import failed_rows, split_outcomes
 from seatrial.importers.series_times import moments
 from seatrial.model.column_words import NODE_NAMES
 from seatrial.model.errors import UsageError
-from seatrial.model.imported import sense_of
+from seatrial.model.imported import SERIES_SENSES, SeriesSense, sense_of
 from seatrial.model.words import count
 
 TIME_NAMES = frozenset(
@@ -34,6 +34,8 @@ class ValueSeries(msgspec.Struct, frozen=True, kw_only=True):
     """The time of each value as the file has it; empty if the file has no times."""
     newest_failed: int = 0
     """How many runs at the end failed."""
+    better: SeriesSense = SeriesSense.UNKNOWN
+    """Which values are good, as far as the name of its column or the unit behind its numbers says so."""
 
     @property
     def present(self) -> tuple[int, ...]:
@@ -126,7 +128,8 @@ def _column_series(columns: Sequence[TableColumn]) -> tuple[ValueSeries, ...]:
             newest = len([*itertools.takewhile(lost.__contains__, reversed(places))])
             times = tuple(clock.cells[place] for place in places) if clock and timed else ()
             ordered = tuple(numbers[place] for place in places)
-            series.append(ValueSeries(name=title, values=ordered, times=times, newest_failed=newest))
+            better = SERIES_SENSES[sense_of(column.name, column.unit)]
+            series.append(ValueSeries(name=title, values=ordered, times=times, newest_failed=newest, better=better))
     return tuple(series)
 
 

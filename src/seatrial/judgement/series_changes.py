@@ -1,6 +1,5 @@
 """Changes of series that were measured elsewhere: which matter, and whether a series is now worse than it was."""
 
-import enum
 import math
 from collections.abc import Sequence
 
@@ -8,6 +7,7 @@ import msgspec
 import numpy as np
 
 from seatrial.importers.series import ValueSeries
+from seatrial.model.imported import SeriesSense
 from seatrial.model.pair_faults import MOST_BETTER
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict, worst
@@ -16,14 +16,6 @@ from seatrial.statistics.change_points import FEWEST, ChangePoint, OpenEnd, Seri
 from seatrial.statistics.estimates import ERROR_RATE, last_digit, robust_scale
 from seatrial.statistics.fleets import EFFECT, GROSS_EFFECTS, GROSS_SCALES
 from seatrial.statistics.scan import RARE
-
-
-class SeriesSense(enum.StrEnum):
-    """Which values are good: those of a bandwidth are higher, those of a time lower."""
-
-    HIGHER = "higher"
-    LOWER = "lower"
-    UNKNOWN = "unknown"
 
 
 class JudgedSeries(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +27,7 @@ class JudgedSeries(msgspec.Struct, frozen=True, kw_only=True):
     """The changes of at least the practical effect."""
     small: int
     """Changes below the practical effect."""
+    better: SeriesSense
     verdict: Verdict
     worsened: ChangePoint | None = None
     """The last change since which the series is worse than before."""
@@ -67,12 +60,16 @@ def judge_series(
     effect: float = 0.0,
     error_rate: float = ERROR_RATE,
 ) -> ChangesJudgement:
-    """Find the changes of each series. `effect`: the smallest change that matters, a share of the level before it."""
+    """Find the changes of each series. `effect`: the smallest change that matters, a share of the level before it.
+
+    `better`: of all series; where it is unknown, the names of the series say which of their values are good.
+    """
     judged = tuple(_judged(one, better, effect, error_rate, len(series)) for one in series)
     return ChangesJudgement(series=judged, better=better, effect=effect, error_rate=error_rate)
 
 
 def _judged(series: ValueSeries, better: SeriesSense, effect: float, error_rate: float, together: int) -> JudgedSeries:
+    better = series.better if better is SeriesSense.UNKNOWN else better
     values = [series.values[place] for place in series.present]
     changed, end = find_level_left(values, error_rate, together)
     if end is not None and abs(end.after - end.before) < effect * abs(end.before):
@@ -93,6 +90,7 @@ def _judged(series: ValueSeries, better: SeriesSense, effect: float, error_rate:
         analysis=changed,
         changes=changes,
         small=len(changed.changes) - len(changes),
+        better=better,
         verdict=verdict,
         worsened=worsened,
         undecided=undecided,
@@ -113,8 +111,9 @@ def _undecided(changed: SeriesChanges, values: Sequence[float], better: SeriesSe
         return f"{zeros} of {count(len(values), 'value')} {'is' if zeros == 1 else 'are'} 0"
     if changed.detectable is None:
         return "a change of any size could have been missed"
-    unseen = better is not SeriesSense.LOWER and min(values) >= 0 and changed.detectable >= changed.pieces[0].mean
-    return "even a fall to 0 could have been missed" if unseen else ""
+    least, missed = (math.ulp(0), "twice as much") if better is SeriesSense.LOWER else (0, "a fall to 0")
+    unseen = min(values) >= least and changed.detectable >= changed.pieces[0].mean
+    return f"even {missed} could have been missed" if unseen else ""
 
 
 def _unsteady(values: Sequence[float], changed: SeriesChanges, better: SeriesSense) -> str:

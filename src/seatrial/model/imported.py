@@ -18,6 +18,15 @@ class Sense(enum.StrEnum):
     LOWER = "imported_lower"
 
 
+class SeriesSense(enum.StrEnum):
+    """Which values are good: those of a bandwidth are higher, those of a time lower."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    UNKNOWN = "unknown"
+
+
+SERIES_SENSES = {Sense.HIGHER: SeriesSense.HIGHER, Sense.LOWER: SeriesSense.LOWER, None: SeriesSense.UNKNOWN}
 SENSES = {"higher": Sense.HIGHER, "lower": Sense.LOWER}
 """The words that --better takes."""
 TIME_UNITS = frozenset(
@@ -48,9 +57,15 @@ SPANS = {
 """Units of time in seconds."""
 
 
+BEHIND = re.compile(r"[\[(] ?(?P<unit>(?!min\b)[^\[\]()]{1,20}) ?[\])]\s*$")
+"""The unit behind the name of a column: `boot [s]`; `bw (min)` is a minimum."""
+
+
 def sense_of(name: str, unit: str = "") -> Sense | None:
     """The sense by the unit, or by the words of the name: `hpl_time_s` is lower, `triad_MB_s` higher; None: unknown."""
-    measure = unit_of(unit)
+    behind = BEHIND.search(name)
+    stated = unit or (behind["unit"] if behind else "")
+    measure = unit_of(stated)
     is_time = unit.strip().lower() in TIME_UNITS or (measure is not None and measure.base == "s")
     if is_time or _counts_losses(name) or _counts_losses(unit):
         return Sense.LOWER

@@ -10,6 +10,7 @@ import pytest
 from seatrial.importers.columns import read_columns, refuse_almost_numbers
 from seatrial.importers.series import ValueSeries, read_series
 from seatrial.model.errors import UsageError
+from seatrial.model.imported import SeriesSense
 
 
 def only(text: str) -> ValueSeries:
@@ -46,7 +47,8 @@ def test_one_series_without_times(text: str) -> None:
     ],
 )
 def test_a_column_of_times_orders_the_values(text: str) -> None:
-    assert only(text) == ValueSeries(name="rate", values=(1.0, 2.5, 3.0), times=("10", "20", "30"))
+    times = ("10", "20", "30")
+    assert only(text) == ValueSeries(name="rate", values=(1.0, 2.5, 3.0), times=times, better=SeriesSense.HIGHER)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pytest
 
 from seatrial.commands.judge.series_view import changes_report
 from seatrial.importers.series import ValueSeries
-from seatrial.judgement.series_changes import JudgedSeries, SeriesSense, judge_series
+from seatrial.judgement.series_changes import JudgedSeries, judge_series
+from seatrial.model.imported import SeriesSense
 from seatrial.model.pair_table import Reals
 from seatrial.model.verdict import Verdict
 

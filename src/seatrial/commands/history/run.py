@@ -13,9 +13,10 @@ from seatrial.importers.series import ValueSeries
 from seatrial.judgement.comparison.conditions import unlike_runs
 from seatrial.judgement.comparison.history import Explained, History, nodes_of, span_of, values_over_runs
 from seatrial.judgement.comparison.suspects import find_suspects
-from seatrial.judgement.series_changes import SeriesSense, judge_series
+from seatrial.judgement.series_changes import judge_series
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
+from seatrial.model.imported import SeriesSense
 from seatrial.model.run_values import BaselineLevel, MetricTable, Reals
 from seatrial.model.subject import Subject
 from seatrial.model.words import natural_sorted, some

@@ -5,7 +5,8 @@ from functools import partial
 
 import msgspec
 
-from seatrial.judgement.series_changes import ChangesJudgement, JudgedSeries, SeriesSense
+from seatrial.judgement.series_changes import ChangesJudgement, JudgedSeries
+from seatrial.model.imported import SeriesSense
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
@@ -42,6 +43,7 @@ class SeriesFields(msgspec.Struct, frozen=True, kw_only=True):
     """One series with its changes."""
 
     name: str
+    better: SeriesSense
     verdict: Verdict
     values: int
     missing: int

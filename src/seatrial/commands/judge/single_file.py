@@ -13,10 +13,11 @@ from seatrial.driver.benchmark import definition
 from seatrial.importers.series import ValueSeries, read_series
 from seatrial.judgement.benchmark_result import limits_of_nodes
 from seatrial.judgement.comparison import history
-from seatrial.judgement.series_changes import SeriesSense, judge_series
+from seatrial.judgement.series_changes import judge_series
 from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
+from seatrial.model.imported import SeriesSense
 from seatrial.model.words import count
 from seatrial.process.time_limit import PARSE_S, limited
 from seatrial.render.benchmark_output import output_report

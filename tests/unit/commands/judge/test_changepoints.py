@@ -10,7 +10,8 @@ import pytest
 from seatrial.commands.judge.series_view import changes_report
 from seatrial.frame.command_line import run
 from seatrial.importers.series import ValueSeries
-from seatrial.judgement.series_changes import SeriesSense, judge_series
+from seatrial.judgement.series_changes import judge_series
+from seatrial.model.imported import SeriesSense
 from seatrial.model.verdict import Verdict
 from tests.support.command_line import Seatrial
 
@@ -66,6 +67,16 @@ def test_a_series_without_a_change_that_shows_nothing_is_inconclusive(values: li
     judged = judge_series([ValueSeries(name="rate", values=tuple(values))], better=SeriesSense.HIGHER)
     assert (judged.verdict, int(changes_report(judged).exit_code)) == (Verdict.INCONCLUSIVE, 2)
     assert changes_report(judged).sentence == f"{why}: rate"
+
+
+@pytest.mark.parametrize(
+    ("scatter", "least", "undecided"),
+    [(0.5, 1.0, "even twice as much could have been missed"), (0.02, 1.0, ""), (0.5, 0.0, "")],
+)
+def test_times_of_which_a_doubling_could_be_missed_show_nothing(scatter: float, least: float, undecided: str) -> None:
+    values = tuple(least + scatter * step for step in (0, 2, 1, 4, 3, 5) * 2)
+    judged = judge_series([ValueSeries(name="t_s", values=values)], better=SeriesSense.LOWER).series[0]
+    assert judged.undecided == undecided
 
 
 @pytest.mark.parametrize("better", [SeriesSense.UNKNOWN, SeriesSense.LOWER])
@@ -134,8 +145,8 @@ def test_places_count_missing_values(tmp_path: Path, seatrial: Seatrial) -> None
     values: list[float | None] = list(series(100.0, 90.0).values)
     values[10:10] = [None] * 7
     (tmp_path / "a.json").write_text(json.dumps({"t": list(range(1000, 1087)), "rate": values}))
-    found = seatrial("judge", "--as", "series", str(tmp_path / "a.json"), "--json").object
-    assert found["verdict"] == "NOTE"
+    found = seatrial("judge", "--as", "series", str(tmp_path / "a.json"), "--json", code=1).object
+    assert found["verdict"] == "SLOW"
     rate = found["data"]["series"][0]
     assert (rate["values"], rate["missing"]) == (80, 7)
     change = rate["changes"][0]
@@ -152,7 +163,7 @@ def test_places_count_missing_values(tmp_path: Path, seatrial: Seatrial) -> None
         (["--better", "faster"], 64, "'faster' is not one of"),
         (["--column", "b"], 64, "no column of numbers 'b'"),
         (["--error-rate", "2"], 64, "--error-rate '2'"),
-        ([], 0, "rate: -9.6 % at value 40"),
+        ([], 1, "SLOW  rate: -9.6 % since value 40"),
     ],
 )
 def test_the_command(arguments: list[str], code: int, part: str, tmp_path: Path, seatrial: Seatrial) -> None:
@@ -262,3 +273,20 @@ def test_a_fall_is_named_although_the_newest_value_seems_good_again(tmp_path: Pa
     (tmp_path / "a.csv").write_text(f"date,bandwidth_GBps\n{rows}")
     said = seatrial("judge", str(tmp_path / "a.csv"), "--better", "higher", code=1).out
     assert said.startswith("SLOW  bandwidth_GBps: -19.6 % since 2026-10-13; the newest value is 25 % higher\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "better", "verdict"),
+    [
+        ("latency_us", [], "lower", "NOTE"), ("busbw", [], "higher", "SLOW"), ("score", [], "unknown", "NOTE"),
+        ("boot [s]", [], "lower", "NOTE"), ("latency_us", ["--better", "higher"], "higher", "SLOW"),
+        ("busbw", ["--better", "lower"], "lower", "NOTE"),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_series_says_which_values_are_good(
+    name: str, words: list[str], better: str, verdict: str, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    rows = "".join(f"{place},{value}\n" for place, value in enumerate(series(100.0, 90.0).values))
+    (tmp_path / "a.csv").write_text(f"run,{name}\n{rows}")
+    found = seatrial("judge", str(tmp_path / "a.csv"), "--json", *words, code=int(verdict == "SLOW")).object
+    assert (found["verdict"], found["data"]["series"][0]["better"]) == (verdict, better)
