@@ -243,9 +243,8 @@ def roles_of(
     Raises UsageError for names that the table lacks, for several columns of values, and for columns whose role neither
     contents nor names show.
     """
+    refuse_same_names(columns)
     names = [column.name for column in columns]
-    if twice := next((name for name, number in Counter(names).items() if number > 1), ""):
-        raise UsageError(f"Two columns are called {twice!r}.", "Give each column a name of its own.")
     named_by_user = {"of values": (value,) if value else (), "of a condition": by, "of a part": part}
     for what, wanted in named_by_user.items():
         if missing := next((name for name in wanted if name not in names), ""):
@@ -274,6 +273,12 @@ def roles_of(
         named["unused" if role == "numbers" else role].append(name)
     tuples = {role: tuple(named[role]) for role in ("runs", "conditions", "parts", "properties", "constants", "unused")}
     return ColumnRoles(node=node.name, value=value, units=next(iter(named["units"]), ""), **tuples)
+
+
+def refuse_same_names(columns: Sequence[TableColumn]) -> None:
+    """Raise UsageError where two columns have one name, so that no role can be given to one of them."""
+    if twice := next((name for name, number in Counter(one.name for one in columns).items() if number > 1), ""):
+        raise UsageError(f"Two columns are called {twice!r}.", "Give each column a name of its own.")
 
 
 def planned_columns(columns: Sequence[TableColumn], times: TableColumn) -> tuple[TableColumn, ...]:

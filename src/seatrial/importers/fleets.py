@@ -20,14 +20,14 @@ from seatrial.importers.columns import (
 from seatrial.importers.headed_text import prefixed
 from seatrial.importers.labelled_columns import with_labels
 from seatrial.importers.lone_cells import LoneCell, MeasuredRow, lone_cells, lone_lines
-from seatrial.importers.node_names import is_summary, refuse_phrases, refuse_sets, short_names
+from seatrial.importers.node_names import are_numbered, is_summary, refuse_phrases, refuse_sets, short_names
 from seatrial.importers.other_outputs import refuse_listing
 from seatrial.importers.printed_text import labels_of_lines, no_line
 from seatrial.importers.row_keys import refuse_copies, refuse_repeated, refuse_unlike_rows, row_keys
 from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
 from seatrial.importers.series import TIME_NAMES
 from seatrial.importers.wide_columns import melted, metrics_melted, transposed
-from seatrial.model.column_words import NODE_NAMES, RUN_NAMES, words_of
+from seatrial.model.column_words import NODE_NAMES, PART_WORDS, RUN_NAMES, words_of
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.words import name_form
@@ -90,6 +90,8 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes of failed runs whose program did not begin, or printed nothing: without a value they were not measured."""
     lone: tuple[LoneCell, ...] = ()
     """Numbers that were not judged and that few nodes have alone."""
+    constants: dict[str, str] = {}
+    """Columns that have one cell in all rows, with this cell."""
     left_out: tuple[str, ...] = ()
     """Files whose output has no value, each with the reason; rows that summarise others."""
 
@@ -138,7 +140,8 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
     roles = roles_of(columns, nodes, value=column, by=by, part=part)
     table = _by_roles(columns, roles, failed_rows(columns, {*by, *part, roles.value, roles.node}))
     lone = (*table.lone, *lone_lines(text, {*nodes.cells}.difference(table.failed), line))
-    return msgspec.structs.replace(table, left_out=summaries, lone=lone)
+    constants = {one.name: one.cells[0] for one in columns if one.name in roles.constants}
+    return msgspec.structs.replace(table, left_out=summaries, lone=lone, constants=constants)
 
 
 def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collection[int]) -> FleetTable:
@@ -316,6 +319,9 @@ def _node_column(columns: Sequence[TableColumn], wanted: set[str]) -> TableColum
     words = [one for one in possible if not one.numeric]
     if len(words) > 1:  # without units, and columns of a single word
         words = [one for one in words if len(set(one.cells)) > 1 and not all(map(unit_in, one.cells))] or words
+    if len(words) > 1:
+        others = [one for one in words if not {"column", *PART_WORDS}.intersection(words_of(one.name))]
+        words = [one for one in others if are_numbered(one.cells)] or words
     if len(words) == 1:
         return words[0]
     if not words and possible and possible[0] is columns[0]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from seatrial.importers.fields import MASKS, PADDING, Fields, Places
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable
+from seatrial.model.words import name_form
 
 Words = NDArray[np.uint64]
 FACTORS = np.array([0x9E3779B97F4A7C15**power % 2**64 for power in range(PADDING // 8)], dtype=np.uint64)
@@ -32,6 +33,16 @@ SUMMARIES = frozenset({
 """Names of rows and columns of spreadsheets that summarise the nodes."""
 AROUND = " :.%()[]*"
 """What is written around them: `cv%`, `(avg)`, `Total:`."""
+
+
+FEWEST_NUMBERED = 3
+"""Words that differ in digits alone and may be nodes: of fewer, gcc12 and gcc13 are as likely."""
+
+
+def are_numbered(words: Collection[str]) -> bool:
+    """Whether words differ in digits alone, as the names of nodes do."""
+    forms = {name_form(word) for word in words}
+    return len({*words}) >= FEWEST_NUMBERED and len(forms) == 1 and "0" in min(forms)
 
 
 class NodeNames:

@@ -6,9 +6,15 @@ import re
 from seatrial.model.unit_text import unit_of
 
 NODE_NAMES = (
-    "node", "hostname", "host", "nodename", "nodelist", "server", "nodes", "name", "knoten", "rechner", "nodo",
+    "node", "hostname", "host", "nodename", "nodelist", "server", "machine", "compute_node", "nodes", "name", "knoten",
+    "rechner", "nodo",
 )  # fmt: skip
 """The first that a table has is the column of the nodes; `nodes` may be a number, and `name` that of a test."""
+SIZES_OF_RUNS = ("nodes", "ranks", "cores", "processes", "procs", "tasks", "threads", "gpus")
+"""What a run can be large in; the first that a table or an output has is what its curves run over."""
+ABBREVIATED = {"np": "ranks", "nprocs": "procs", "ntasks": "tasks"}
+COUNTING = frozenset({"number", "num", "no", "nr", "n", "count", "total", "mpi", "omp", "openmp", "of", "compute"})
+"""Words beside the one that says what is counted."""
 RUN_NAMES = frozenset({"run", "iter", "iteration", "rep", "repetition", "repeat", "trial", "time", "date", "timestamp"})
 RUN_WORDS = frozenset({
     "run", "lauf", "essai", "iter", "iteration", "rep", "repetition", "repeat", "trial", "attempt", "try", "job",
@@ -60,6 +66,18 @@ PART_NUMBERS = PART_WORDS | INDEX_WORDS | {"number", "num", "local", "name", "no
 def words_of(name: str) -> list[str]:
     """The words of a name, lower case: `h2d_GB_s` to h, d, gb, s."""
     return re.findall(r"[a-zµ]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+
+
+def size_of_run(name: str) -> str:
+    """What a column of numbers with this name counts, as `nodes` of `No. of nodes`; empty for another name.
+
+    One node, as in `node number`, is a label, but for `num_node` and `node count`.
+    """
+    words = words_of(name)
+    left = [ABBREVIATED.get(word, word) for word in words if word not in COUNTING]
+    endings = ("", "s", "es") if COUNT_WORDS.intersection(words) else ("",)
+    named = {word + end for word in left for end in endings} if len(left) == 1 else set()
+    return next((kind for kind in SIZES_OF_RUNS if kind in named), "")
 
 
 def last_word(name: str) -> str:

@@ -184,7 +184,9 @@ def test_efficiency_of_the_nodes_own_rates(tmp_path: Path, seatrial: Seatrial) -
         ({"a.csv": "a,b\n1,2\n"}, [], "has no column of sizes"),
         ({"a.csv": "nodes,b\n1,2\n"}, [], "Use --metric: b"),
         ({"a.csv": table([(1, 1.0)])}, ["--by", "cloud"], "no such column"),
-        ({"a.csv": 'nodes,rate\n1,"2\n'}, [], "is not CSV"),
+        ({"a.csv": 'nodes,rate\n1,"2\n2,3\n'}, [], "has no numbers beside its sizes"),
+        ({"a.csv": "nodes,rate,rate\n1,2,3\n2,4,6\n"}, [], "Two columns are called 'rate'"),
+        ({"a.csv": "env,nodes,rate\na,1,2\n,2,4\n"}, [], "row 3 has no 'env'"),
     ],
 )
 def test_wrong_use(tmp_path: Path, seatrial: Seatrial, texts: dict[str, str], words: list[str], said: str) -> None:
@@ -229,7 +231,7 @@ def test_a_curve_that_lost_its_first_size_is_incomplete(value: str, tmp_path: Pa
         ),
         (
             "nodes,rate\n1,10\n1,\n2,19\n\n2,oops\n,40\n4,35\n", ExitCode.PASS,
-            [("row 3", "rate is empty"), ("row 6", "rate is 'oops'"), ("row 7", "nodes is empty")],
+            [("row 3", "rate is empty"), ("row 5", "rate is 'oops'"), ("row 6", "nodes is empty")],
             "efficiency 88 %; 3 runs left out.",
         ),
         (
@@ -291,3 +293,49 @@ def test_sizes_with_fewer_runs_than_others_are_said(
     (tmp_path / "b.csv").write_text("\n".join(["nodes,run,gflops", *(line[2:] for line in lines if line[0] == "b")]))
     alone = report(seatrial, [str(tmp_path / "b.csv")], ExitCode.PASS)["headline"]
     assert ("runs at" in alone) == ("runs at" in said)
+
+
+FORMS = [
+    "Nodes;run;time_s\n1;1;100,5\n2;1;51,2\n4;1;26,1\n",
+    "| # nodes | time (s) |\n|---|---|\n| 4 | 26.1 |\n| 2 | 51.2 |\n| 1 | 100.5 |\n",
+    "num_node  time_s\n1         100.5\n2         51.2\n4         26.1\n",
+    '[{"No. of nodes": 1, "time_s": 100.5}, {"No. of nodes": 2, "time_s": 51.2}, {"No. of nodes": 4, "time_s": 26.1}]',
+    "nodes\ttime\n1\t100.5 s\n2\t51.2 s\n4\t26.1 s\n",
+    "Results of May\nnode count,elapsed\n1,00:01:40.5\n2,00:00:51.2\n4,00:00:26.1\n",
+]
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_a_table_of_any_form_and_file_name_is_a_curve(text: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    file = written(tmp_path, {"curve.txt": text})
+    for words in ([], ["--as", "scaling"]):
+        (item,) = seatrial("judge", *file, *words, "--json").object["data"]["curves"]
+        assert (item["over"], item["better"]) == ("nodes", "less")
+        assert [(point["size"], point["value"]["value"]) for point in item["points"]] == [
+            (1, 100.5), (2, 51.2), (4, 26.1),
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["node number", "rank", "Node #", "core", "nodes_free", "gpus_per_node"])
+def test_numbers_of_things_are_no_sizes(name: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    files = written(tmp_path, {"a.csv": f"{name},time_s\n1,100\n2,52\n"})
+    assert "has no column of sizes" in seatrial("judge", "--as", "scaling", *files, code=ExitCode.USAGE).err
+
+
+def test_each_condition_of_numbers_is_a_curve_of_its_own(tmp_path: Path, seatrial: Seatrial) -> None:
+    """Problems of other sizes were runs of one size, which then had two kinds of runs."""
+    rows = [f"{nodes},{scale},{run},{scale * 10 / nodes + run / 100}" for nodes in (1, 2, 4) for scale in (14, 16, 20)
+            for run in (1, 2)]  # fmt: skip
+    text = "\n".join(["nodes,scale,run,time_s", *rows]) + "\n"
+    items = report(seatrial, written(tmp_path, {"a.csv": text}), ExitCode.PASS)["data"]["curves"]
+    assert [item["name"] for item in items] == ["14", "16", "20"]
+    assert {len(item["points"]) for item in items} == {3}
+    grown = text.replace(",14,", ",{}14,").replace(",16,", ",{}16,").replace(",20,", ",{}20,")
+    by_size = "\n".join(line.format(line[0]) for line in grown.splitlines()) + "\n"  # no size shares one with another
+    (item,) = report(seatrial, written(tmp_path, {"b.csv": by_size}), None)["data"]["curves"]  # type: ignore[arg-type]
+    assert item["name"] == "time_s"
+
+
+def test_a_part_of_a_table_without_any_size_is_incomplete(tmp_path: Path, seatrial: Seatrial) -> None:
+    files = written(tmp_path, {"a.csv": "env,nodes,rate\na,1,5\na,2,9\nb,x,3\n"})
+    assert report(seatrial, files, ExitCode.INCOMPLETE)["headline"] == "INCOMPLETE  b: no run has a size"

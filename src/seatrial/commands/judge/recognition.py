@@ -19,6 +19,7 @@ from seatrial.importers.formats import FORMATS
 from seatrial.importers.line_prefixes import untagged
 from seatrial.importers.linktest import LIST
 from seatrial.importers.nccl_tests import is_nccl_folder
+from seatrial.importers.node_names import are_numbered
 from seatrial.importers.osu import pairs_of_names, size_tables
 from seatrial.importers.other_outputs import JSON_TEXT, PROSE, UTF8_MARK, refuse_listing, refuse_unread
 from seatrial.importers.output_names import OUTPUT_NAME
@@ -30,13 +31,12 @@ from seatrial.importers.row_outcomes import is_outcome, split_outcomes
 from seatrial.importers.wide_columns import transposed
 from seatrial.importers.written_numbers import is_missing
 from seatrial.model.benchmark import Label
-from seatrial.model.column_words import NODE_NAMES, RUN_NAMES
+from seatrial.model.column_words import NODE_NAMES, RUN_NAMES, size_of_run
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count, name_form, some
 
 SIZES_OF_OUTPUTS = ("nodes", "ranks")
-TABLE_SIZES = ("nodes", "ranks", "cores", "processes", "procs", "tasks", "threads")
-"""Evidence of outputs, and columns of numbers, that say how large a run was."""
+"""Evidence of outputs that says how large a run was."""
 CLOCKS = frozenset({"time", "times", "date", "datetime", "timestamp", "when", "commit", "revision", "build", "version"})
 """Columns that number the runs of a node, or are the times of a series."""
 FEWEST_STEPS = 3
@@ -242,10 +242,11 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
         raise UsageError("no column of it has numbers.", catalogue.MEASURES)
     names = [column.name for column in columns]
     words = [one for one in columns if not (one.numeric or are_moments(one) or is_outcome(one) or _is_remark(one))]
-    sized = any(column.name in TABLE_SIZES and column.numeric and len(set(column.cells)) > 1 for column in columns)
+    words = [one for one in words if not _is_clock(one)]
+    sized = any(size_of_run(one.name) and one.numeric and len(set(one.cells)) > 1 for one in columns)
     clock = any(_is_clock(column) and not (sized and not column.numeric and _repeated(column)) for column in columns)
-    if sized and not clock and not _named([name for name in names if name != "nodes"], NODE_NAMES):
-        return (Kind.SCALING,)
+    if sized and not clock and not _named([name for name in names if not size_of_run(name)], NODE_NAMES):
+        return (Kind.FLEET, Kind.SCALING) if any(are_numbered(one.cells) for one in words) else (Kind.SCALING,)
     if not words and not _named(names, NODE_NAMES) and not transposed(columns):
         return (Kind.SERIES, Kind.SCALING) if _is_sweep(columns[0]) else (Kind.SERIES,)
     if words and all(column.name.strip().lower() in CONFIGURATIONS for column in words) and not clock:

@@ -38,9 +38,9 @@ def work_breaches(curve: ScaleCurve, *, weak: bool) -> Breaches:
         if run.output.missing:
             breach = Breach(kind=FindingKind.OUTPUT_TRUNCATED, reason=run.output.missing[0])
             breaches.append((run.source, breach))
-    first = min(curve.runs, key=lambda run: run.size)
+    first = min(curve.runs, key=lambda run: run.size, default=None)
     for run in curve.runs:
-        if run is not first:
+        if first is not None and run is not first:
             breaches += [(run.source, breach) for breach in _differences(first, run, weak)]
     return breaches
 

@@ -9,11 +9,19 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive.reader import find_run, read_run
+from seatrial.benchmarks import catalogue
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.commands.scale.judge import LEAST, MOST, JudgedCurve, judge_curve
-from seatrial.commands.scale.points import ScaleCurve, curve_of_outputs, curves_of_table, number
+from seatrial.commands.scale.points import (
+    ScaleCurve,
+    curve_of_outputs,
+    curves_of_table,
+    number,
+    size_column,
+)
 from seatrial.commands.scale.series import sizes as sizes_of
 from seatrial.driver.benchmark.definition import parsed
+from seatrial.importers.columns import read_columns
 from seatrial.judgement.nodes.trials import judge_trials
 from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
@@ -104,8 +112,7 @@ def judged_curves(sources: ScaleFiles) -> list[JudgedCurve]:
     own = _own_rates(sources)
     with limited(PARSE_S, "Reading the files"):
         curves = _tables(sources)
-        outputs = [path for path in sources.paths if path.suffix.lower() != TABLE]
-        if outputs:
+        if outputs := _outputs(sources):
             curves.append(_curve(sources, outputs))
     return _judged(curves, own, weak=sources.weak)
 
@@ -119,7 +126,7 @@ def two_curves(sources: ScaleFiles, words: str) -> tuple[JudgedCurve, JudgedCurv
     if len(names) != 2 or names[0] == names[1]:
         raise UsageError(f"--beside {words}: it takes two different words.", "Write --beside july,november.")
     own = _own_rates(sources)
-    outputs = [path for path in sources.paths if path.suffix.lower() != TABLE]
+    outputs = _outputs(sources)
     groups: dict[str, list[Path]] = {name: [] for name in names}
     for path in outputs:
         fitting = [name for name in names if name in str(path)]
@@ -166,12 +173,30 @@ def _judged(curves: Sequence[ScaleCurve], own: dict[str, float], *, weak: bool) 
     return judged
 
 
+def _outputs(sources: ScaleFiles) -> list[Path]:
+    """The files beside tables: outputs of a benchmark."""
+    return [path for path in sources.paths if not _is_table(path, sources)]
+
+
+def _is_table(path: Path, sources: ScaleFiles) -> bool:
+    """Whether a file is called a table, or has a column of sizes, and no mark of a benchmark."""
+    if path.suffix.lower() == TABLE:
+        return True
+    text = sources.text_of(path)
+    if catalogue.detected(text) is not None:
+        return False
+    try:
+        return size_column(read_columns(text), sources.over) is not None
+    except UsageError:
+        return False
+
+
 def _tables(sources: ScaleFiles) -> list[ScaleCurve]:
     names = [name for name in sources.by.split(",") if name]
     return [
         curve
         for path in sources.paths
-        if path.suffix.lower() == TABLE
+        if _is_table(path, sources)
         for curve in curves_of_table(sources.text_of(path), path.name, sources.over, names, sources.metric)
     ]
 

@@ -1,7 +1,5 @@
-"""The points of scaling curves, from outputs of benchmarks or from a table in CSV."""
+"""The points of scaling curves, from outputs of benchmarks or from a table."""
 
-import csv
-import io
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,12 +8,13 @@ import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
+from seatrial.importers.column_roles import refuse_same_names, role_beside
+from seatrial.importers.columns import TableColumn, read_columns
 from seatrial.model.benchmark import Better, Label, Metric, Output
+from seatrial.model.column_words import SIZES_OF_RUNS, size_of_run
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count, some
 
-SIZES = ("nodes", "ranks", "cores", "processes", "procs", "tasks", "threads")
-"""Columns, or evidence, that a curve can run over; the first that is there."""
 WORK = re.compile(
     r"(?i)^(?:number_of_|num_|n_)?(?:unknowns|cells|elements|particles|atoms|iterations)$|^problem.?size$|^order$"
 )
@@ -32,6 +31,8 @@ EACH = re.compile(
     r"(?i)(?:(?<![a-z])(?:per|each|a)[\W_]{1,4}+|/[\W_]{0,4}+)(?P<one>node|host|rank|core|process|proc)(?![a-z])"
 )
 """What a rate is of that is divided by the size, as in gflops_per_node."""
+DIVIDING = ("conditions", "parts")
+"""Roles of columns of numbers of which each cell is a curve of its own."""
 MOST_ROWS = 200_000
 LONGEST_CELL = 20
 """Characters of a cell that a message shows."""
@@ -134,7 +135,7 @@ def curve_of_runs(
 
 def _shown_sizes(outputs: Mapping[str, Output], over: str) -> tuple[str, list[float]]:
     """The first kind of size that all outputs show."""
-    for name in (over,) if over else SIZES:
+    for name in (over,) if over else SIZES_OF_RUNS:
         sizes = [output.work(name) for output in outputs.values()]
         if all(isinstance(size, int | float) for size in sizes) and len(set(sizes)) > 1:
             return name, [float(size) for size in sizes if isinstance(size, int | float)]
@@ -144,43 +145,57 @@ def _shown_sizes(outputs: Mapping[str, Output], over: str) -> tuple[str, list[fl
 
 
 def curves_of_table(text: str, source: str, over: str, by: Sequence[str], metric: str) -> list[ScaleCurve]:
-    """Curves of a CSV with a column of sizes, and columns of numbers or the two columns `metric` and `value`."""
-    try:
-        reader = csv.DictReader(io.StringIO(text), strict=True)
-        rows = [(reader.line_num, row) for row, _ in zip(reader, range(MOST_ROWS + 1), strict=False)]
-    except csv.Error as error:
-        raise UsageError(f"{source} is not CSV: {error}.", "Give a table with a line of names.") from error
-    if len(rows) > MOST_ROWS:
+    """Curves of a table with a column of sizes, and columns of numbers or the two columns `metric` and `value`."""
+    columns = read_columns(text)
+    if len(columns[0].cells) > MOST_ROWS:
         raise UsageError(f"{source} has more than {MOST_ROWS} rows.", "Give a part of it.")
-    columns = [name for name in (reader.fieldnames or []) if name]
-    size = next((name for name in ((over,) if over else SIZES) if name in columns), None)
-    if not rows or size is None:
-        wanted = over or f"one of {', '.join(SIZES)}"
+    refuse_same_names(columns)
+    size = size_column(columns, over)
+    if size is None:
+        wanted = over or f"one of {', '.join(SIZES_OF_RUNS)}"
         raise UsageError(f"{source} has no column of sizes ({wanted}).", "Name it with --over.")
-    missing = [name for name in by if name not in columns]
+    names = [column.name for column in columns]
+    missing = [name for name in by if name not in names]
     if missing:
-        raise UsageError(f"--by {missing[0]}: {source} has no such column.", f"It has {', '.join(columns)}.")
-    long = {"metric", "value"} <= set(columns)
-    taken = {size, *(("metric", "value") if long else ())}
-    names = list(by) or _groups([row for _, row in rows], [name for name in columns if name not in taken])
-    measured = _long(rows, names, size) if long else _wide(rows, names, size)
+        raise UsageError(f"--by {missing[0]}: {source} has no such column.", f"It has {', '.join(names)}.")
+    long = {"metric", "value"} <= set(names)
+    taken = {size.name, *(("metric", "value") if long else ()), metric}
+    dividing = list(by) or _groups([column for column in columns if column.name not in taken], size)
+    for column in (one for one in columns if one.name in dividing):
+        if blank := next((row for row, cell in enumerate(column.cells, 2) if not cell), 0):
+            raise UsageError(f"{source}: row {blank} has no {column.name!r}.", "Write it in each row.")
+    cells = zip(*(column.cells for column in columns), strict=True)
+    rows = [(line, dict(zip(names, row, strict=True))) for line, row in enumerate(cells, 2)]
+    measured = _long(rows, dividing, size.name) if long else _wide(rows, dividing, size.name)
+    if not any(row.values for row in measured):
+        raise UsageError(f"{source} has no numbers beside its sizes.", "Name the column of the sizes with --over.")
     chosen = metric or _metric({name for row in measured for name in row.values})
     if not any(chosen in row.values for row in measured):
         raise UsageError(f"{source} has no numbers of {chosen!r}.", "Name a metric with --metric.")
-    return list(_curves(measured, size, chosen, long=long))
+    return list(_curves(measured, size_of_run(size.name) or size.name, chosen, long=long))
 
 
-def _groups(rows: Sequence[Mapping[str, str]], columns: Sequence[str]) -> list[str]:
-    """Columns of words that divide the rows; those that divide no further are left out."""
-    chosen: list[str] = []
+def size_column(columns: Sequence[TableColumn], over: str = "") -> TableColumn | None:
+    """The column of sizes that a table has: that of this name, else the first kind of size."""
+    return next(
+        (one for kind in ((over,) if over else SIZES_OF_RUNS) for one in columns
+         if kind in (one.name, size_of_run(one.name))), None,
+    )  # fmt: skip
+
+
+def _groups(columns: Sequence[TableColumn], size: TableColumn) -> list[str]:
+    """Columns that divide the rows: of words, and of conditions that return at other sizes, as that of a problem does.
+
+    A column that divides no further is left out.
+    """
+    chosen: list[TableColumn] = []
     parts = 1
-    for name in columns:
-        if any(number(row[name]) is not None for row in rows):
-            continue
-        divided = len({tuple(row[column] for column in (*chosen, name)) for row in rows})
-        if divided > parts:
-            chosen, parts = [*chosen, name], divided
-    return chosen
+    for column in columns:
+        words = not any(number(cell) is not None for cell in column.cells)
+        divided = len({*zip(*(one.cells for one in (*chosen, column)), strict=True)})
+        if divided > parts and (words or role_beside(column, size) in DIVIDING):
+            chosen, parts = [*chosen, column], divided
+    return [column.name for column in chosen]
 
 
 class _Row(msgspec.Struct, frozen=True, kw_only=True):

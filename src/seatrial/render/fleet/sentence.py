@@ -197,3 +197,5 @@ def _alike(judged: FleetJudgement, names: int) -> Iterator[str]:
     loss = f"a loss of {share(judged.detectable)} would"
     yield from (f"{alike}{where}; {loss} have been named", f"{alike}{where}; {loss} show", f"{alike}; {loss} show")
     yield f"{count(len(judged.subjects), noun(judged))} alike; {loss} show"
+    if judged.verdict is Verdict.NOT_RUN:  # who was not measured says more than what would show
+        yield alike

@@ -76,12 +76,25 @@ def test_a_time_can_be_the_value() -> None:
     assert read_fleet_table("node,time\nn1,1\nn1,2\nn2,3\n", "time").values == VALUES
 
 
-@pytest.mark.parametrize("head", ["time,value", "date,value", "timestamp,value", "rack,machine,value", "Date,value"])
+@pytest.mark.parametrize("head", ["time,value", "date,value", "timestamp,value", "rack,box,value", "Date,value"])
 def test_a_table_without_a_clear_column_of_nodes_is_refused(head: str) -> None:
     cells = {"time": "10:00", "date": "2026-01-02", "Date": "20260102", "timestamp": "1700000000"}
     row = ",".join(cells.get(name, "5" if name == "value" else "x") for name in head.split(","))
     with pytest.raises(UsageError, match=f"the names of the nodes: {head.replace(',', ', ')}"):
         read_fleet_table(f"{head}\n{row}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "node"),
+    [
+        ("box,device,rate\nb1,GPU0,1\nb1,GPU1,2\nb2,GPU0,1\nb3,GPU0,1\n", "box"),
+        ("kind,box,rate\nfast,b1,1\nslow,b2,2\nslow,b3,3\n", "box"),
+    ],
+)
+def test_of_columns_of_words_the_one_with_numbered_names_has_the_nodes(text: str, node: str) -> None:
+    assert read_fleet_table(text).roles.node == node
+    with pytest.raises(UsageError, match="Several columns can hold the names of the nodes"):
+        read_fleet_table(text.replace("b3", "c"))
 
 
 def test_the_columns_that_were_taken_are_named(tmp_path: Path, seatrial: Seatrial) -> None:

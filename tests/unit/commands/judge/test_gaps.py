@@ -277,3 +277,11 @@ def test_a_node_whose_only_run_failed_is_named_and_withholds_pass_and_note(
     ]
     file.write_text("\n".join(["node,run,triad_GB_s", *rows, ""]))
     assert seatrial("judge", str(file), code=code).out.startswith(verdict)
+
+
+def test_the_name_of_a_node_that_was_not_measured_matters_more_than_what_would_show(
+    tmp_path: Path, seatrial: Seatrial
+) -> None:
+    long = "compute-0007.hpc.example.org"
+    text = table(tuple({"node": "n07", "run": run} for run in RUNS)) + f"{long},1,\n"
+    assert judged(seatrial, tmp_path, text)[0] == f"NOT_RUN  11 nodes alike; not measured: {long}"

@@ -69,6 +69,11 @@ def taken(file: Path, *accepting: Kind) -> Kind:
         ("1\n2\n3\n", Kind.SERIES),
         *(("".join(f"{at} {100 + at % 3}\n" for at in steps), Kind.SERIES) for steps in NO_SIZES),
         ("env,nodes,throughput\nold,1,5\nold,2,9\nnew,1,6\nnew,2,11\n", Kind.SCALING),
+        ("| Nodes | Time |\n|---|---|\n| 1 | 9 |\n| 2 | 5 |\n", Kind.SCALING),
+        ("MPI ranks;time_s\n1;9,5\n2;5,1\n", Kind.SCALING),
+        ("compute_node,threads,rate\nn1,1,5\nn1,2,9\nn2,1,5\nn2,2,9\n", Kind.FLEET),
+        ("commit,rate\na1f,5\nb2c,9\nc3d,6\nd4e,11\n", Kind.SERIES),
+        ('{"build": "1.10.1", "rate": 5}\n{"build": "1.10.2", "rate": 6}\n', Kind.SERIES),
         ("[5.1, 5.2, null, 4.9]", Kind.SERIES),
         ('{"time": {"raw": ["a", "b"]}, "series": [{"label": "x", "raw": [1, 2]}]}', Kind.SERIES),
     ],
@@ -85,6 +90,16 @@ def test_of_two_readings_both_are_named_and_an_option_of_one_decides(text: str, 
         taken(tmp_path / "x")
     assert taken(tmp_path / "x", Kind.SERIES) is Kind.SERIES
     assert taken(tmp_path / "x", Kind.FLEET) is Kind.FLEET
+
+
+@pytest.mark.parametrize(("names", "kinds"), [(("b1", "b2", "b3"), 2), (("gcc12", "gcc13"), 1), (("a", "b", "c"), 1)])
+def test_names_with_numbers_beside_sizes_may_be_nodes(names: tuple[str, ...], kinds: int, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("box,threads,rate\n" + "".join(f"{name},{at},5\n" for name in names for at in (1, 2)))
+    if kinds == 1:
+        assert taken(tmp_path / "x") is Kind.SCALING
+        return
+    with pytest.raises(UsageError, match=r"--as fleet, .*--as scaling"):
+        taken(tmp_path / "x")
 
 
 @pytest.mark.parametrize("sizes", SIZES)
