@@ -9,7 +9,7 @@ import msgspec
 from seatrial.archive import baselines, layout
 from seatrial.archive.contents import shorter
 from seatrial.archive.export import samples_or_problems
-from seatrial.archive.journal import SessionStarted, decode
+from seatrial.archive.journal import SessionStarted, ValuesImported, decode, of_type
 from seatrial.archive.layout import DamagedRun, damage, opened_inside
 from seatrial.archive.reader import (
     LAST,
@@ -18,6 +18,7 @@ from seatrial.archive.reader import (
     has_run_file,
     is_ahead,
     parse_all,
+    read_entries,
     read_facts_texts,
     read_info,
     run_folders,
@@ -42,11 +43,20 @@ def read_summary(folder: Path) -> RunSummary:
     """The summary of a closed run. Raises SeatrialError for an open run, DamagedRun for one that cannot be read."""
     if layout.is_open(folder):
         raise SeatrialError(f"{folder} is still growing or was cut off.", "seatrial runs recover closes it.")
-    return summary_of(read_info(folder), _ranks_per_node(folder))
+    info = read_info(folder)
+    if run_kind(info) is RunKind.IMPORT:
+        return summary_of(info, conditions=_conditions(folder))
+    return summary_of(info, _ranks_per_node(folder))
 
 
-def summary_of(info: RunInfo, ranks_per_node: float | None = None) -> RunSummary:
-    """The summary of a run, from its description alone."""
+def _conditions(folder: Path) -> str:
+    """What files of other programs say of how a run was measured: `nodes 2, ranks 64`."""
+    sources = [entry.source for entry in of_type(read_entries(folder), ValuesImported)]
+    return ", ".join(sorted({f"{name} {value}" for source in sources for name, value in source.conditions.items()}))
+
+
+def summary_of(info: RunInfo, ranks_per_node: float | None = None, conditions: str = "") -> RunSummary:
+    """The summary of a run, from its description alone. `conditions`: those that imported files state."""
     site = info.settings.site if info.settings else None
     return RunSummary(
         run=info.run,
@@ -66,7 +76,7 @@ def summary_of(info: RunInfo, ranks_per_node: float | None = None) -> RunSummary
         wrap=info.wrap,
         ranks_per_node=ranks_per_node,
         seconds=info.seconds,
-        benchmark=_benchmark(info),
+        benchmark=conditions or _benchmark(info),
     )
 
 

@@ -14,7 +14,7 @@ from seatrial.importers.other_outputs import refuse_listing
 from seatrial.importers.reframe import ReframeRow, is_perflog, read_perflog
 from seatrial.importers.series import read_series
 from seatrial.importers.written_numbers import DEVIATION
-from seatrial.model.column_words import NODE_NAMES
+from seatrial.model.column_words import NODE_NAMES, names_condition
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source, sense_of
 from seatrial.model.words import natural_key, natural_sorted
@@ -120,8 +120,15 @@ def _cells_to_number(line: str) -> bool:
 
 
 def _of_series(source: Source, text: str, wanted: ImportOptions) -> Iterator[Batch]:
-    """One run for each time: the values of all series at that place."""
+    """One run for each time: the values of all series at that place.
+
+    A column such as the threads, with one number in all rows, is a condition of all runs.
+    """
     series = read_series(text, wanted.columns)
+    alike = {one.name: f"{one.values[0]:g}" for one in series if names_condition(one.name) and len({*one.values}) == 1}
+    if not wanted.columns and len(alike) < len(series):
+        series = tuple(one for one in series if one.name not in alike)
+        source = msgspec.structs.replace(source, conditions=alike)
     if wanted.metric and len(series) > 1:
         raise UsageError("--metric names one series, and the file has several.", "Choose one with --column.")
     for place in range(max(len(one.values) for one in series)):
@@ -145,6 +152,8 @@ def _of_fleet(source: Source, text: str, wanted: ImportOptions) -> Iterator[Batc
     table = read_fleet_table(text, column, wanted.by, wanted.parts)
     name = wanted.metric or table.roles.value or "value"
     several = name == "value" and "metric" in table.roles.conditions
+    alike = {column: cell for column, cell in table.constants.items() if names_condition(column)}
+    source = msgspec.structs.replace(source, conditions=alike)
     most = max((len(runs) for stratum in table.strata for runs in stratum.with_gaps.values()), default=0)
     for number in range(most):
         values, without = [], []
