@@ -75,8 +75,13 @@ def refuse_copies(strata: Sequence[Mapping[str, Sequence[float]]]) -> None:
             )
 
 
-def refuse_unlike_rows(strata: Sequence[Mapping[str, Sequence[float]]]) -> None:
-    """Raise UsageError where the rows of a node differ on all nodes alike: conditions that no column names.
+UNNAMED = "Add a column that names the condition of each row, or a column `run` if they are runs."
+
+
+def refuse_unlike_rows(
+    strata: Sequence[Mapping[str, Sequence[float]]], what: str = "row", remedy: str = UNNAMED
+) -> None:
+    """Raise UsageError where the rows (or files) of a node differ on all nodes alike: conditions that nothing names.
 
     The n-th values of all nodes are compared with each node's own median. Only differences of more than ROWS_DIFFER
     count, and of ROWS_SCALES times what is left: repetitions differ by chance, in another order on each node.
@@ -92,7 +97,7 @@ def refuse_unlike_rows(strata: Sequence[Mapping[str, Sequence[float]]]) -> None:
         if float(np.ptp(places)) > max(ROWS_DIFFER, ROWS_SCALES * left):
             levels = ", ".join(f"{100 * math.exp(place):.0f} %" for place in places[:4])
             raise UsageError(
-                f"The {count(len(places), 'row')} of each node differ on all nodes alike ({levels} of the node's "
+                f"The {count(len(places), what)} of each node differ on all nodes alike ({levels} of the node's "
                 "median), so they are not runs of one measurement.",
-                "Add a column that names the condition of each row, or a column `run` if they are runs.",
+                remedy,
             )

@@ -1,5 +1,6 @@
 """Values of many nodes are read, from tables, outputs or runs of the archive, and judged."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 
 import msgspec
@@ -11,6 +12,7 @@ from seatrial.commands.judge.sources import Sources
 from seatrial.driver import facts_reading
 from seatrial.importers.fleets import FleetTable, aligned, one_stratum, read_fleet_table
 from seatrial.importers.listed_nodes import with_listed_nodes
+from seatrial.importers.row_keys import refuse_unlike_rows
 from seatrial.judgement.comparison import history
 from seatrial.judgement.fleet import outputs, strata
 from seatrial.judgement.fleet.strata import FleetJudgement
@@ -21,6 +23,7 @@ from seatrial.model.verdict import Verdict, worst
 from seatrial.model.words import count
 from seatrial.render.fleet.view import fleet_report
 from seatrial.render.report import Report
+from seatrial.statistics.estimates import median
 
 EFFECT = 0.02
 """Smallest loss of a node that matters, where the command line does not say."""
@@ -67,6 +70,7 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     facts_of = _facts(wanted)
     judged = _with_rows(strata.judge_strata(tables, sense, effect=effect), tables)
     _refuse_unlike_columns(tables)
+    _refuse_unlike_files(tables)
     return fleet_report(strata.with_facts(judged, facts_of) if facts_of else judged, tables)
 
 
@@ -86,6 +90,17 @@ def _refuse_unlike_columns(tables: Mapping[str, FleetTable]) -> None:
             f"{first} has {words[0]!r}, {second} has {words[1]!r}: not the same.",
             "Give the files one name and one unit of their values, or judge them one by one.",
         )
+
+
+def _refuse_unlike_files(tables: Mapping[str, FleetTable]) -> None:
+    """Raise UsageError for files of the same nodes in which all of these are faster than in another: two states."""
+    medians: defaultdict[object, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for stratum in (each for table in tables.values() for each in table.strata):
+        for subject, runs in stratum.values.items():
+            medians[stratum.conditions, stratum.unit][subject] += [median(runs)] if runs else []
+    everywhere = [{name: of for name, of in fleet.items() if len(of) == len(tables)} for fleet in medians.values()]
+    remedy = "seatrial import writes each into the archive, and seatrial compare says what changed between them."
+    refuse_unlike_rows(everywhere if len(tables) > 1 else [], "file", remedy)
 
 
 def _with_rows(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> FleetJudgement:

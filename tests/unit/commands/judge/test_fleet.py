@@ -329,3 +329,23 @@ def test_files_of_both_directions_are_no_fleet(tmp_path: Path, seatrial: Seatria
         (tmp_path / f"{name}.csv").write_text(times(name))
     ran = seatrial("judge", str(tmp_path / "duration.csv"), str(tmp_path / "rate.csv"), code=64)
     assert "lower ones in others" in ran.err
+
+
+@pytest.mark.parametrize(("factor", "refused"), [(0.8, True), (1.25, True), (0.93, False)])
+def test_files_in_which_all_nodes_are_faster_than_in_another_are_no_runs(
+    factor: float, refused: bool, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    """Of last month's file and today's, in which all nodes were slower, nodes were alike."""
+    for name, of in (("old", 1.0), ("new", factor)):
+        rows = [
+            f"{node},{run},{of * value:.3f}" for node, values in fleet(8).items() for run, value in enumerate(values)
+        ]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["node,run,rate", *rows, ""]))
+    files = [str(tmp_path / f"{name}.csv") for name in ("old", "new")]
+    ran = seatrial("judge", *files, code=64 if refused else None)
+    assert ("2 files of each node differ on all nodes alike" in ran.err) == refused
+    assert ("seatrial compare" in ran.err) == refused
+    rows = [f"{node},{run},{(factor if node == 'n1' else 1) * value:.3f}" for node, values in fleet(8).items()
+            for run, value in enumerate(values)]  # fmt: skip
+    (tmp_path / "new.csv").write_text("\n".join(["node,run,rate", *rows, ""]))
+    assert seatrial("judge", *files, code=None).code != 64
