@@ -174,7 +174,17 @@ def _is_pairs(beginning: bytes) -> bool:
             return parse_csv(iter([beginning])).pairs > 0
         return FORMATS["nxnlatbw"].fits(text) and parse_columns([beginning], RANK_COLUMNS).pairs > 0
     except UsageError:  # a damaged table of pairs, unless its first column can be one of nodes beside other things
-        return named and heading.lower().replace(",", " ").split()[0] not in NODE_NAMES
+        return named and heading.lower().replace(",", " ").split()[0] not in NODE_NAMES and not _is_star(text)
+
+
+def _is_star(text: str) -> bool:
+    """Whether all pairs have one end in common, as of nodes that were all measured from one: it has values of nodes."""
+    try:
+        columns = read_columns(text)
+    except UsageError:
+        return False
+    ends = columns[:2] if names_columns(",".join(one.name for one in columns)) else ()
+    return sorted(min(len({*one.cells}), 2) for one in ends) == [1, 2]
 
 
 def _has_several_pairs(text: str) -> bool:
@@ -251,7 +261,7 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
         return (Kind.SERIES, Kind.SCALING) if _is_sweep(columns[0]) else (Kind.SERIES,)
     if words and all(column.name.strip().lower() in CONFIGURATIONS for column in words) and not clock:
         return ()
-    runs = _named(names, RUN_NAMES - CLOCKS)
+    runs = _named(names, RUN_NAMES - CLOCKS) or _is_star(text)
     labelled = any(cell.endswith(":") for column in words[:1] for cell in column.cells)  # by pdsh or clush
     repeated = labelled or _named(names, NODE_NAMES) or any(_repeated(column) for column in words)
     return (Kind.FLEET,) if runs or (repeated and not clock) else (Kind.FLEET, Kind.SERIES)
