@@ -310,6 +310,7 @@ def _role(contents: _CellKinds, *, single: bool) -> str:
         (contents.of_the_node and measured, "numbers"),
         (contents.of_the_node and not (contents.nested or numeric) and contents.model, "conditions"),
         (contents.of_the_node, "unused" if contents.nested else "properties"),
+        (not numeric and is_outcome(contents.column), "unused"),
         (contents.run, "runs"),
         (contents.part, "parts"),
         (numeric and not result, "unused"),

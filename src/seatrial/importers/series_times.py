@@ -23,6 +23,8 @@ YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 DATE = re.compile(r"(\d{1,4})(?:st|nd|rd|th)?[-./, ]{1,2}(\d{1,4})(?:[-./, ]{1,2}(\d{1,4}))?\.?")
 SIGNS = (CLOCK, YEAR, re.compile(r"\d{1,2}[./]\d{1,2}[./]?"))
 """What is part of a date or a time, and of few labels."""
+CHECKSUM = re.compile(r"[0-9a-f]{7,40}")
+"""A commit, in which four digits may look like a year."""
 CENTURY, YEAR_DIGITS = 2000, 4
 Moment = tuple[float, ...]
 ORDERS = {"day first": (2, 1, 0), "month first": (2, 0, 1), "year first": (0, 1, 2)}
@@ -53,7 +55,8 @@ def moments(clock: TableColumn) -> Sequence[Moment | None]:
             f"The times of column {clock.name!r} such as {written[0][:40]!r} can have the day or the month first.",
             "Write dates as 2026-09-28.",
         )
-    if unread := next((cell for cell in written if any(sign.search(cell) for sign in SIGNS)), ""):
+    labels = all(map(CHECKSUM.fullmatch, written))
+    if unread := next((cell for cell in written if not labels and any(sign.search(cell) for sign in SIGNS)), ""):
         raise UsageError(
             f"The time {unread[:40]!r} of column {clock.name!r} is not read, so nothing shows the order of the values.",
             "Write dates as 2026-09-28 or 2026-09-28T10:00:00, or number the rows in a column `run`.",

@@ -19,7 +19,7 @@ def written(folder: Path, texts: dict[str, str]) -> list[str]:
     return [str(folder / name) for name in texts]
 
 
-def report(seatrial: Seatrial, words: list[str], code: int) -> dict[str, Any]:
+def report(seatrial: Seatrial, words: list[str], code: int | None) -> dict[str, Any]:
     return seatrial("judge", "--as", "scaling", "--json", *words, code=code).object
 
 
@@ -182,7 +182,7 @@ def test_efficiency_of_the_nodes_own_rates(tmp_path: Path, seatrial: Seatrial) -
         ({"a.out": hpl()}, ["--metric", "speed"], "has no such metric"),
         ({"a.out": hpl()}, ["--sizes", "1,x"], "is not a number of nodes"),
         ({"a.csv": "a,b\n1,2\n"}, [], "has no column of sizes"),
-        ({"a.csv": "nodes,b\n1,2\n"}, [], "Use --metric: b"),
+        ({"a.csv": "nodes,score\n1,2\n"}, [], "Use --metric: score"),
         ({"a.csv": table([(1, 1.0)])}, ["--by", "cloud"], "no such column"),
         ({"a.csv": 'nodes,rate\n1,"2\n2,3\n'}, [], "has no numbers beside its sizes"),
         ({"a.csv": "nodes,rate,rate\n1,2,3\n2,4,6\n"}, [], "Two columns are called 'rate'"),
@@ -332,10 +332,23 @@ def test_each_condition_of_numbers_is_a_curve_of_its_own(tmp_path: Path, seatria
     assert {len(item["points"]) for item in items} == {3}
     grown = text.replace(",14,", ",{}14,").replace(",16,", ",{}16,").replace(",20,", ",{}20,")
     by_size = "\n".join(line.format(line[0]) for line in grown.splitlines()) + "\n"  # no size shares one with another
-    (item,) = report(seatrial, written(tmp_path, {"b.csv": by_size}), None)["data"]["curves"]  # type: ignore[arg-type]
+    (item,) = report(seatrial, written(tmp_path, {"b.csv": by_size}), None)["data"]["curves"]
     assert item["name"] == "time_s"
 
 
 def test_a_part_of_a_table_without_any_size_is_incomplete(tmp_path: Path, seatrial: Seatrial) -> None:
     files = written(tmp_path, {"a.csv": "env,nodes,rate\na,1,5\na,2,9\nb,x,3\n"})
     assert report(seatrial, files, ExitCode.INCOMPLETE)["headline"] == "INCOMPLETE  b: no run has a size"
+
+
+@pytest.mark.parametrize(
+    ("name", "better"), [("ns/day", "more"), ("latency_us", "less"), ("s/step", "less"), ("FOM", "more")]
+)
+def test_the_name_of_a_metric_says_which_values_are_good(
+    name: str, better: str, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    files = written(tmp_path, {"a.csv": f"nodes,{name},score\n1,100,7\n2,190,8\n"})
+    (item,) = report(seatrial, files, None)["data"]["curves"]
+    assert (item["metric"], item["better"]) == (name, better)
+    assert "Use --metric" in seatrial("judge", "--as", "scaling", *written(tmp_path, {
+        "a.csv": "nodes,score\n1,7\n2,8\n"}), code=ExitCode.USAGE).err  # fmt: skip

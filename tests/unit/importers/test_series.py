@@ -251,3 +251,15 @@ def test_the_newest_runs_are_those_of_the_latest_times() -> None:
     assert only("date;rate;status\n" + "\n".join(rows[2:])).newest_failed == 2
     middle = [row.replace("OK", "FAILED") if row.startswith("11") else row for row in rows[4:]]
     assert only("date;rate;status\n" + "\n".join(middle)).newest_failed == 0
+
+
+@pytest.mark.parametrize(
+    ("cell", "read"), [("84d2004", True), ("a1b2c3d", True), ("rel-2004", False), ("2004x", False)]
+)
+def test_a_commit_with_four_digits_is_not_taken_for_a_date(cell: str, read: bool) -> None:
+    text = f"commit,rate\nbeef123,1\n{cell},2\n"
+    if not read:
+        with pytest.raises(UsageError, match="is not read"):
+            only(text)
+        return
+    assert only(text).times == ("beef123", cell)

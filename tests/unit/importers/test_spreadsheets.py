@@ -113,3 +113,17 @@ def test_a_last_number_that_is_shorter_than_all_others_was_cut_off(numbers: tupl
     else:
         with pytest.raises(UsageError, match="it was cut off"):
             read_fleet_table(text)
+
+
+@pytest.mark.parametrize("title", ["", "STREAM on the partition batch\n\n", 'The "fast" nodes\n'])
+def test_a_title_above_cells_with_groups_of_thousands(title: str) -> None:
+    rows = "".join(f'{node},1,"12,34{place}.5"\n' for place, node in enumerate(NODES))
+    table = read_fleet_table(f"{title}node,run,triad_MB_s\n{rows}")
+    assert table.values == {node: [12340.5 + place] for place, node in enumerate(NODES)}
+
+
+@pytest.mark.parametrize("name", ["ns_per_day", "jobs per second", "rate"])
+def test_words_in_place_of_numbers_are_failures_whatever_the_column_is_called(name: str) -> None:
+    rows = "".join(f"{node},{'ERROR' if node == 'a2' else 100 + run}\n" for node in NODES for run in (1, 2, 3))
+    table = read_fleet_table(f"node,{name}\n{rows}")
+    assert (table.failed, table.roles.runs) == (("a2",) * 3, ())

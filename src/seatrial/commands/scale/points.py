@@ -13,6 +13,7 @@ from seatrial.importers.columns import TableColumn, read_columns
 from seatrial.model.benchmark import Better, Label, Metric, Output
 from seatrial.model.column_words import SIZES_OF_RUNS, size_of_run
 from seatrial.model.errors import UsageError
+from seatrial.model.imported import Sense, sense_of
 from seatrial.model.words import count, some
 
 WORK = re.compile(
@@ -250,10 +251,16 @@ def _unlike(name: str, text: str | None) -> str:
     return f"{name} is {text[:LONGEST_CELL]!r}" if text and text.strip() else f"{name} is empty"
 
 
+def _better(name: str) -> Better | None:
+    """Which values of a metric are good, by its name; None for a name that says nothing."""
+    sense = Sense.HIGHER if SPEED.search(name) else Sense.LOWER if TIME.search(name) else sense_of(name)
+    return sense and (Better.MORE if sense is Sense.HIGHER else Better.LESS)
+
+
 def _metric(names: set[str]) -> str:
     """A rate, else a time. Raises UsageError where neither can be recognised."""
-    for pattern in (SPEED, TIME):
-        fitting = sorted(name for name in names if pattern.search(name) and name != OWN)
+    for better in (Better.MORE, Better.LESS):
+        fitting = sorted(name for name in names if _better(name) is better and name != OWN)
         if fitting:
             return min(fitting, key=lambda name: ("wrapper" in name, name))
     raise UsageError(
@@ -289,7 +296,7 @@ def _curves(measured: Sequence[_Row], over: str, metric: str, *, long: bool) -> 
         runs = measured_runs
         if divided:
             runs = [msgspec.structs.replace(run, value=run.value * run.size) for run in runs]
-        better = Better.MORE if SPEED.search(metric) or not TIME.search(metric) else Better.LESS
+        better = _better(metric) or Better.MORE
         yield ScaleCurve(
             name=group or metric, over=over, metric=whole, better=better, runs=tuple(runs), others=others,
             repeated=repeated.get(group, 0), left_out=tuple(left_out.get(group, ())),
