@@ -23,7 +23,7 @@ from seatrial.importers.lone_cells import LoneCell, MeasuredRow, lone_cells, lon
 from seatrial.importers.node_names import are_numbered, is_summary, refuse_phrases, refuse_sets, short_names
 from seatrial.importers.other_outputs import refuse_listing
 from seatrial.importers.printed_text import labels_of_lines, no_line
-from seatrial.importers.row_keys import refuse_copies, refuse_repeated, refuse_unlike_rows, row_keys
+from seatrial.importers.row_keys import names_of_runs, refuse_copies, refuse_repeated, refuse_unlike_rows, row_keys
 from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
 from seatrial.importers.series import TIME_NAMES
 from seatrial.importers.wide_columns import melted, metrics_melted, transposed
@@ -92,6 +92,8 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
     """Numbers that were not judged and that few nodes have alone."""
     constants: dict[str, str] = {}
     """Columns that have one cell in all rows, with this cell."""
+    runs: tuple[str, ...] = ()
+    """Names of the runs in their order; empty where they have none, or some nodes have them in another order."""
     left_out: tuple[str, ...] = ()
     """Files whose output has no value, each with the reason; rows that summarise others."""
 
@@ -141,7 +143,8 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
     table = _by_roles(columns, roles, failed_rows(columns, {*by, *part, roles.value, roles.node}))
     lone = (*table.lone, *lone_lines(text, {*nodes.cells}.difference(table.failed), line))
     constants = {one.name: one.cells[0] for one in columns if one.name in roles.constants}
-    return msgspec.structs.replace(table, left_out=summaries, lone=lone, constants=constants)
+    runs = names_of_runs(columns, roles, _order(columns, roles))
+    return msgspec.structs.replace(table, left_out=summaries, lone=lone, constants=constants, runs=runs)
 
 
 def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collection[int]) -> FleetTable:

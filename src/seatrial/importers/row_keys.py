@@ -27,6 +27,21 @@ def row_keys(columns: Sequence[TableColumn], names: Sequence[str]) -> list[tuple
     return list(zip(*(of_name[name] for name in names), strict=True)) if names else [()] * rows
 
 
+def names_of_runs(columns: Sequence[TableColumn], roles: ColumnRoles, order: Sequence[int]) -> tuple[str, ...]:
+    """The names of the runs in their order; none where a node has them in another order, or two of one name.
+
+    `order`: the places of the rows in the order of their runs.
+    """
+    subjects = row_keys(columns, (roles.node, *roles.conditions, *roles.parts))
+    runs = [key[0] if len(key) == 1 else "" for key in row_keys(columns, roles.runs)]
+    of_subject: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for row in order:
+        of_subject[subjects[row]].append(runs[row])
+    fullest = sorted(of_subject.values(), key=len, reverse=True)
+    place = {name: place for place, name in enumerate(dict.fromkeys(name for own in fullest for name in own))}
+    return tuple(place) if all(own == sorted({*own}, key=place.__getitem__) for own in fullest) else ()
+
+
 def refuse_repeated(
     roles: ColumnRoles, keys: Sequence[tuple[tuple[str, ...], ...]], columns: Sequence[TableColumn]
 ) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.benchmarks.catalogue import detected, output_batch
+from seatrial.importers.column_roles import MOMENT
 from seatrial.importers.columns import json_value
 from seatrial.importers.fleets import Stratum, read_fleet_table
 from seatrial.importers.other_outputs import refuse_listing
@@ -155,6 +156,7 @@ def _of_fleet(source: Source, text: str, wanted: ImportOptions) -> Iterator[Batc
     alike = {column: cell for column, cell in table.constants.items() if names_condition(column)}
     source = msgspec.structs.replace(source, conditions=alike)
     most = max((len(runs) for stratum in table.strata for runs in stratum.with_gaps.values()), default=0)
+    dates = table.runs if len(table.runs) == most and all(map(MOMENT.fullmatch, table.runs)) else ()
     for number in range(most):
         values, without = [], []
         for stratum in table.strata:
@@ -169,10 +171,10 @@ def _of_fleet(source: Source, text: str, wanted: ImportOptions) -> Iterator[Batc
                 metric = " ".join(filter(None, ("" if several else name, *words, part)))
                 values.append(_value(metric, _completed(wanted, stratum), node, runs[number]))
         if values:
+            label = dates[number] if dates else f"run {number + 1}"
             yield Batch(
-                label=f"run {number + 1}", source=source, values=tuple(values), without_value=tuple(without),
-                roles=table.roles.text,
-            )  # fmt: skip
+                label=label, source=source, values=tuple(values), without_value=tuple(without), roles=table.roles.text
+            )
 
 
 def _completed(wanted: ImportOptions, stratum: Stratum) -> ImportOptions:

@@ -351,34 +351,3 @@ def test_of_a_mean_with_its_deviation_the_mean_is_the_value(
     assert read == values
     capsys.readouterr()
     assert imported(archive, written(tmp_path, "bad.csv", "date,HPL\na,0.76±x\nb,0.6\n")) == 64
-
-
-@pytest.mark.parametrize("form", ["fleet", "series"])
-@pytest.mark.parametrize(
-    ("first", "second", "unlike"),
-    [
-        (("threads", "64"), ("threads", "32"), "benchmark: threads 64 and threads 32"),
-        (("threads", "64"), ("note", "7"), "benchmark: threads 64 and none"),
-        (("threads", "64"), ("threads", "64"), ""),
-        (("rack", "1"), ("rack", "2"), ""),
-    ],
-)
-def test_runs_of_other_conditions_are_not_compared(
-    form: str, first: tuple[str, str], second: tuple[str, str], unlike: str, tmp_path: Path, seatrial: Seatrial
-) -> None:
-    """A column with one cell in all rows says under which condition all of them were measured."""
-    words = ["--archive", str(tmp_path / "archive")]
-    for name, (column, cell) in (("a", first), ("b", second)):
-        rows = fleet_csv(3).splitlines()[1:]
-        if form == "series":
-            rows = [row.partition(",")[2] for row in rows if row.startswith("n1,")]
-        head = "node,run" if form == "fleet" else "run"
-        text = "\n".join([f"{head},triad,{column}", *(f"{row},{cell}" for row in rows)]) + "\n"
-        file = written(tmp_path, f"{name}.csv", text)
-        chosen = ["--column", "triad"] if column in ("rack", "note") else []
-        seatrial("import", file, "--as", form, "--name", name, *chosen, *words)
-    sets = [",".join(f"{name}-000{run}" for run in (1, 2, 3)) for name in "ab"]
-    ran = seatrial("compare", *sets, *words, code=64 if unlike else None)
-    assert unlike in ran.err
-    if unlike:
-        assert seatrial("compare", *sets, *words, "--across", "benchmark", code=None).code != 64
