@@ -34,6 +34,7 @@ from seatrial.model.benchmark import Label
 from seatrial.model.column_words import NODE_NAMES, RUN_NAMES, size_of_run
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count, name_form, some
+from seatrial.statistics.change_points import FEWEST
 
 SIZES_OF_OUTPUTS = ("nodes", "ranks")
 """Evidence of outputs that says how large a run was."""
@@ -254,7 +255,8 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
     words = [one for one in columns if not (one.numeric or are_moments(one) or is_outcome(one) or _is_remark(one))]
     words = [one for one in words if not _is_clock(one)]
     sized = any(size_of_run(one.name) and one.numeric and len(set(one.cells)) > 1 for one in columns)
-    clock = any(_is_clock(column) and not (sized and not column.numeric and _repeated(column)) for column in columns)
+    clocks = [column for column in columns if _is_clock(column) and len({*column.cells}) >= FEWEST]
+    clock = any(not (sized and not column.numeric and _repeated(column)) for column in clocks)
     if sized and not clock and not _named([name for name in names if not size_of_run(name)], NODE_NAMES):
         return (Kind.FLEET, Kind.SCALING) if any(are_numbered(one.cells) for one in words) else (Kind.SCALING,)
     if not words and not _named(names, NODE_NAMES) and not transposed(columns):

@@ -86,6 +86,17 @@ def test_contents_say_what_a_file_is(text: str, kind: Kind, tmp_path: Path) -> N
     assert taken(tmp_path / "table.csv") is kind
 
 
+@pytest.mark.parametrize(("days", "kinds"), [(11, 1), (12, 2)])
+def test_fewer_days_than_a_series_needs_are_runs_of_nodes(days: int, kinds: int, tmp_path: Path) -> None:
+    rows = "".join(f"n{node},2026-03-{day:02},{day}\n" for node in (1, 2, 3) for day in range(1, days + 1))
+    (tmp_path / "x").write_text(f"node,date,rate\n{rows}")
+    if kinds == 1:
+        assert taken(tmp_path / "x") is Kind.FLEET
+        return
+    with pytest.raises(UsageError, match=r"--as fleet, .*--as series"):
+        taken(tmp_path / "x")
+
+
 @pytest.mark.parametrize("text", ['{"n1": [1, 2], "n2": [3, 4]}', f"node,date,rate\n{DAYS_OF_NODE}"])
 def test_of_two_readings_both_are_named_and_an_option_of_one_decides(text: str, tmp_path: Path) -> None:
     (tmp_path / "x").write_text(text)
