@@ -254,7 +254,7 @@ def _unlike(name: str, text: str | None) -> str:
 def _better(name: str) -> Better | None:
     """Which values of a metric are good, by its name; None for a name that says nothing."""
     sense = Sense.HIGHER if SPEED.search(name) else Sense.LOWER if TIME.search(name) else sense_of(name)
-    return sense and (Better.MORE if sense is Sense.HIGHER else Better.LESS)
+    return {Sense.HIGHER: Better.MORE, Sense.LOWER: Better.LESS}[sense] if sense else None
 
 
 def _metric(names: set[str]) -> str:
