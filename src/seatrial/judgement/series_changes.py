@@ -14,7 +14,7 @@ from seatrial.model.verdict import Verdict, worst
 from seatrial.model.words import count, some
 from seatrial.statistics.change_points import FEWEST, ChangePoint, OpenEnd, SeriesChanges, find_changes, find_level_left
 from seatrial.statistics.estimates import ERROR_RATE, last_digit, robust_scale
-from seatrial.statistics.fleets import EFFECT, GROSS_EFFECTS, GROSS_SCALES
+from seatrial.statistics.fleets import EFFECT, GROSS_EFFECTS, GROSS_SCALES, sign_evidence
 from seatrial.statistics.scan import RARE
 
 
@@ -60,10 +60,7 @@ def judge_series(
     effect: float = 0.0,
     error_rate: float = ERROR_RATE,
 ) -> ChangesJudgement:
-    """Find the changes of each series. `effect`: the smallest change that matters, a share of the level before it.
-
-    `better`: of all series; where it is unknown, the names of the series say which of their values are good.
-    """
+    """Find the changes of each series. `effect`: the smallest change that matters, a share of the level before it."""
     judged = tuple(_judged(one, better, effect, error_rate, len(series)) for one in series)
     return ChangesJudgement(series=judged, better=better, effect=effect, error_rate=error_rate)
 
@@ -82,7 +79,7 @@ def _judged(series: ValueSeries, better: SeriesSense, effect: float, error_rate:
     )
     verdict = Verdict.SLOW if worsened is not None else Verdict.NOTE if changes else Verdict.PASS
     undecided = (_newest(end) if end else _undecided(changed, values, better)) or series.without_end
-    undecided = undecided or _drift(changed, better, effect) or _unsteady(values, changed, better)
+    undecided = undecided or _drift(values, changed, better, effect) or _unsteady(values, changed, better)
     if undecided and worsened is None:
         verdict = Verdict.INCONCLUSIVE
     return JudgedSeries(
@@ -137,9 +134,10 @@ def _unsteady(values: Sequence[float], changed: SeriesChanges, better: SeriesSen
         far = np.flatnonzero(sign * off > least)
         if better in (SeriesSense.UNKNOWN, bad_if) and len(far) > max(1, RARE * len(off)):
             return f"{len(far)} of {count(len(off), 'value')} are far {word} than the others"
-    widths = find_changes(np.sqrt(np.abs(off)), changed.error_rate)
+    roots = np.sqrt(np.abs(off))
+    widths = find_changes(roots, changed.error_rate)
     wider = math.sqrt(2) - 1  # of roots: twice the scatter
-    if _worsened(widths, SeriesSense.LOWER, wider) or _drift(widths, SeriesSense.LOWER, wider):
+    if _worsened(widths, SeriesSense.LOWER, wider) or _drift(roots.tolist(), widths, SeriesSense.LOWER, wider):
         return "the newest values scatter more than earlier ones"
     return ""
 
@@ -173,15 +171,17 @@ def _worsened(changed: SeriesChanges, better: SeriesSense, effect: float) -> Cha
     return falls[-1] if falls else None
 
 
-def _drift(changed: SeriesChanges, better: SeriesSense, effect: float) -> str:
+def _drift(values: Sequence[float], changed: SeriesChanges, better: SeriesSense, effect: float) -> str:
     """How far the newest line leads, except to better values: nothing says where it ends."""
     if not changed.trend:
         return ""
     last = changed.pieces[-1]
     moved = last.slope * ((length := last.end - last.first) - 1)
     chance = changed.chance(2, changed.autocorrelation) * math.sqrt(12 / length)  # of the slope, over all
+    rising = int((np.diff(values[last.first : last.end]) * moved > 0).sum())
+    steady = sign_evidence(rising, length - 1) * changed.error_rate >= 1  # whatever neighbours have in common
     good = better is (SeriesSense.HIGHER if moved > 0 else SeriesSense.LOWER)
-    if good or abs(moved) <= max(chance, effect * abs(last.mean)):
+    if good or abs(moved) <= max(0 if steady else chance, effect * abs(last.mean)):
         return ""
     size = share(abs(moved / (last.mean - moved / 2))) if last.mean > abs(moved) else f"{abs(moved):.4g}"
     return f"the newest {length} values drift {'up' if moved > 0 else 'down'} by {size}"

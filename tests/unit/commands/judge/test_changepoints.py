@@ -290,3 +290,22 @@ def test_the_name_of_a_series_says_which_values_are_good(
     (tmp_path / "a.csv").write_text(f"run,{name}\n{rows}")
     found = seatrial("judge", str(tmp_path / "a.csv"), "--json", *words, code=int(verdict == "SLOW")).object
     assert (found["verdict"], found["data"]["series"][0]["better"]) == (verdict, better)
+
+
+@pytest.mark.parametrize(
+    ("swaps", "better", "undecided"),
+    [
+        (0, SeriesSense.LOWER, "the newest 20 values drift up by 33 %"), (0, SeriesSense.HIGHER, ""),
+        (4, SeriesSense.LOWER, "the newest 20 values drift up by 33 %"),
+    ],
+)  # fmt: skip
+def test_a_smooth_drift_is_not_explained_by_neighbours_that_are_alike(
+    swaps: int, better: SeriesSense, undecided: str
+) -> None:
+    """A curve leaves residuals of which each is like the next, so that 20 values were worth one."""
+    values = [1 / (1 - 0.25 * place / 20) for place in range(20)]
+    for place in range(0, 4 * swaps, 4):
+        values[place], values[place + 1] = values[place + 1], values[place]
+    judged = judge_series([ValueSeries(name="t_s", values=tuple(values))], better=better).series[0]
+    assert (judged.verdict is Verdict.INCONCLUSIVE) == bool(undecided)
+    assert judged.undecided[:34] == undecided[:34]
