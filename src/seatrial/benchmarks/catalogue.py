@@ -90,6 +90,7 @@ BENCHMARKS: dict[str, Benchmark] = {
 FIRST_LINE = 200
 """Characters of a line that was cut off; a longer one would show what it is."""
 RULES = " \t\r\n#-=*/\\|"
+INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 CONDITIONS = ("ranks", "nodes", "threads")
 """Evidence of an output that must be the same where a metric of several files is one series."""
 NUMBER = re.compile(r"[-+]?\d{1,64}+(?:\.\d{0,64}+)?+(?:[eE][-+]?\d{1,6}+)?+")
@@ -124,16 +125,18 @@ def detected(text: str, *, parts: bool = True) -> Benchmark | None:
         for benchmark in BENCHMARKS.values():
             if _has_any(benchmark.marks, form):
                 return benchmark
-    part = next((one for one in BENCHMARKS.values() if parts and _has_any(one.parts, form)), None)
+    forms = {dedent(plain(text)), form} if parts else ()
+    part = next((one for one in BENCHMARKS.values() if any(_has_any(one.parts, each) for each in forms)), None)
     return part if part and not by_node(text) else None
 
 
 def recognised(text: str) -> OtherOutput | None:
     """The benchmark or other tool that printed a text, as far as it is known, by its beginning."""
     looked_at = text[:LOOKED_AT]
-    if PROSE.mark.search(looked_at):
-        return PROSE
+    prose = PROSE.mark.search(looked_at) is not None
     if benchmark := detected(looked_at):
+        if prose:
+            return PROSE
         return OtherOutput(
             mark=re.compile(benchmark.marks[0], re.MULTILINE),
             name=f"the output of {benchmark.title}",
@@ -179,10 +182,11 @@ def outputs_by_node(text: str) -> dict[str, str]:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """The text as it is, without what launchers put before its lines, and without a common indentation."""
+    """The text as it is, without what launchers put before its lines, without a common indentation, without any."""
     yield text
     yield (bare := plain(text))
     yield dedent(bare)
+    yield INDENTATION.sub("", bare)
 
 
 def _has_any(expressions: Sequence[str], text: str) -> bool:
@@ -222,34 +226,50 @@ def _first_lines(benchmark: Benchmark) -> list[str]:
 
 
 def undented(benchmark: Benchmark, text: str) -> str:
-    """The text without an indentation that somebody else gave to it (Ansible, a quote in a message).
+    """The text without an indentation that somebody else gave to an output in it (Ansible, a quote in a message).
 
-    Nearly all lines from the output's beginning on must have it. Lines around the output stay as they are.
+    It is that of the first line which only this benchmark prints. Lines up to the last one are taken up to which nearly
+    all have it; the others stay as they are.
     """
-    for beginning in benchmark.beginnings:
-        words = next((line for line in beginning.split("\n") if line.strip(RULES)), " ")
-        place = re.search(rf"^([ \t]{{1,40}}){re.escape(words)}", text, re.MULTILINE) if words[0] not in " \t" else None
-        if place is None:
-            continue
-        written = [line for line in text[place.start() :].split("\n") if line.strip()]
-        if sum(line.startswith(place[1]) for line in written) >= SHARE * len(written):
-            return "\n".join(line.removeprefix(place[1]) for line in text.split("\n"))
+    words = (next((line for line in each.split("\n") if line.strip(RULES)), " ") for each in benchmark.beginnings)
+    beginnings = [f"^{re.escape(line)}" for line in words if line[0] not in " \t{"]
+    flush = INDENTATION.sub("", text)
+    for expression in (*beginnings, *benchmark.marks, *benchmark.parts):
+        if re.search(expression, text, re.MULTILINE):
+            return text
+        if place := re.search(expression, flush, re.MULTILINE):
+            lines = text.split("\n")
+            first = flush.count("\n", 0, place.start())
+            margin = lines[first][: len(lines[first]) - len(lines[first].lstrip(" \t"))]
+            last = _last_behind(margin, lines, first)
+            return "\n".join(
+                line.removeprefix(margin) if first <= number <= last else line for number, line in enumerate(lines)
+            )
     return text
+
+
+def _last_behind(margin: str, lines: Sequence[str], first: int) -> int:
+    """The last line with this margin up to which nearly all lines with text have it, from the first one on."""
+    written = having = 0
+    last = first
+    for number, line in enumerate(lines[first:], first):
+        written += bool(line.strip())
+        having += (indented := line.startswith(margin) and bool(line.strip()))
+        if indented and having >= SHARE * written:
+            last = number
+    return last
 
 
 def parse_as(benchmark: Benchmark, text: str, largest_bytes: int = 0) -> Output:
     """The output as of this benchmark. Raises UsageError where the text is of something else."""
     refuse_binary(text)
     text = plain(text, moments=benchmark.name in BENCHMARKS)  # a site's own patterns may contain the times
+    text = undented(benchmark, text if _has_any(benchmark.marks, text) else dedent(text))
     marked = _has_any(benchmark.marks, text)
-    if not marked:
-        text = dedent(text)
-        marked = _has_any(benchmark.marks, text)
     part = not marked and _has_any(benchmark.parts, text)
     fits = marked or part or _begins(benchmark, text) or _less_than_a_line(text)
     if text.strip() and benchmark.marks and not fits:
         raise _unrelated(text, f"the output of {benchmark.title}")
-    text = undented(benchmark, text)
     if largest_bytes and benchmark.parse_up_to is None:
         raise UsageError(
             f"--largest is not for {benchmark.name}: its outputs show by themselves whether they are complete.",

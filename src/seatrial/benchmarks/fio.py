@@ -335,7 +335,7 @@ BENCHMARK = Benchmark(
     title="fio",
     requires="fio and a folder or device to test",
     marks=(
-        r"^fio-\d",
+        r"^fio-\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:-\w{1,12}){0,3}[ \t]*$",
         r"^[345];fio-\d",
         r'^[ \t]*+(?:\{[ \t]*+)?"fio version"\s*:',
         r": \(g=\d{1,18}\): rw=\w+",

@@ -330,7 +330,7 @@ BENCHMARK = Benchmark(
         ),
         "Log file opened on ",
     ),
-    parts=(r"^[ \t]++\(ns/day\)[ \t]++\(hour/ns\)[ \t]*+$", FINISHED.pattern, ACCOUNTING.pattern),
+    parts=(r"^starting mdrun '", r"^[ \t]++\(ns/day\)[ \t]++\(hour/ns\)[ \t]*+$", FINISHED.pattern, ACCOUNTING.pattern),
     parse=parse,
     metrics=(
         Metric("ns_per_day", "simulated time", of_problem=True),

@@ -6,7 +6,7 @@ import re
 import msgspec
 
 from seatrial.benchmarks.declaration import AUTO, PAIR, PAIR_BYTES, Benchmark, Launch, Parameter, largest_message
-from seatrial.benchmarks.reading import OutputLine, Reading
+from seatrial.benchmarks.reading import OutputLine, Reading, rounding
 from seatrial.model.benchmark import LEAST_OF_PATH, BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import is_row, number_of, whole_number
@@ -14,7 +14,7 @@ from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
 VERSION = re.compile(r"#\s*Intel\s*\(R\) MPI Benchmarks? (?:Suite )?V?(?P<version>[\w. ]{1,40}?)(?:,|\s{0,40}$)")
-TABLE = re.compile(r"^#\s*Benchmarking\s+(?P<name>\S+)")
+TABLE = re.compile(r"^#\s*Benchmarking\s+(?P<name>[^\s#]\S*)")
 PROCESSES = re.compile(r"^#\s*#processes\s*=\s*(?P<processes>\d{1,9})")
 GROUPS = re.compile(r"^#\s*\(\s*(?P<groups>\d{1,9}) groups? of (?P<ranks>\d{1,9}) processes")
 MODE = re.compile(r"^#\s*MODE:\s*(?P<mode>(?:NON-)?AGGREGATE)")
@@ -31,8 +31,8 @@ DECIMAL_SINCE = 2018
 """The first version in which MB is 10⁶ bytes."""
 MESSAGES = {"pingpong": 1, "pingping": 1, "sendrecv": 2, "exchange": 4}
 """Benchmark -> messages of the printed size that pass a process in the printed time."""
-TELLING_BYTES = 1 << 16
-"""The least size at which rounding of time and rate cannot hide the difference between 10⁶ and 2²⁰."""
+TELLING = 0.02
+"""The most by which rounding may change a rate that shows whether MB is 10⁶ or 2²⁰, which differ by 5 %."""
 AGREEMENT = 0.02
 
 
@@ -143,12 +143,13 @@ def _megabyte(version: str, tables: list[ImbTable]) -> int:
     """Bytes of the printed Mbytes: as the numbers show it, else by the version."""
     for table in tables:
         for _, row in table.rows:
-            expected = _bytes_per_s(table, row)
-            if expected and _number(row, "#bytes") >= TELLING_BYTES and (printed := _number(row, "Mbytes/sec")):
+            expected, printed = _bytes_per_s(table, row), _number(row, "Mbytes/sec")
+            cells = (row[name] for name in ("t[usec]", "t_max[usec]", "Msg/sec", "Mbytes/sec") if name in row)
+            if expected and printed and sum(map(rounding, cells)) <= TELLING:
                 ratio = expected / printed
                 return min((MEBIBYTE, MEGABYTE), key=lambda unit, ratio=ratio: abs(ratio / unit - 1))  # type: ignore[misc]
     year = re.match(r"(20\d\d)\b", version)
-    return MEGABYTE if year and int(year[1]) >= DECIMAL_SINCE else MEBIBYTE
+    return MEGABYTE if not version or (year and int(year[1]) >= DECIMAL_SINCE) else MEBIBYTE
 
 
 def _bytes_per_s(table: ImbTable, row: dict[str, str]) -> float:
@@ -269,7 +270,10 @@ BENCHMARK = Benchmark(
     title="Intel MPI Benchmarks",
     requires="IMB-MPI1, IMB-P2P, IMB-NBC, IMB-RMA or IMB-EXT, and MPI",
     marks=(r"Intel\s*\(R\) MPI Benchmark", r"^#\s*Benchmarking\s+\w+\s*$", r"^[ \t]*+#bytes[ \t]+#repetitions\b"),
-    beginnings=("#------------------------------------------------------------\n#    Intel", "#    Intel(R) MPI Bench"),
+    beginnings=(
+        "#------------------------------------------------------------\n#    Intel (R) MPI",
+        "#    Intel(R) MPI",
+    ),
     parts=(r"^#[ \t]*+All processes entering MPI_Finalize",),
     parse=parse,
     metrics=(

@@ -50,6 +50,8 @@ def _copies(reading: Reading, runs: Sequence[NcclRun]) -> bool:
 
 def _complete(reading: Reading, run: NcclRun) -> None:
     where = f"the run of line {run.head[0]}"
+    if not run.heads:
+        reading.lack(f"{where} has no line with its settings (# nThread ... nGpus ...)")
     if not run.rows:
         reading.lack(f"{where} has no rows")
     elif not run.averages:

@@ -32,6 +32,7 @@ AGREEMENT = 0.01
 MOST_DIGITS = 15
 JSON = r'^[ \t{]*+"test_info"\s*+:\s*+\{\s*+"test"\s*+:\s*+"(?:Send|RDMA|Atomic)_'
 """What --out_json writes, one file for the last message size."""
+GROWN = re.compile(r"\.\d\d(?=\d{1,15}\.\d)")
 PERCENTILE = re.compile(r"99(?:[. ]9)?")
 
 
@@ -73,8 +74,8 @@ def _text(text: str) -> Output:
             tables.append(PerftestTable(test=test, heading=line, columns=columns, setting=setting))
         elif tables and tables[-1].rows and RULE.match(line.text):
             tables[-1].closed = True
-        elif tables and not tables[-1].closed and is_row(line.text):
-            _row(reading, tables[-1], line)
+        elif tables and not tables[-1].closed and is_row(row := _apart(line.text, 2 + len(tables[-1].columns))):
+            _row(reading, tables[-1], line._replace(text=row))
     if len(tables) < max(len(begun), 1):
         reading.lack("it has no table, or one of its tests has none (a line that begins with #bytes #iterations)")
     for table in tables:
@@ -107,6 +108,12 @@ def _json(text: str) -> Output:
         table = PerftestTable(test=test, heading=START, columns=columns, setting=str(info))
         _row(reading, table, START._replace(text=" ".join(map(str, (*first, *numbers.values())))))
     return reading.output()
+
+
+def _apart(row: str, cells: int) -> str:
+    """The row with cells apart that have grown together, if it has as many then; numbers have two decimals."""
+    apart = GROWN.sub(r"\g<0> ", row)
+    return apart if len(row.split()) < cells == len(apart.split()) else row
 
 
 def _row(reading: Reading, table: PerftestTable, line: OutputLine) -> None:

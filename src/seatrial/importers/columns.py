@@ -13,7 +13,7 @@ from functools import lru_cache
 import msgspec
 
 from seatrial.importers.aligned_lines import divided
-from seatrial.importers.headed_text import LABELLED, is_headed, prefixed
+from seatrial.importers.headed_text import JSON_BEGINS, LABELLED, is_headed, prefixed
 from seatrial.importers.printed_text import NODE_PREFIX, with_failures
 from seatrial.importers.written_numbers import (
     in_seconds,
@@ -127,7 +127,7 @@ def _columns(text: str, line: str) -> tuple[TableColumn, ...]:
 
 def is_json(text: str) -> bool:
     """Whether a text begins as JSON does; `[n1] 380 GB/s` is a line with a mark, and salt and pssh mark nodes."""
-    return text.lstrip()[:1] in ("[", "{") and LABELLED.match(text.lstrip()) is None and not is_headed(text)
+    return JSON_BEGINS.match(text) is not None and LABELLED.match(text.lstrip()) is None and not is_headed(text)
 
 
 def with_durations(column: TableColumn, *, chosen: bool = False) -> TableColumn:

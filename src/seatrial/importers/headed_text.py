@@ -49,6 +49,8 @@ RELAYED = re.compile(
     re.MULTILINE,
 )
 """The word of pdsh and clush about nodes: pdsh@admin: n7: ssh exited with exit code 127."""
+JSON_BEGINS = re.compile(r"\A\s*+(?:\{|\[\s*[\[{\"\]\d.ntf-])")
+"""What JSON begins with: a value, no `[root@n1 ~]#` of a shell."""
 LABELLED = re.compile(r"\[[\w.:-]{1,100}\][ \t]+[^\s,\]]|\[[^\s\]]{1,400}\]<std")
 LABEL = re.compile(r"^[ \t]*\[([A-Za-z][\w.-]{0,99})\][ \t]+", re.MULTILINE)
 """The name of a node in brackets before a line."""
@@ -223,8 +225,8 @@ def _members(text: str) -> tuple[str, str]:
 
 
 def may_be_node(name: str) -> bool:
-    """Whether a name with a number can be that of a node: no `run1`, no `gcc12`."""
-    letters = LETTERS.match(name)
+    """Whether a name with a number can be that of a node: no `run1`, no `gcc12`; `stream_n1` may be, `hpl-2` not."""
+    letters = re.search(r"(?<![A-Za-z])[A-Za-z]{1,40}+(?=\d)", name) or LETTERS.match(name)
     return letters is not None and letters[0].lower() not in NO_NODES
 
 

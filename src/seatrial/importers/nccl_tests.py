@@ -23,7 +23,7 @@ MARK = re.compile(
 )
 HEAD = re.compile(r"^#\s*nThreads?[: ]\s*\d{1,6}\s+nGpus[: ]\s*\d{1,6}\b")
 START = re.compile(r"^#\s*Collective test starting:\s*(?P<test>\w{1,40})")
-CONCLUDED = re.compile(r"^#\s*Collective test concluded:")
+CONCLUDED = re.compile(r"^#\s*Collective test concluded:\s*(?P<test>\w{0,40})")
 VERSION = re.compile(r"^#\s*(?:n|r)ccl-tests version\s+(?P<version>\S{1,40})")
 COMMAND = re.compile(r"\b(?P<test>[a-z]{2,20}(?:_[a-z]{2,20})?)_perf(?:_mpi)?\b")
 RANK = re.compile(
@@ -164,7 +164,8 @@ def nccl_runs(lines: Iterable[Line]) -> list[NcclRun]:
             runs[-1].heads += 1
             if iterations := ITERATIONS.search(text):
                 runs[-1].iterations = whole_number(iterations["iterations"])
-        elif runs:
+        elif runs or HEADING.match(text):  # a table whose settings are missing
+            runs = runs or [NcclRun(head=line, version=version, test=command)]
             _add(runs[-1], line)
         named = set(COMMAND.findall(text)) & COLLECTIVES.keys() if not text.startswith("#") else set()
         if len(named) == 1:  # a list of programs names several
@@ -200,8 +201,9 @@ def _add(run: NcclRun, line: Line) -> None:
         run.averages += 1
     elif run.averages and text.strip() == "#":
         run.closing = run.closing or line
-    elif CONCLUDED.match(text):
+    elif match := CONCLUDED.match(text):
         run.concluded = True
+        run.test = run.test or match["test"].removesuffix("_perf")
     elif run.columns and not run.averages:
         _add_row(run, line)
 

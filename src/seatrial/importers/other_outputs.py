@@ -14,6 +14,7 @@ LOOKED_AT = 1 << 18
 CHECK = "seatrial check measures all pairs itself."
 FORMATS = "Formats of tables of pairs: docs/judge-pairs.md."
 NONE = f"No seatrial command reads it. {FORMATS}"
+UNMEASURED = "It has no measurement: give the numbers that a benchmark reached."
 JSON_TEXT = "JSON"
 """Name of a text of which no more is known."""
 
@@ -28,6 +29,23 @@ PROSE = _output(
     "Copy the output of a program out of it into a file of its own.",
 )
 """It may quote an output of any program."""
+ONE_NODE = {
+    "Intel's Memory Latency Checker": r"^Intel\(R\) Memory Latency Checker|^ALL Reads\s*:",
+    "likwid-bench": r"^LIKWID MICRO BENCHMARK|^MByte/s:\s",
+    "Intel's Linpack": r"^(?:=+ )?Timing linear equation system solver|^Performance Summary \(GFlops\)",
+    "sysbench": r"^sysbench \d|^[\d.]{1,20} Mi?B transferred \([\d.]|^ {1,8}events per second: {1,20}\d",
+    "stress-ng": r"^stress-ng: \w{4,7}: ",
+    "mixbench": r"^mixbench\b|^Experiment ID, Single Precision",
+    "Graph500": r"^[ \t]*+(?:(?:bfs|sssp) +)?(?:min|max|median|harmonic_mean)_TEPS:",
+    "lmbench": r"^STREAM2? \w{3,8} (?:latency|bandwidth): \d|^ +L M B E N C H ",
+    "hdparm": r"^[ \t]*+Timing (?:buffered disk|cached|buffer-cache|O_DIRECT)[\w ]{0,20} reads:",
+    "dd": r"^\d{1,20} bytes (?:\([^)\n]{1,60}\) )?copied, ",
+    "UnixBench": r"^System Benchmarks (?:Partial )?Index\b|^[ \t]*+BYTE UNIX Benchmarks\b",
+    "gpu-fryer": r"^GPU #\d{1,3}: {1,8}[\d.]{1,12} [GT]flops/s",
+    "the Phoronix Test Suite": r"^Phoronix Test Suite v\d|^[ \t]*+pts/[\w.-]{1,60} \[",
+    "mpiP": r"^@ mpiP\b",
+}
+"""Programs whose figures are of one node: name and mark."""
 OUTPUTS = (
     _output(
         r"^final\s+=\s+[\d.]{1,12} GF\b|^HPCG-NVIDIA \d",
@@ -101,6 +119,31 @@ OUTPUTS = (
         f"It has one pair of nodes at most. {CHECK}",
     ),
     _output(
+        r"\bbytes +#sent +#ack +total +time\b|^\|[ \t]+Stage[ \t]+\|[ \t]*# iterations[ \t]*\|",
+        "the output of fi_pingpong or ucx_perftest",
+        f"It has one pair of nodes at most. {CHECK}",
+        document=True,
+    ),
+    _output(
+        r"^[ \t]*+\[  (?:FAILED|PASSED)  \] Ran \d|^[ \t]*+\[ {5,7}(?:OK|FAIL) \] \( {0,4}\d|^\[ReFrame Setup\]",
+        "the log of ReFrame",
+        "seatrial import reads its performance logs (perflogs) and its report in JSON.",
+        document=True,
+    ),
+    _output(
+        r"^numa_hit[ \t]+\d|^Per-node (?:process|system|numastat)\b",
+        "the output of numastat",
+        UNMEASURED,
+        document=True,
+    ),
+    _output(
+        r"(?:^[ \t]*+[\w.+-]{1,100}-\d[\w.+~^]{0,60}-[\w.+~^]{1,80}\.(?:x86_64|noarch|aarch64|ppc64le|i686)\s*\n){2}"
+        r"|^ii {1,4}\S{1,100} {1,100}\S{1,100} {1,60}(?:amd64|arm64|ppc64el|all) ",
+        "a list of packages (rpm -qa or dpkg -l)",
+        UNMEASURED,
+        document=True,
+    ),
+    _output(
         r"^IO500 version |^\[RESULT\] +(?:ior|mdtest)-\w{4}-\w{4,6} ",
         "the result of IO500",
         "seatrial judge reads the outputs of IOR and mdtest that it ran (its folder of results).",
@@ -116,24 +159,14 @@ OUTPUTS = (
         "the output of elbencho",
         "A table of nodes and rates is judged: seatrial judge TABLE.csv.",
     ),
-    _output(
-        r"^Intel\(R\) Memory Latency Checker|^ALL Reads\s*:|^LIKWID MICRO BENCHMARK|^MByte/s:\s"
-        r"|^(?:=+ )?Timing linear equation system solver|^Performance Summary \(GFlops\)"
-        r"|^sysbench \d|^stress-ng: \w{4,7}: ",
-        "the output of a benchmark of one node (Intel's MLC or Linpack, likwid-bench, sysbench, stress-ng)",
-        "A table of its figures is judged, a row for each node and run: seatrial judge TABLE.csv.",
-    ),
-    _output(
-        r"^mixbench\b|^Experiment ID, Single Precision",
-        "the output of mixbench",
-        "A table of its figures is judged, a row for each node and run: seatrial judge TABLE.csv.",
-        document=True,
-    ),
-    _output(
-        r"^(?:(?:bfs|sssp) +)?(?:min|max|median|harmonic_mean)_TEPS:",
-        "the output of Graph500",
-        "A table of its harmonic_mean_TEPS is judged, a row for each node and run: seatrial judge TABLE.csv.",
-        document=True,
+    *(
+        _output(
+            mark,
+            f"the output of {name}",
+            "A table of its figures is judged, a row for each node and run: seatrial judge TABLE.csv.",
+            document=True,
+        )
+        for name, mark in ONE_NODE.items()
     ),
     _output(
         r"^Network(?:Load)? Tests v\d|^\|[ \t]+RR (?:Two|Get|Put|Multiple|One)\b.{0,40}[ \t]\|",
@@ -144,20 +177,21 @@ OUTPUTS = (
     _output(
         r"\bload averages?: \d.{0,40}\n(?:.{1,120}>>.{0,20}\n)?.{1,200}\bload averages?: \d",  # one line of each node
         "the output of uptime",
-        "It has no measurement: give the numbers that a benchmark reached.",
+        UNMEASURED,
         document=True,
     ),
     _output(
         r"\(core affinity = \d",
         "what xthi prints on the places of ranks",
-        "It has no measurement: give the numbers that a benchmark reached.",
+        UNMEASURED,
         document=True,
     ),
     _output(
         r"^ vasp\.\d|\bLOOP\+:\s+cpu time|^Timing for (?:main|Writing)\b|\bSUCCESS COMPLETE WRF|^ CP2K\|"
-        r"|^Info: NAMD \d",
+        r"|^Info: NAMD \d|^Info: Benchmark time: |^WallClock: {1,8}\d{1,12}\.\d{1,9} {1,8}CPUTime: ",
         "the log of an application (VASP, WRF, CP2K or NAMD)",
         "A table of its times is judged, a row for each node and run: seatrial judge TABLE.csv.",
+        document=True,
     ),
     _output(
         r"^# TYPE \w{1,200} (?:counter|gauge|histogram|summary|untyped)$",
@@ -285,7 +319,12 @@ SION = "sion"
 
 def other_output(text: str) -> OtherOutput | None:
     """What a text looks like that no benchmark printed, by its beginning."""
-    return next((output for output in (PROSE, *OUTPUTS) if output.mark.search(text[:LOOKED_AT])), None)
+    beginning = text[:LOOKED_AT]
+    prose = PROSE if PROSE.mark.search(beginning) else None
+    other = next((output for output in OUTPUTS if output.mark.search(beginning)), prose)
+    if prose and other is not None:  # it may mention any program
+        return other._replace(name=f"{PROSE.name} with {other.name}") if other.document else PROSE
+    return other
 
 
 def refuse_unread(beginning: bytes) -> None:

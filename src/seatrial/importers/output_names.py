@@ -16,6 +16,10 @@ ENDING = re.compile(
     r"(?i)\.(?:out|output|stdout|err|stderr|log|txt|dat|res|results?|json|csv|tsv|xml|ya?ml|[oe]?\d{1,18})$"
 )
 """What ends the name of a file; that of a host may end in the name of its domain."""
+TEST = (
+    r"(?:_(?:[a-z]{1,12}_)?(?:bw|bibw|mr|lat(?:ency)?|all[a-z]{4,12}|bcast|barrier|reduce|gather|scatter)(?![a-z\d]))?"
+)
+"""What follows the name of a benchmark in that of its program: osu_bw, osu_mbw_mr, osu_allreduce."""
 ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 """The name of a host that has none."""
 DIVIDES = "-_."
@@ -36,9 +40,10 @@ def place_of(name: str, benchmark: str) -> OutputPlace:
         return OutputPlace(match["node"], int(match["run"]))
     stem = PurePath(name).name
     stem = stem if ADDRESS.fullmatch(stem) else ENDING.sub("", stem)
-    if match := re.fullmatch(rf"(?i)(.*[^-_.])[-_.]+{re.escape(benchmark)}[-_.]+{RUN}", stem):
+    program = f"{re.escape(benchmark)}{TEST}"
+    if match := re.fullmatch(rf"(?i)(.*[^-_.])[-_.]+{program}[-_.]+{RUN}", stem):
         return OutputPlace(match[1], int(match["run"]))
-    stem = re.sub(rf"(?i)^{benchmark}[-_.]+|(?<![-_.])[-_.]+{benchmark}$", "", stem) or stem
+    stem = re.sub(rf"(?i)^{program}[-_.]+|(?<![-_.])[-_.]+{program}$", "", stem) or stem
     if match := re.fullmatch(rf"(?i)(.*[^-_.])[-_.]+(?=[a-z]){RUN}", stem):  # `stream_cn07_run2`; cn07_2 may be a node
         return OutputPlace(match[1], int(match["run"]))
     return OutputPlace(stem)

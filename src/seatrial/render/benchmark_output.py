@@ -1,5 +1,6 @@
 """The report of one output of a benchmark, and its parts for others: first line, JSON fields, blocks."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -102,7 +103,10 @@ def main_number(benchmark: Benchmark, output: Output) -> str:
 
 
 def _of_smallest(benchmark: Benchmark, output: Output) -> str:
-    """`1.50 µs at 1 B`: where an output without the main metric has times over message sizes, the smallest's."""
+    """`1.50 µs at 1 B`: where an output without the main metric has times over message sizes, the smallest's.
+
+    An average, if it has some. At 0 bytes, where there are others, a collective does nothing.
+    """
     times = [metric.name for metric in benchmark.metrics if metric.better is Better.LESS and metric.unit == "s"]
     sized = [
         result
@@ -111,7 +115,8 @@ def _of_smallest(benchmark: Benchmark, output: Output) -> str:
     ]
     if not sized:
         return ""
-    least = min(sized, key=lambda result: result.labels["bytes"])
+    usual = [result for result in sized if result.labels.get("statistic") == "average"] or sized
+    least = min(usual, key=lambda result: result.labels["bytes"] or math.inf)
     return f"{units.in_unit(least.value, 's')} at {units.size(int(least.labels['bytes']))}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from seatrial.benchmarks import gates
-from seatrial.benchmarks.catalogue import detected, parse_as, parse_auto
+from seatrial.benchmarks.catalogue import BENCHMARKS, detected, parse_as, parse_auto, undented
 from seatrial.benchmarks.generic import generic_benchmark
 from seatrial.importers.printed_text import plain
 from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
@@ -104,6 +104,26 @@ def test_other_lines_may_stand_around_those_with_a_mark_unless_it_is_a_differenc
 def test_of_a_long_text_three_lines_have_a_mark(marked: int, others: int, quoted: bool) -> None:
     text = "> 3\n" * marked + "4\n" * others
     assert (plain(text) != text) is quoted
+
+
+@pytest.mark.parametrize("margin", ["   ", "\t", "        "])
+@pytest.mark.parametrize("made", [outputs.hpl, outputs.ior, outputs.hpcg, outputs.stream, gpu.nccl])
+def test_an_indented_output_within_other_text_is_read(made: Callable[[], str], margin: str) -> None:
+    text = (
+        f"ok: [127.0.0.1] =>\n  out: |-\n{prefixed(made(), margin)}```\n\n* Results\n    total: 10.0028s\n* 12\n* 3\n"
+    )
+    assert detected(text) is detected(made()) is not None
+    assert word(text) == word(made())
+    numbers = ([(one.value, one.labels) for one in parse_auto(each)[1].results] for each in (text, made()))
+    assert next(numbers) == next(numbers)
+
+
+def test_what_is_indented_behind_an_output_keeps_its_margin() -> None:
+    lines = undented(BENCHMARKS["hpl"], "  HPLinpack 2.3\n  T/V\n\n  End of Tests.\n* a\n* b\n  c\n").split("\n")
+    assert lines == ["HPLinpack 2.3", "T/V", "", "End of Tests.", "* a", "* b", "  c", ""]
+    assert undented(BENCHMARKS["hpl"], "HPLinpack 2.3\n  T/V\n  End of Tests.\n") == (
+        "HPLinpack 2.3\n  T/V\n  End of Tests.\n"
+    )
 
 
 def test_a_sign_of_equality_at_the_end_of_a_line_continues_none() -> None:

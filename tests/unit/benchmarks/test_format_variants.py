@@ -78,6 +78,23 @@ def test_modes_and_threads_of_imb_are_labels() -> None:
     assert parsed(threads).results[0].labels["threads"] == 4
 
 
+@pytest.mark.parametrize(
+    "head", ["", "#    Intel (R) MPI Benchmark Suite V3.2, MPI-1 part\n", "#    Intel(R) MPI Benchmarks 2021\n"]
+)
+@pytest.mark.parametrize("unit", [1 << 20, 10**6])
+@pytest.mark.parametrize(("time_us", "known"), [(1.85, True), (185.0, False)])
+def test_times_show_what_megabytes_of_imb_are_else_its_version_does(
+    time_us: float, unit: int, head: str, *, known: bool
+) -> None:
+    """The last digit of 2.16 MB/s is 0.2 %, that of 0.02 MB/s 25 %; the units differ by 5 %."""
+    printed = [f"{size / time_us / 1e-6 / unit:.2f}" for size in (4, 8)]
+    rows = "".join(f"{size} 1000 {time_us:.2f} {rate}\n" for size, rate in zip((4, 8), printed, strict=True))
+    text = f"{head}# Benchmarking PingPong\n# #processes = 2\n#bytes #repetitions t[usec] Mbytes/sec\n{rows}"
+    megabyte = unit if known else 1 << 20 if "V3.2" in head else 10**6
+    rates = [each.value for each in parsed(text).results if each.metric == "bandwidth_bytes_per_s"]
+    assert rates == pytest.approx([float(rate) * megabyte for rate in printed])
+
+
 def test_groups_of_imb_are_counted_together() -> None:
     groups = "# ( 2 groups of 2 processes each running simultaneous ) "
     assert parsed(outputs.imb().replace("# #processes = 2 ", groups)).work("ranks") == 4

@@ -15,6 +15,21 @@ from tests.support.limits_examples import node
 from tests.unit.benchmarks.test_gpu_outputs import HOST, judged, kinds
 
 
+@pytest.mark.parametrize("made", [outputs.nccl(), outputs.nccl("all_gather", announced=False)])
+def test_rows_below_a_heading_are_read_without_the_settings_above(made: str) -> None:
+    _, _, table = made.partition("# Using devices\n")
+    rows = "".join(line for line in table.splitlines(keepends=True) if "Rank" not in line)
+    benchmark, output = parse_auto(rows)
+    whole = parse_auto(made)[1]
+    assert benchmark is BENCHMARKS["nccl-tests"]
+    assert len(output.missing) == 1
+    assert output.work("test") == ("all_reduce" if "concluded" in made else "not named")
+    for metric in ("bus_bandwidth_bytes_per_s", "time_s"):
+        assert output.values(metric) == whole.values(metric) != []
+    bare = "".join(line for line in rows.splitlines(keepends=True) if "size" not in line)
+    assert not parse_auto(bare)[1].results
+
+
 def warned(**warning: object) -> str:
     """`dcgmi diag -j` on a GPU with one warning."""
     result = {"entity_group": "GPU", "entity_id": 0, "status": "Fail", "warnings": [warning]}

@@ -4,6 +4,7 @@ import pytest
 
 from seatrial.benchmarks.catalogue import detected, parse_auto
 from seatrial.benchmarks.gates import judge
+from seatrial.render.benchmark_output import main_number
 from tests.support import benchmark_outputs as outputs
 from tests.support.format_variants import perftest_json, perftest_json_latency
 
@@ -34,6 +35,42 @@ def test_latencies_are_read_with_their_statistics() -> None:
     assert {each.labels["statistic"]: each.value for each in output.results} == {
         "min": 1.76e-6, "max": 6.12e-6, "p50": 1.79e-6, "average": 1.80e-6, "p99": 1.88e-6, "p99.9": 6.12e-6,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "number"),
+    [
+        ("0 1000 0.02 0.04 0.03\n8 1000 4.5 18.59 11.69\n16 1000 5.39 17.63 11.63\n", "11.7 µs at 8 B"),
+        ("0 1000 0.02 0.04 0.03\n", "30.0 ns at 0 B"),
+    ],
+)
+def test_the_headline_is_an_average_of_the_smallest_message(rows: str, number: str) -> None:
+    heading = "# Benchmarking Allreduce\n# #processes = 144\n#bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n"
+    for text, said in ((f"{heading}{rows}", number), (outputs.perftest_latency(), "1.80 µs at 2 B")):
+        benchmark, output = parse_auto(text)
+        assert benchmark is not None
+        assert main_number(benchmark, output) == said
+
+
+@pytest.mark.parametrize(
+    ("cells", "tail"),
+    [
+        ("928.05           2465.901216.65                 37330.73", {"p99": 1216.65e-6, "p99.9": 37330.73e-6}),
+        ("928.05           2465.90  1216.6537330.73", {"p99": 1216.65e-6, "p99.9": 37330.73e-6}),
+        ("928.05           2465.90  1216.65", {"p99": 1216.65e-6}),
+        ("928.05           2465.901216.65", None),  # a column is missing: which cell is of which?
+        ("928.05           2465.9012.5.1                 37330.73", None),
+    ],
+)
+def test_cells_that_have_grown_together_are_apart_where_each_column_has_one_then(
+    cells: str, tail: dict[str, float] | None
+) -> None:
+    row = next(line for line in outputs.perftest_latency().split("\n") if line.startswith(" 2 "))
+    grown = f" 2       1000          453.06         37330.73     692.41            {cells}"
+    _, output = parse_auto(outputs.perftest_latency().replace(row, grown))
+    tails = {each.labels["statistic"]: each.value for each in output.results if "p99" in str(each.labels["statistic"])}
+    assert output.complete is (tail is not None)
+    assert tails == (tail or {})
 
 
 def test_an_output_without_its_last_rule_is_incomplete() -> None:

@@ -26,6 +26,24 @@ def test_names(name: str, node: str, run: int) -> None:
     assert place_of(name, "stream") == (node, run)
 
 
+@pytest.mark.parametrize(
+    ("name", "node", "run"),
+    [
+        ("n05-osu_bw.out", "n05", 0),
+        ("osu_mbw_mr-n05.log", "n05", 0),
+        ("n05-osu_get_bw-run2.txt", "n05", 2),
+        ("osu_n05.log", "n05", 0),
+        ("osu_bw_n05.log", "n05", 0),
+        ("osu_cn_05.log", "cn_05", 0),  # what follows may be a part of the name
+        ("cn_osu_a.log", "cn_osu_a", 0),
+        ("osu_bwn05.log", "bwn05", 0),
+        ("osun05.log", "osun05", 0),
+    ],
+)
+def test_names_with_the_program_of_a_benchmark(name: str, node: str, run: int) -> None:
+    assert place_of(name, "osu") == (node, run)
+
+
 @pytest.mark.parametrize("text", [FAILED, "", "\n", "srun: error: Unable to create step\n", "slurmstepd: started\n"])
 @pytest.mark.parametrize("form", ["stream-cn{}.txt", "cn{}_stream.out", "cn{}-stream-1n-226-iter-1.out", "cn{}.log"])
 def test_a_node_without_an_output_has_no_value(form: str, text: str) -> None:

@@ -5,10 +5,11 @@ A reading that fits surely decides. Where several are possible, the command line
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from seatrial.archive.layout import RUN_FILE
 from seatrial.benchmarks import catalogue
+from seatrial.benchmarks.declaration import Benchmark
 from seatrial.commands.judge.kinds import WORDS, Kind
 from seatrial.commands.judge.sources import MOST_FILES, Sources
 from seatrial.files.inputs import entries_in
@@ -25,7 +26,7 @@ from seatrial.importers.other_outputs import JSON_TEXT, PROSE, UTF8_MARK, refuse
 from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.pair_lines import RANK_COLUMNS, column_names, names_columns, parse_columns, parse_csv
 from seatrial.importers.pair_tables import is_pair_table
-from seatrial.importers.printed_text import NothingRanError, UnclearResultError, plain
+from seatrial.importers.printed_text import NothingRanError, UnclearResultError, by_node, plain
 from seatrial.importers.reframe import is_perflog
 from seatrial.importers.row_outcomes import is_outcome, split_outcomes
 from seatrial.importers.wide_columns import transposed
@@ -202,10 +203,11 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
         return (Kind.FLEET,)
     other = catalogue.recognised(text)
     if catalogue.detected(text) is not None:
-        if other is PROSE and not catalogue.parse_auto(text)[1].results:
-            raise UsageError(f"This looks like {PROSE.name}, without a result in it.", PROSE.remedy)
+        output = catalogue.parse_auto(text)[1] if other is PROSE else None
+        if other is not None and output is not None and not (output.results or output.breaches):
+            raise UsageError(f"This looks like {other.name}, without a result in it.", other.remedy)
         return (Kind.OUTPUT,)
-    if other is not None and other.document:
+    if other is not None and other.document and not by_node(text):
         raise UsageError(f"This looks like {other.name}, which seatrial judge does not read.", other.remedy)
     refuse_listing(plain(text, moments=False))
     if is_perflog(text):
@@ -225,6 +227,11 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
             raise UsageError(f"This looks like {other.name}{unread}.", other.remedy) from error
         if catalogue.begins(text):
             return (Kind.OUTPUT,)
+        if other is not None and (quoted := next(_outputs_within(json_value(text)), None)):
+            raise UsageError(
+                f"This is JSON with the output of {quoted.title} as the text of a member.",
+                "Write that text into a file of its own (jq -r).",
+            ) from error
         advice = error.remedy if error.what.startswith("Column ") else catalogue.MEASURES
         raise UsageError(f"seatrial judge does not know this: {error.what}", advice) from error
     if not kinds:
@@ -233,6 +240,15 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
             "seatrial compare --side-by-side FILE compares them; --as fleet takes each for a node.",
         )
     return kinds
+
+
+def _outputs_within(value: object) -> Iterator[Benchmark]:
+    """The benchmarks of outputs that are texts within a JSON value."""
+    if isinstance(value, str):
+        yield from filter(None, [catalogue.detected(value)] if "\n" in value else [])
+    elif isinstance(value, dict | list):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from _outputs_within(member)
 
 
 def _kinds_of_columns(text: str) -> tuple[Kind, ...]:

@@ -27,7 +27,7 @@ def test_a_good_output(tmp_path: Path, seatrial: Seatrial) -> None:
 
 def test_an_output_of_latencies_begins_with_that_of_the_smallest_message(tmp_path: Path, seatrial: Seatrial) -> None:
     text = seatrial("judge", write(tmp_path, osu())).out
-    assert text.startswith("MEASURED  run.out: OSU micro-benchmarks 1.50 µs at 0 B")
+    assert text.startswith("MEASURED  run.out: OSU micro-benchmarks 1.50 µs at 1 B")
 
 
 def test_a_truncated_one_is_incomplete_even_if_a_gate_is_not_passed(tmp_path: Path, seatrial: Seatrial) -> None:
