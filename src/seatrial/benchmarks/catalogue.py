@@ -130,6 +130,13 @@ def detected(text: str, *, parts: bool = True) -> Benchmark | None:
     return part if part and not by_node(text) else None
 
 
+def others_in(benchmark: Benchmark, text: str) -> list[Benchmark]:
+    """Other benchmarks whose outputs are in the text as well, and no parts of that of the one detected in it."""
+    bare, names = plain(text), [*BENCHMARKS]
+    left = names[names.index(benchmark.name) + 1 :]  # the text has no mark of those before
+    return [BENCHMARKS[one] for one in left if one not in benchmark.contains and _has_any(BENCHMARKS[one].marks, bare)]
+
+
 def recognised(text: str) -> OtherOutput | None:
     """The benchmark or other tool that printed a text, as far as it is known, by its beginning."""
     looked_at = text[:LOOKED_AT]

@@ -95,6 +95,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """The metric of scaling curves and of comparisons between nodes."""
     main_labels: dict[str, str] = {}
     """Labels of the main metric's value for scaling curves, if an output has several parts."""
+    tried: tuple[str, ...] = ("bytes",)
+    """Labels of what a run tries several of, such as message sizes: the best one shows what is possible."""
     alike: tuple[AlikeNumbers, ...] = ()
     """Numbers that lie close together besides repetitions, which have equal labels and one setting."""
     evidence: tuple[str, ...]
@@ -103,6 +105,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Validity gates of its own; those of every benchmark are in `gates.EVERY`."""
     complete: str
     """What shows that an output is complete."""
+    contains: tuple[str, ...] = ()
+    """Names of benchmarks whose outputs are parts of its own."""
     as_pairs: str = ""
     """How its outputs are read as a table of pairs of nodes; empty: they are none."""
     own_limits: bool = False
@@ -117,13 +121,13 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         return next(metric for metric in self.metrics if metric.name == self.main_metric)
 
     def main_result(self, output: Output) -> Result | None:
-        """The best value of the main metric over message sizes; of several parts the main one, else the first."""
+        """The best value of the main metric over what is tried; of several parts the main one, else the first."""
         every = [item for item in output.results if item.metric == self.main_metric]
         values = [item for item in every if self.main_labels.items() <= item.labels.items()] or every
         if not values:
             return None
         best = (max if self.main.better is Better.MORE else min)(values, key=lambda item: item.value)
-        return best if "bytes" in best.labels else values[0]
+        return best if any(label in best.labels for label in self.tried) else values[0]
 
 
 def completed(given: Mapping[str, str], declared: tuple[Parameter, ...]) -> dict[str, str]:

@@ -154,6 +154,7 @@ BENCHMARK = Benchmark(
     name="hpcc",
     title="HPC Challenge",
     requires="hpcc, hpccinf.txt, BLAS and MPI",
+    contains=("hpl", "gups", "stream"),
     marks=(r"HPC Challenge Benchmark", r"^Begin of (?:MPI|Star|Single)\w+ section\."),
     beginnings=("#" * 72 + "\nThis is the DARPA/DOE", "===ExeBinSignature=== MD5: "),
     parts=(r"^End of (?:MPI|Star|Single)\w+ section\.|^HPL_Tflops=",),

@@ -309,6 +309,7 @@ BENCHMARK = Benchmark(
         Metric("residual", "scaled; it must be below the threshold, 16", of_result=True),
     ),
     main_metric="rate_flops_per_s",
+    tried=("n",),
     alike=(AlikeNumbers(("variant", "nb", "p", "q"), TESTS_APART),),
     evidence=("ranks", "order", "tests"),
     gates=GATES,

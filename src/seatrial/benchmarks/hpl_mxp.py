@@ -92,6 +92,7 @@ BENCHMARK = Benchmark(
     name="hpl-mxp",
     title="HPL-MxP (HPL in mixed precision)",
     requires="NVIDIA's HPL-MxP, CUDA and MPI",
+    contains=("hpl",),
     marks=(HEAD.pattern, RESULT.pattern, OTHER.pattern),
     beginnings=("HPL-MxP-NVIDIA ", "HPL-AI-NVIDIA "),
     parse=parse,

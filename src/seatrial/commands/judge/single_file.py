@@ -2,8 +2,11 @@
 
 from collections.abc import Collection
 
+import msgspec
+
 from seatrial.archive import run_sets
-from seatrial.benchmarks.declaration import PAIR, Benchmark
+from seatrial.benchmarks import catalogue
+from seatrial.benchmarks.declaration import AUTO, PAIR, Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.series_view import changes_report
@@ -18,6 +21,7 @@ from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import SeriesSense
+from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.process.time_limit import PARSE_S, limited
 from seatrial.render.benchmark_output import output_report
@@ -39,7 +43,32 @@ def output_judged(sources: Sources, wanted: JudgeOptions) -> Report:
             what = f"The facts are of {count(len(facts), 'node')}, and the output does not show that it ran on all."
             raise UsageError(what, f"Name those that it ran on: --facts {wanted.facts}:n[1-2].")
         limits = {**limits_of_nodes(declared, facts), **limits}
-    return output_report(file.name, declared, judge(declared, result, limits, dict(wanted.expect)), limits)
+    judged = judge(declared, result, limits, dict(wanted.expect))
+    if wanted.benchmark == AUTO:
+        judged = _with_others(declared, judged, text)
+    return output_report(file.name, declared, judged, limits)
+
+
+def _with_others(declared: Benchmark, judged: Output, text: str) -> Output:
+    """The output with what is wrong with outputs of other benchmarks in the same text, whose numbers are not shown."""
+    for other in catalogue.others_in(declared, text):
+        beside = judge(other, catalogue.parse_as(other, text))
+        lines = {breach.line for breach in judged.breaches}
+        wrong = [
+            msgspec.structs.replace(breach, reason=f"{other.title}: {breach.reason}")
+            for breach in beside.breaches
+            if breach.kind.verdict is Verdict.INVALID and breach.line not in lines
+        ]
+        judged = msgspec.structs.replace(
+            judged,
+            breaches=(*judged.breaches, *wrong),
+            missing=(*judged.missing, *(f"the output of {other.title} in it: {reason}" for reason in beside.missing)),
+            notes=(
+                *judged.notes,
+                f"It has an output of {other.title}, too: --benchmark {other.name} shows its numbers.",
+            ),
+        )
+    return judged
 
 
 def _ran_on_all(declared: Benchmark, result: Output, facts: Collection[NodeFacts]) -> bool:

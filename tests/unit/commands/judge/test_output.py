@@ -1,15 +1,17 @@
 """seatrial judge on one output of a benchmark, and seatrial bench, on the command line."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from seatrial.frame.command_line import run
 from seatrial.model.errors import ExitCode
-from tests.support.benchmark_outputs import hpl, imb, netpipe, openfoam, osu, stream
+from tests.support.benchmark_outputs import babelstream, hpcc, hpl, hpl_mxp, imb, netpipe, openfoam, osu, stream
 from tests.support.builders import Cluster, names
 from tests.support.command_line import Seatrial
+from tests.support.gpu_outputs import gpu_burn
 from tests.support.paths import ROOT
 
 
@@ -25,9 +27,33 @@ def test_a_good_output(tmp_path: Path, seatrial: Seatrial) -> None:
     assert "53.3 Gflop/s" in text
 
 
+@pytest.mark.parametrize("text", [hpl() + hpl(time=10, order=4000), hpl(time=10, order=4000) + hpl()])
+def test_the_best_of_the_orders_that_hpl_tried_is_its_number(text: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    text = re.sub("HPL_pdgesv.*", "", text)  # both begin at one time
+    assert seatrial("judge", write(tmp_path, text)).out.startswith("MEASURED  run.out: HPL 53.3 Gflop/s")
+
+
 def test_an_output_of_latencies_begins_with_that_of_the_smallest_message(tmp_path: Path, seatrial: Seatrial) -> None:
     text = seatrial("judge", write(tmp_path, osu())).out
     assert text.startswith("MEASURED  run.out: OSU micro-benchmarks 1.50 µs at 1 B")
+
+
+@pytest.mark.parametrize(
+    ("made", "name"), [(hpcc, "hpcc"), (hpl_mxp, "hpl-mxp"), (hpl, "hpl"), (babelstream, "babelstream")]
+)
+def test_the_output_of_another_benchmark_in_the_same_file_is_judged_as_well(
+    made: Callable[[], str], name: str, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    whole, good = seatrial("judge", write(tmp_path, made())).out, gpu_burn()
+    assert "--benchmark" not in whole  # HPL within HPCC and HPL-MxP is a part of theirs
+    both = seatrial("judge", write(tmp_path, made() + good)).out
+    assert both.splitlines()[0] == whole.splitlines()[0]
+    assert "--benchmark gpu-burn" in both
+    bad = write(tmp_path, made() + good.replace("GPU 1: OK", "GPU 1: FAULTY"))
+    assert "line" in seatrial("judge", bad, code=ExitCode.FINDINGS).out.partition("\n")[0]
+    assert seatrial("judge", "--benchmark", name, bad).out.startswith("MEASURED  ")
+    cut = write(tmp_path, made() + good[: good.index("Tested")])
+    assert seatrial("judge", cut, code=ExitCode.INCOMPLETE).out.startswith("INCOMPLETE  ")
 
 
 def test_a_truncated_one_is_incomplete_even_if_a_gate_is_not_passed(tmp_path: Path, seatrial: Seatrial) -> None:
