@@ -1,5 +1,6 @@
 """All benchmarks in one table, which of them an output is of, and its numbers as values of one run for the archive."""
 
+import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -235,8 +236,8 @@ def _first_lines(benchmark: Benchmark) -> list[str]:
 def undented(benchmark: Benchmark, text: str) -> str:
     """The text without an indentation that somebody else gave to an output in it (Ansible, a quote in a message).
 
-    It is that of the first line which only this benchmark prints. Lines up to the last one are taken up to which nearly
-    all have it; the others stay as they are.
+    It is that of the first line which only this benchmark prints and of those below it. Lines up to the last one are
+    taken up to which nearly all have it; the others stay as they are.
     """
     words = (next((line for line in each.split("\n") if line.strip(RULES)), " ") for each in benchmark.beginnings)
     beginnings = [f"^{re.escape(line)}" for line in words if line[0] not in " \t{"]
@@ -247,7 +248,8 @@ def undented(benchmark: Benchmark, text: str) -> str:
         if place := re.search(expression, flush, re.MULTILINE):
             lines = text.split("\n")
             first = flush.count("\n", 0, place.start())
-            margin = lines[first][: len(lines[first]) - len(lines[first].lstrip(" \t"))]
+            block = itertools.takewhile(lambda line: not line.strip() or line[0] in " \t", lines[first:])
+            margin = min((line[: -len(line.lstrip())] for line in block if line.strip()), key=len)
             last = _last_behind(margin, lines, first)
             return "\n".join(
                 line.removeprefix(margin) if first <= number <= last else line for number, line in enumerate(lines)

@@ -107,7 +107,7 @@ def test_of_a_long_text_three_lines_have_a_mark(marked: int, others: int, quoted
 
 
 @pytest.mark.parametrize("margin", ["   ", "\t", "        "])
-@pytest.mark.parametrize("made", [outputs.hpl, outputs.ior, outputs.hpcg, outputs.stream, gpu.nccl])
+@pytest.mark.parametrize("made", [outputs.hpl, outputs.ior, outputs.hpcg, outputs.stream, gpu.nccl, gromacs])
 def test_an_indented_output_within_other_text_is_read(made: Callable[[], str], margin: str) -> None:
     text = (
         f"ok: [127.0.0.1] =>\n  out: |-\n{prefixed(made(), margin)}```\n\n* Results\n    total: 10.0028s\n* 12\n* 3\n"
