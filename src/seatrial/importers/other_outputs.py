@@ -44,6 +44,14 @@ ONE_NODE = {
     "gpu-fryer": r"^GPU #\d{1,3}: {1,8}[\d.]{1,12} [GT]flops/s",
     "the Phoronix Test Suite": r"^Phoronix Test Suite v\d|^[ \t]*+pts/[\w.-]{1,60} \[",
     "mpiP": r"^@ mpiP\b",
+    "Caliper": r"^Path +(?:Min|Max|Avg|Time)\b.{0,80} %",
+    "iostat, sar or vmstat": r"^Linux \d\S{1,80} \([\w.-]{1,80}\)[ \t]|^procs -{3,20}memory-",
+    "perf stat": r"^ Performance counter stats for ",
+    "turbostat": r"^(?:\w{1,20}\t){0,6}CPU\tAvg_MHz\t",
+    "ethtool -S": r"^NIC statistics:",
+    "ping": r"^PING \S{1,100} \(|^rtt min/avg/max/mdev = ",
+    "cyclictest": r"^T: ?\d{1,5} \( {0,8}\d{1,8}\) P: ?\d",
+    "nvidia-smi dmon": r"^# gpu {1,8}(?:pwr|sm|fb)\b",
 }
 """Programs whose figures are of one node: name and mark."""
 OUTPUTS = (

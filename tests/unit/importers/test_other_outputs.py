@@ -131,6 +131,15 @@ OTHERS = {
     "gpu-fryer": "GPU #0:  51236.10 Gflops/s (min: 51100.2, max: 51300.1)\nAll GPUs seem healthy\n",
     "the log of ReFrame": "[       OK ] (2/2) Stream @a:b+c\nP: bandwidth: 14294.99 MB/s (r:0, l:None, u:None)\n",
     "the log of ReFrame ": "[  FAILED  ] Ran 11/11 test case(s) from 11 check(s) (2 failure(s), 0 skipped)\n",
+    "Caliper": "Path          Min time/rank Max time/rank Avg time/rank Time %\nmain   0.1  0.2  0.15  0.010\n",
+    "iostat": "Linux 5.14.0 (cn01)  11/03/2025  _x86_64_ (64 CPU)\n\navg-cpu:  %user   %nice\n   1.23    0.00\n",
+    "vmstat": "procs -----------memory---------- ---swap--\n r  b   swpd   free  buff\n 1  0      0 123456  99\n",
+    "perf stat": "\n Performance counter stats for './stream':\n\n   12,345.67 msec task-clock\n",
+    "turbostat": "Core\tCPU\tAvg_MHz\tBusy%\n-\t-\t2900\t99.50\n0\t0\t2901\t99.60\n",
+    "ethtool": "NIC statistics:\n     rx_packets: 123456789\n     rx_errors: 0\n",
+    "ping": "PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data.\n64 bytes from 10.0.0.2: icmp_seq=1 ttl=64 time=0.1 ms\n",
+    "cyclictest": "T: 0 (12346) P:80 I:1000 C:  10000 Min:      1 Act:    2 Avg:    2 Max:      15\n",
+    "nvidia-smi dmon": "# gpu   pwr gtemp\n# Idx     W     C\n    0    65    34\n    1    64    35\n",
     "numastat": "                node0   node1\nnuma_hit      182277    92312\nnuma_miss          0        0\n",
     "a list of packages": "rdma-core-50.0-1.el9.x86_64\nfio-3.35-1.el9.x86_64\nperftest-23.10.0-1.el9.x86_64\n",
     "a list of packages ": "ii  perftest  23.10.0-1  amd64  Infiniband verbs performance tests\n",
@@ -165,6 +174,7 @@ def test_the_output_of_another_tool_is_refused_by_its_name(name: str) -> None:
         "node,kernel\nn1,kernel-4.18.0-1.el8.x86_64\nn2,kernel-4.18.0-1.el8.x86_64\n",
         "node,numa_hit\nn1,5000\nn2,6000\n",
         "fio-3.35-1.el9.x86_64\n",
+        "node,ping_ms,Path\nn1,0.12,a\nn2,0.11,a\nLinux (n3) was not reached\n",
     ],
 )
 def test_words_of_a_tool_in_another_text_are_no_output_of_it(text: str) -> None:

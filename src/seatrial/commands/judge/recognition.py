@@ -236,7 +236,7 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
         raise UsageError(f"seatrial judge does not know this: {error.what}", advice) from error
     if not kinds:
         raise UsageError(
-            "This is a table of configurations, not of nodes.",
+            "This is a table of configurations or counters, not of nodes.",
             "seatrial compare --side-by-side FILE compares them; --as fleet takes each for a node.",
         )
     return kinds
@@ -252,7 +252,7 @@ def _outputs_within(value: object) -> Iterator[Benchmark]:
 
 
 def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
-    """The kinds of a table in CSV or JSON, by its columns; none of one of configurations.
+    """The kinds of a table in CSV or JSON, by its columns; none of one of configurations or counters.
 
     Raises UsageError for what is not a table.
     """
@@ -277,10 +277,11 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
         return (Kind.FLEET, Kind.SCALING) if any(are_numbered(one.cells) for one in words) else (Kind.SCALING,)
     if not words and not _named(names, NODE_NAMES) and not transposed(columns):
         return (Kind.SERIES, Kind.SCALING) if _is_sweep(columns[0]) else (Kind.SERIES,)
-    if words and all(column.name.strip().lower() in CONFIGURATIONS for column in words) and not clock:
+    labelled = any(cell.endswith(":") for column in words[:1] for cell in column.cells)  # by pdsh or clush
+    counters = labelled and not any(map(str.isdecimal, "".join(words[0].cells)))  # names of nodes have numbers
+    if counters or (words and all(one.name.strip().lower() in CONFIGURATIONS for one in words) and not clock):
         return ()
     runs = _named(names, RUN_NAMES - CLOCKS) or _is_star(text)
-    labelled = any(cell.endswith(":") for column in words[:1] for cell in column.cells)  # by pdsh or clush
     repeated = labelled or _named(names, NODE_NAMES) or any(_repeated(column) for column in words)
     return (Kind.FLEET,) if runs or (repeated and not clock) else (Kind.FLEET, Kind.SERIES)
 
