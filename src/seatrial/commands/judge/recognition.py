@@ -4,6 +4,7 @@ A reading that fits surely decides. Where several are possible, the command line
 """
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -48,6 +49,8 @@ CONFIGURATIONS = frozenset({
     "fabric", "rail", "rails", "firmware",
 })  # fmt: skip
 """Columns of words that name configurations and never nodes."""
+COUNTER, SIZE = re.compile(r"\D+"), re.compile(r"\d+(?:\.\d+)?[kKMGTmg](?:i?[bB])?:?")
+"""What stands before a colon, and is no node: the names of nodes have numbers, and more letters than one."""
 UNPAIRED = ("node", "host", "hostname", "nodename")
 """Behind a first column of ranks or ports they name where each is; a second end has the name of an end."""
 
@@ -236,7 +239,7 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
         raise UsageError(f"seatrial judge does not know this: {error.what}", advice) from error
     if not kinds:
         raise UsageError(
-            "This is a table of configurations or counters, not of nodes.",
+            "This is a table of configurations, counters or sizes, not of nodes.",
             "seatrial compare --side-by-side FILE compares them; --as fleet takes each for a node.",
         )
     return kinds
@@ -252,7 +255,7 @@ def _outputs_within(value: object) -> Iterator[Benchmark]:
 
 
 def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
-    """The kinds of a table in CSV or JSON, by its columns; none of one of configurations or counters.
+    """The kinds of a table in CSV or JSON, by its columns; none of one of other things than nodes.
 
     Raises UsageError for what is not a table.
     """
@@ -278,8 +281,8 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
     if not words and not _named(names, NODE_NAMES) and not transposed(columns):
         return (Kind.SERIES, Kind.SCALING) if _is_sweep(columns[0]) else (Kind.SERIES,)
     labelled = any(cell.endswith(":") for column in words[:1] for cell in column.cells)  # by pdsh or clush
-    counters = labelled and not any(map(str.isdecimal, "".join(words[0].cells)))  # names of nodes have numbers
-    if counters or (words and all(one.name.strip().lower() in CONFIGURATIONS for one in words) and not clock):
+    others = labelled and (all(map(COUNTER.fullmatch, words[0].cells)) or all(map(SIZE.fullmatch, words[0].cells)))
+    if others or (words and all(one.name.strip().lower() in CONFIGURATIONS for one in words) and not clock):
         return ()
     runs = _named(names, RUN_NAMES - CLOCKS) or _is_star(text)
     repeated = labelled or _named(names, NODE_NAMES) or any(_repeated(column) for column in words)

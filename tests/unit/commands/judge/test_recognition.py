@@ -65,6 +65,7 @@ def taken(file: Path, *accepting: Kind) -> Kind:
         ),
         ("".join(f"n{at}: load average: 0.{at}\nn{at}: Triad 38{at}.5 GB/s\n" for at in range(1, 9)), Kind.FLEET),
         ("login: 380 GB/s\nn1: 381 GB/s\ngpu: 382 GB/s\n", Kind.FLEET),  # one has the number of a node
+        ("4k1: 380 GB/s\n4k2: 381 GB/s\n4k3: 382 GB/s\n", Kind.FLEET),
         (json.dumps([{"node": "n1", "value": 1}, {"node": "n2", "value": 2}]), Kind.FLEET),
         (f"date,rate\n{DAYS}", Kind.SERIES),
         ("1\n2\n3\n", Kind.SERIES),
@@ -184,7 +185,8 @@ def test_folders_are_outputs_by_node_pairs_or_a_run(tmp_path: Path, seatrial: Se
         ("2026-01-01T00:00:00+00:00|reframe 4.0.0|x|y=1|z\n", "performance log of ReFrame.*seatrial import"),
         ("kernel,run,gflops\n3.10,1,761\n3.10,2,765\n4.8.1,1,700\n4.8.1,2,703\n", "compare --side-by-side"),
         ("fabric,pairs,rate\nOPA,1,5\nOPA,8,38\nEDR,1,4\nEDR,8,33\n", "compare --side-by-side"),
-        ("MemTotal:  527950212 kB\nMemFree:  400000000 kB\nCached:  1200 kB\n", "counters, not of nodes.*--as fleet"),
+        ("MemTotal:  527950212 kB\nMemFree:  400000000 kB\nCached:  1200 kB\n", "counters .*--as fleet"),
+        ("4k: 120 MB/s\n64K: 800 MB/s\n1MiB: 2400 MB/s\n", "sizes, .*--as fleet"),
         ("MByte/s:  136080.57\nIterations:  512\n", "likwid-bench"),
         ("hello\nworld\n", "seatrial judge does not know this"),
         ("[1,0]<stdout>:5 GB/s\nwarning\nanother warning\n", "does not know this: Row 2 has"),
