@@ -241,13 +241,14 @@ def undented(benchmark: Benchmark, text: str) -> str:
     """
     words = (next((line for line in each.split("\n") if line.strip(RULES)), " ") for each in benchmark.beginnings)
     beginnings = [f"^{re.escape(line)}" for line in words if line[0] not in " \t{"]
-    flush = INDENTATION.sub("", text)
+    flush, lines = INDENTATION.sub("", text), text.split("\n")
     for expression in (*beginnings, *benchmark.marks, *benchmark.parts):
         if re.search(expression, text, re.MULTILINE):
             return text
         if place := re.search(expression, flush, re.MULTILINE):
-            lines = text.split("\n")
             first = flush.count("\n", 0, place.start())
+            if any(re.match(mark, lines[first]) for mark in benchmark.marks):  # it indents this line itself
+                continue
             block = itertools.takewhile(lambda line: not line.strip() or line[0] in " \t", lines[first:])
             margin = min((line[: -len(line.lstrip())] for line in block if line.strip()), key=len)
             last = _last_behind(margin, lines, first)

@@ -121,6 +121,7 @@ def test_an_indented_output_within_other_text_is_read(made: Callable[[], str], m
 def test_what_is_indented_behind_an_output_keeps_its_margin() -> None:
     lines = undented(BENCHMARKS["hpl"], "  HPLinpack 2.3\n  T/V\n\n  End of Tests.\n* a\n* b\n  c\n").split("\n")
     assert lines == ["HPLinpack 2.3", "T/V", "", "End of Tests.", "* a", "* b", "  c", ""]
+    assert undented(BENCHMARKS["perftest"], outputs.perftest()) == outputs.perftest()  # its title is indented
     assert undented(BENCHMARKS["hpl"], "HPLinpack 2.3\n  T/V\n  End of Tests.\n") == (
         "HPLinpack 2.3\n  T/V\n  End of Tests.\n"
     )

@@ -118,6 +118,10 @@ def test_fewer_threads_than_requested_are_invalid() -> None:
     threads = "Number of Threads requested = 4\nNumber of Threads counted = 2\n"
     assert breaches(outputs.stream().replace("Function", f"{threads}Function", 1)) == ["ranks-differ"]
     assert parsed(variants.stream_fortran()).work("threads") == 4
+    counted = ("Number of Threads counted = 1\nFunction", "Number of Threads counted = 8\nFunction")
+    sweep = "".join(outputs.stream().replace("Function", one, 1) for one in counted)
+    assert breaches(sweep) == []  # two runs, of which neither says how many were requested
+    assert breaches(sweep.replace("Threads counted = 1", "Threads requested = 1")) == ["ranks-differ"]
 
 
 @pytest.mark.parametrize("made", [variants.ior_3_0, variants.ior_json])
