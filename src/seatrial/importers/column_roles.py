@@ -8,10 +8,12 @@ identifiers, cells that a node never changes are properties of it. What neither 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import msgspec
 
 from seatrial.importers.columns import UNIT_NAMES, TableColumn, refuse_almost_numbers
+from seatrial.importers.printed_text import is_rate
 from seatrial.importers.row_outcomes import is_numbered, is_outcome, is_remark
 from seatrial.importers.written_numbers import is_missing
 from seatrial.model.column_words import (
@@ -366,6 +368,10 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
     varying = [name for name in candidates if not contents[name].mostly_zero]
     if len(varying) == 1 and sense_of(varying[0]) is not None:
         candidates = varying  # what is nearly always 0 beside a rate counts lost packets, or the like
+    if len(candidates) > 1:  # dd and hdparm print a unit behind each number
+        behind = {one.name: {*map(unit_of, beside.cells)} for one, beside in pairwise(columns)}
+        rates = [name for name in candidates if len(behind.get(name, ())) == 1 and is_rate(*behind[name])]
+        candidates = rates if len(rates) == 1 else candidates
     if len(candidates) > 1:
         raise UsageError(
             f"Several columns have numbers: {some(candidates, MOST_NAMES)}.", "Choose one: --column COLUMN."

@@ -13,7 +13,7 @@ from seatrial.importers.written_numbers import with_seconds
 from seatrial.model.column_words import SENSOR_WORDS, last_word, names_condition, names_result
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import LOSSES
-from seatrial.model.unit_text import NUMBER, is_number, unit_of
+from seatrial.model.unit_text import NUMBER, Unit, is_number, unit_of
 from seatrial.model.words import name_form, some
 
 NODE_PREFIX = re.compile(r"(?P<node>[A-Za-z][\w.-]{0,99}): ?(?P<line>.*)")
@@ -35,6 +35,8 @@ VALUE = re.compile(
 """A number in a line, with its name before it or its unit behind it."""
 LISTED = re.compile(r"(?<=[\w%)/])[,;](?=[ \t]+\S)")
 """What divides the values in a line: `bandwidth = 24000 MB/s, latency = 1.2 us`."""
+NAMED = re.compile(r"((?<=\d) |)\b([A-Za-z][\w.%/-]{0,40}+) = ")
+"""The name of a value; no unit behind a number, as of hdparm: `1620 MB in  3.00 seconds = 539.91 MB/sec`."""
 MARK = "\0"
 """What is in the form of a line in place of a number."""
 RESULT_UNITS = frozenset({"B/s", "flop/s"})
@@ -65,7 +67,9 @@ def by_node(text: str) -> dict[str, str]:
 def with_failures(text: str, line: str = "") -> tuple[str, list[tuple[str, str]]]:
     """What `_with_failures` makes of it, with values of one line of a node apart: `a = 1, b = 2` as `a=1 b=2`."""
     text, beside = _with_failures(text, line)
-    apart = LISTED.sub("", text).replace(" = ", "=")
+    apart = NAMED.sub(
+        lambda name: name[0] if name[1] and unit_of(name[2]) else f"{name[1]}{name[2]}=", LISTED.sub("", text)
+    )
     return apart if apart != text and by_node(text) else text, beside
 
 
@@ -231,7 +235,12 @@ def _may_be_result(form: Form) -> bool:
 def _is_rate(form: Form) -> bool:
     """Whether a line has a unit that only results have."""
     units = (unit_of(word.replace(MARK, "").strip("()[],;:")) for word in form)
-    return any(unit is not None and unit.base in RESULT_UNITS for unit in units)
+    return any(map(is_rate, units))
+
+
+def is_rate(unit: Unit | None) -> bool:
+    """Whether only results have such a unit."""
+    return unit is not None and unit.base in RESULT_UNITS
 
 
 def _has_digits(form: Form) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.importers.fleets import read_fleet_table
+from seatrial.model.errors import UsageError
 from tests.support.benchmark_outputs import hpl, stream
 from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
@@ -85,6 +86,24 @@ def test_outputs_below_names_of_nodes_are_of_these_nodes(heading: str, tmp_path:
     (tmp_path / "all.out").write_text("".join(outputs))
     ran = seatrial("judge", str(tmp_path / "all.out"), code=2)
     assert "cn5 50 % below its peers" in " ".join(ran.out.replace(".cluster", "").split())
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("1073741824 bytes (1.1 GB, 1.0 GiB) copied, {0} s, {1} MB/s", [500.0, 501.0, 502.0, 503.0]),
+        (" Timing buffered disk reads: {2} MB in  3.0{0} seconds = {1}.5 MB/sec", [500.5, 501.5, 502.5, 503.5]),
+        ("{2} bytes in {1} s", None),  # neither is a rate
+        ("read {1} MB/s wrote {2} MB/s", None),  # both are
+    ],
+)
+def test_of_several_numbers_in_a_line_the_only_rate_counts(line: str, values: list[float] | None) -> None:
+    rows = (f"n{at}: {line.format(4 - at, 499 + at, 1600 + at * at)}\n" for at in range(1, 5))
+    if values is None:
+        with pytest.raises(UsageError, match="Several columns have numbers"):
+            read_fleet_table("".join(rows))
+    else:
+        assert [value for (value,) in read_fleet_table("".join(rows)).values.values()] == values
 
 
 def test_a_node_that_ansible_does_not_reach_is_named(tmp_path: Path, seatrial: Seatrial) -> None:
