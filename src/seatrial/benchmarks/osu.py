@@ -100,6 +100,7 @@ class OsuTable(msgspec.Struct):
     """Window sizes of the columns of osu_mbw_mr -V; empty: the columns are named."""
     sized: bool = True
     rows: "list[tuple[int, OutputLine, list[str]]]" = msgspec.field(default_factory=list)
+    closed: bool = False
     remarks: str = ""
     """Pairs, buffers and data types, in lines between title and rows."""
     largest: int = 0
@@ -180,7 +181,7 @@ def _line_of(reading: Reading, table: OsuTable, line: OutputLine) -> None:
     """A line below a title: heading, row, or remark."""
     text = line.text.strip()
     heading = text.lstrip("# ")
-    table.remarks += text if text.startswith("#") else ""
+    table.remarks += text if text.startswith("#") and not table.rows else ""
     if WINDOWS.match(text) and not table.rows and not table.windows:
         table.windows = [whole_number(word) for word in heading.split()]
         table.columns, table.sized = ["MB/s"] * len(table.windows), True
@@ -197,7 +198,9 @@ def _line_of(reading: Reading, table: OsuTable, line: OutputLine) -> None:
             reading.result("latency_s", printed, line, MILLISECOND, labels=labels)
     elif re.search(r"(?i)validation (?:error|failed)|data corrupt", text):
         reading.breach(FindingKind.DATA_CORRUPT, "OSU's own check of the data failed", line)
-    elif table.columns and is_row(line.text, words=VALIDATION):
+    elif text.startswith("#"):
+        table.closed = bool(table.rows)  # what another program prints
+    elif table.columns and not table.closed and is_row(line.text, words=VALIDATION):
         fields = text.split()
         if table.sized and not (fields[0].isdecimal() and len(fields[0]) <= MOST_DIGITS):
             return

@@ -274,7 +274,9 @@ def roles_of(
     for name, role in roles.items():
         named["unused" if role == "numbers" else role].append(name)
     tuples = {role: tuple(named[role]) for role in ("runs", "conditions", "parts", "properties", "constants", "unused")}
-    return ColumnRoles(node=node.name, value=value, units=next(iter(named["units"]), ""), **tuples)
+    behind = next((after.name for one, after in pairwise(columns) if one.name == value), "")
+    units = behind if behind in named["units"] else next(iter(named["units"]), "")
+    return ColumnRoles(node=node.name, value=value, units=units, **tuples)
 
 
 def refuse_same_names(columns: Sequence[TableColumn]) -> None:

@@ -27,9 +27,9 @@ from seatrial.importers.row_keys import names_of_runs, refuse_copies, refuse_rep
 from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
 from seatrial.importers.series import TIME_NAMES
 from seatrial.importers.wide_columns import melted, metrics_melted, transposed
-from seatrial.model.column_words import NODE_NAMES, PART_WORDS, RUN_NAMES, words_of
+from seatrial.model.column_words import NODE_NAMES, PART_WORDS, RUN_NAMES, last_word, words_of
 from seatrial.model.errors import UsageError
-from seatrial.model.imported import Sense, sense_of
+from seatrial.model.imported import LOSSES, Sense, sense_of
 from seatrial.model.words import name_form
 from seatrial.statistics.estimates import FEWEST_ALIKE
 
@@ -180,12 +180,14 @@ def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collec
         factor = scale[1] / main[1] if scale and main else 1.0
         strata[condition, kinds[row]][subjects[node, part]].append((run, numbers[row] * factor))
     several = len(set(kinds)) > 1
+    lost = any(last_word(of_name[name].cells[0].rstrip(":=")) in LOSSES for name in roles.constants)  # rx_errors: 12
     measured = []
     for (condition, kind), cells in strata.items():
         alone = sum(key[0] == condition for key in strata) == 1
         named = ((roles.units, usual[kind]),) if several and not alone else ()
         labels = (*zip(roles.conditions, condition, strict=True), *named)
-        measured.append(_stratum(aligned(cells), labels, usual[kind], roles.value))
+        stratum = _stratum(aligned(cells), labels, usual[kind], roles.value)
+        measured.append(msgspec.structs.replace(stratum, sense=Sense.LOWER) if lost and not stratum.sense else stratum)
     identified = bool(roles.runs) and len({key[3] for key in keys}) == len(keys)
     fleets = [stratum.values for stratum in measured]
     if identified or NUMBERS.isdisjoint(map(_plain, roles.runs)):

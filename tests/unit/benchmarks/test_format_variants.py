@@ -95,6 +95,13 @@ def test_times_show_what_megabytes_of_imb_are_else_its_version_does(
     assert rates == pytest.approx([float(rate) * megabyte for rate in printed])
 
 
+def test_rows_behind_the_heading_of_another_program_are_none_of_osu() -> None:
+    other = "# Benchmarking PingPong\n#bytes #repetitions t[usec]\n0 1000 1.10\n1 1000 1.11\n"
+    output = parsed(outputs.osu() + other + outputs.osu())
+    assert output.results == parsed(outputs.osu() + "\n" * 4 + outputs.osu()).results
+    assert output.complete
+
+
 def test_groups_of_imb_are_counted_together() -> None:
     groups = "# ( 2 groups of 2 processes each running simultaneous ) "
     assert parsed(outputs.imb().replace("# #processes = 2 ", groups)).work("ranks") == 4

@@ -7,6 +7,7 @@ import pytest
 
 from seatrial.importers.fleets import read_fleet_table
 from seatrial.model.errors import UsageError
+from seatrial.model.imported import Sense
 from tests.support.benchmark_outputs import hpl, stream
 from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
@@ -89,10 +90,20 @@ def test_outputs_below_names_of_nodes_are_of_these_nodes(heading: str, tmp_path:
 
 
 @pytest.mark.parametrize(
+    ("line", "sense"),
+    [("rx_crc_errors: {}", Sense.LOWER), ("errors = {}", Sense.LOWER), ("rx_packets: {}", None), ("ok: {} rows", None)],
+)
+def test_fewer_errors_are_better_where_the_line_counts_them(line: str, sense: Sense | None) -> None:
+    (stratum,) = read_fleet_table("".join(f"n{at}:   {line.format(10 + at)}\n" for at in range(1, 6))).strata
+    assert stratum.sense is sense
+
+
+@pytest.mark.parametrize(
     ("line", "values"),
     [
         ("1073741824 bytes (1.1 GB, 1.0 GiB) copied, {0} s, {1} MB/s", [500.0, 501.0, 502.0, 503.0]),
         (" Timing buffered disk reads: {2} MB in  3.0{0} seconds = {1}.5 MB/sec", [500.5, 501.5, 502.5, 503.5]),
+        ("[ 5] 0.00-10.00 sec 11.{0} GBytes {1} Gbits/sec receiver", [500.0, 501.0, 502.0, 503.0]),
         ("{2} bytes in {1} s", None),  # neither is a rate
         ("read {1} MB/s wrote {2} MB/s", None),  # both are
     ],
@@ -103,7 +114,9 @@ def test_of_several_numbers_in_a_line_the_only_rate_counts(line: str, values: li
         with pytest.raises(UsageError, match="Several columns have numbers"):
             read_fleet_table("".join(rows))
     else:
-        assert [value for (value,) in read_fleet_table("".join(rows)).values.values()] == values
+        (stratum,) = read_fleet_table("".join(rows)).strata
+        assert [value for (value,) in stratum.values.values()] == values
+        assert stratum.sense is Sense.HIGHER
 
 
 def test_a_node_that_ansible_does_not_reach_is_named(tmp_path: Path, seatrial: Seatrial) -> None:
