@@ -164,7 +164,7 @@ def nccl_runs(lines: Iterable[Line]) -> list[NcclRun]:
             runs[-1].heads += 1
             if iterations := ITERATIONS.search(text):
                 runs[-1].iterations = whole_number(iterations["iterations"])
-        elif runs or HEADING.match(text):  # a table whose settings are missing
+        elif runs or HEADING.match(text) or AVERAGE.match(text):  # a table whose settings are missing, or its end
             runs = runs or [NcclRun(head=line, version=version, test=command)]
             _add(runs[-1], line)
         named = set(COMMAND.findall(text)) & COLLECTIVES.keys() if not text.startswith("#") else set()

@@ -26,6 +26,9 @@ def test_rows_below_a_heading_are_read_without_the_settings_above(made: str) -> 
     assert output.work("test") == ("all_reduce" if "concluded" in made else "not named")
     for metric in ("bus_bandwidth_bytes_per_s", "time_s"):
         assert output.values(metric) == whole.values(metric) != []
+    tail = rows[rows.index("# Avg") :]
+    assert len(parse_auto(tail + made)[1].missing) == 2  # neither settings nor rows
+    assert parse_auto(tail + made)[1].results == parse_auto("\n" * tail.count("\n") + made)[1].results
     bare = "".join(line for line in rows.splitlines(keepends=True) if "size" not in line)
     assert not parse_auto(bare)[1].results
 
