@@ -180,14 +180,12 @@ def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collec
         factor = scale[1] / main[1] if scale and main else 1.0
         strata[condition, kinds[row]][subjects[node, part]].append((run, numbers[row] * factor))
     several = len(set(kinds)) > 1
-    lost = any(last_word(of_name[name].cells[0].rstrip(":=")) in LOSSES for name in roles.constants)  # rx_errors: 12
     measured = []
     for (condition, kind), cells in strata.items():
         alone = sum(key[0] == condition for key in strata) == 1
         named = ((roles.units, usual[kind]),) if several and not alone else ()
         labels = (*zip(roles.conditions, condition, strict=True), *named)
-        stratum = _stratum(aligned(cells), labels, usual[kind], roles.value)
-        measured.append(msgspec.structs.replace(stratum, sense=Sense.LOWER) if lost and not stratum.sense else stratum)
+        measured.append(_stratum(aligned(cells), labels, usual[kind], _label(roles, of_name)))
     identified = bool(roles.runs) and len({key[3] for key in keys}) == len(keys)
     fleets = [stratum.values for stratum in measured]
     if identified or NUMBERS.isdisjoint(map(_plain, roles.runs)):
@@ -277,6 +275,13 @@ def _subject(node: str, names: Sequence[str], cells: Sequence[str]) -> str:
         kind = next((word for word in words_of(name) if word not in ("id", "index", "idx", "local", "number")), name)
         words.append(f"{kind} {cell}" if cell.isdecimal() or kind in ("uuid", "serial") else cell)
     return " ".join((node, *words))
+
+
+def _label(roles: ColumnRoles, of_name: Mapping[str, TableColumn]) -> str:
+    """The name of the values, or of the errors that each line counts: `rx_errors: 12`."""
+    shown = roles.units or of_name[roles.value].unit or sense_of(roles.value)
+    lines = (of_name[name].cells[0].rstrip(":=") for name in (() if shown else roles.constants))
+    return next((line for line in lines if last_word(line) in LOSSES), roles.value)
 
 
 def _stratum(fleet: Fleet, conditions: Labels, unit: str, column: str) -> Stratum:

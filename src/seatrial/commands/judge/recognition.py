@@ -50,7 +50,7 @@ CONFIGURATIONS = frozenset({
 })  # fmt: skip
 """Columns of words that name configurations and never nodes."""
 COUNTER, SIZE = re.compile(r"\D+"), re.compile(r"\d+(?:\.\d+)?[kKMGTmg](?:i?[bB])?:?")
-"""What stands before a colon, and is no node: the names of nodes have numbers, and more letters than one."""
+"""Words before a colon that nodes are not called by: names of nodes have a number, and more than the letter of one."""
 UNPAIRED = ("node", "host", "hostname", "nodename")
 """Behind a first column of ranks or ports they name where each is; a second end has the name of an end."""
 

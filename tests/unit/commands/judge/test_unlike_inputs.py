@@ -91,7 +91,13 @@ def test_outputs_below_names_of_nodes_are_of_these_nodes(heading: str, tmp_path:
 
 @pytest.mark.parametrize(
     ("line", "sense"),
-    [("rx_crc_errors: {}", Sense.LOWER), ("errors = {}", Sense.LOWER), ("rx_packets: {}", None), ("ok: {} rows", None)],
+    [
+        ("rx_crc_errors: {}", Sense.LOWER),
+        ("errors = {}", Sense.LOWER),
+        ("rx_packets: {}", None),
+        ("ok: {} rows", None),
+        ("errors: none {} GB/s", Sense.HIGHER),
+    ],
 )
 def test_fewer_errors_are_better_where_the_line_counts_them(line: str, sense: Sense | None) -> None:
     (stratum,) = read_fleet_table("".join(f"n{at}:   {line.format(10 + at)}\n" for at in range(1, 6))).strata
