@@ -10,7 +10,7 @@ import msgspec
 from seatrial.benchmarks.declaration import Benchmark, Launch, Scaling
 from seatrial.benchmarks.reading import START, OutputLine, Reading
 from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Better, Metric, Output
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import UsageError, toml_record
 from seatrial.model.unit_text import KNOWN, number_of, unit_named, unit_of
 from seatrial.model.verdict import FindingKind, Verdict
 
@@ -78,10 +78,7 @@ class GenericSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 def generic_benchmark(text: str, source: str) -> Benchmark:
     """The benchmark of a TOML file. Raises UsageError that says what is wrong in it."""
-    try:
-        spec = msgspec.toml.decode(text, type=GenericSpec)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{source}: {error}.", "docs/benchmarks.md describes the file of a benchmark.") from error
+    spec = toml_record(text, GenericSpec, source, "docs/benchmarks.md describes the file of a benchmark.")
     patterns = _Patterns(source)
     rules = {
         name: patterns.compiled(item.pattern, f"metrics.{name}", group=True) for name, item in spec.metrics.items()

@@ -14,7 +14,7 @@ import msgspec
 from seatrial.cli.options import seconds, share_of
 from seatrial.files.inputs import DESCRIPTION_BYTES, read_input
 from seatrial.files.owners import distrust
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import UsageError, toml_record
 from seatrial.model.gate import GatePolicy
 from seatrial.model.node_list import parse_nodes
 
@@ -140,10 +140,8 @@ def site_gate() -> GatePolicy | None:
 
 
 def _read(path: Path) -> dict[str, object]:
-    try:
-        return msgspec.toml.decode(read_input(path, DESCRIPTION_BYTES), type=dict[str, object])
-    except msgspec.DecodeError as error:
-        raise UsageError(f"{path} is not valid TOML: {error}.", EXAMPLE) from error
+    content = read_input(path, DESCRIPTION_BYTES)
+    return toml_record(content, dict[str, object], f"{path} is not valid TOML", EXAMPLE)
 
 
 def _checked(value: object, what: str, flag: bool, several: bool) -> object:

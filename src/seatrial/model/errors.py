@@ -2,6 +2,9 @@
 
 import enum
 import errno
+from typing import TypeVar
+
+import msgspec
 
 from seatrial.model.loss import Loss, LossCause
 
@@ -50,6 +53,17 @@ class UsageError(SeatrialError):
 
     exit_code = ExitCode.USAGE
     kind = ErrorKind.USAGE
+
+
+_Record = TypeVar("_Record")
+
+
+def toml_record(text: str | bytes, kind: type[_Record], what: str, remedy: str) -> _Record:
+    """The record in a TOML text that somebody wrote. Raises UsageError, whatever is wrong with the text."""
+    try:
+        return msgspec.toml.decode(text, type=kind)
+    except (ValueError, RecursionError) as error:  # also for foreign bytes, and for a number of too many digits
+        raise UsageError(f"{what}: {error}.", remedy) from error
 
 
 class NoRun(UsageError):

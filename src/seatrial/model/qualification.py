@@ -2,7 +2,7 @@
 
 import msgspec
 
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import UsageError, toml_record
 from seatrial.model.verdict import Verdict
 
 YEAR_MINUTES = 365.25 * 24 * 60
@@ -77,10 +77,7 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse_policy(text: str, source: str) -> QualifyPolicy:
     """The content of POLICY.toml. Raises UsageError that says what is wrong in it."""
-    try:
-        policy = msgspec.toml.decode(text, type=QualifyPolicy)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{source}: {error}.", EXAMPLE) from error
+    policy = toml_record(text, QualifyPolicy, source, EXAMPLE)
     possible = {
         "minutes": LEAST_MINUTES <= policy.minutes <= WEEK_MINUTES,
         "nodes": FEWEST_NODES <= policy.nodes <= MOST_NODES,

@@ -185,7 +185,7 @@ def parse_node_json(text: str) -> tuple[NodeLine, ...]:
     """
     try:
         document = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ()
     lines: list[NodeLine] = []
     for entry in _objects(document, "nodes"):

@@ -150,6 +150,8 @@ def test_every_key_is_documented() -> None:
     ("text", "message"),
     [
         ("account = ", "is not valid TOML"),
+        (f"account = {'[' * 5000}", "is not valid TOML"),
+        (f"account = {'9' * 5000}", "is not valid TOML"),
         ('kinds = "n1"', "kinds is not a table"),
         ('[kinds]\nthin = ["n1"]', "is not a kind of nodes"),
         ('[kinds]\n"a b" = "n1"', "is not a kind of nodes"),

@@ -6,7 +6,7 @@ import re
 import msgspec
 
 from seatrial.model.benchmark import Label
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import UsageError, toml_record
 from seatrial.model.settings import MOST_REPETITIONS
 from seatrial.model.words import count
 
@@ -57,10 +57,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 def parse_spec(text: str, source: str) -> Spec:
     """The content of the file. Raises UsageError that says what is wrong in it."""
-    try:
-        spec = msgspec.toml.decode(text, type=Spec)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{source}: {error}.", "docs/acceptance.md describes the file.") from error
+    spec = toml_record(text, Spec, source, "docs/acceptance.md describes the file.")
     names = [item.name for item in spec.benchmark]
     for name in (spec.name, *names):
         if not NAME.fullmatch(name):
