@@ -161,6 +161,35 @@ except KeyboardInterrupt:
     assert (found.returncode, found.stdout, found.stderr) == (0, "heard\n", "")
 
 
+STUCK = """
+import ctypes, os, time
+from seatrial.frame import signals
+
+signals.LOOK_S, signals.LOOKS = 0.1, 5
+signals.Interruptions().listen()
+try:
+    os.write(1, b".")
+    time.sleep(60)
+except KeyboardInterrupt:
+    pass
+lock, library = ctypes.create_string_buffer(64), ctypes.CDLL(None)
+for _ in range({locks}):
+    library.pthread_mutex_lock(lock)
+time.sleep(2)
+os.write(1, b"ended")
+"""
+
+
+@pytest.mark.parametrize(("locks", "code"), [(2, 2), (1, 0)])
+def test_a_library_that_lets_no_signal_through_does_not_keep_a_command_for_ever(locks: int, code: int) -> None:
+    """A mutex that is locked twice is waited for, whatever signals come; Python itself takes them as it sleeps."""
+    child = begun(STUCK.format(locks=locks))
+    child.send_signal(signal.SIGTERM)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out) == (code, b"" if code else b"ended")
+    assert err == (b"seatrial: Interrupted.\n" if code else b"")
+
+
 def test_what_a_library_makes_of_an_interrupt_is_no_bug(monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:
     from seatrial.frame import command_line
 
