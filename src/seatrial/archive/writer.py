@@ -194,12 +194,15 @@ class RunWriter:
         return self._tally.measurements
 
     def _open(self, folder: Path) -> None:
-        """The folder gets its name once it has a description and a lease: others see no open run without them."""
+        """The folder gets its name once it has a description and a lease: others see no open run without them.
+
+        The lease comes first: what is left without one is not known to be a killed run's.
+        """
         with tentative_folder(folder.with_name(unfinished())) as own:
+            self._held = Hold(own.path, Holder.DRIVER, with_beat=self._flush)
             own.make_folder(layout.FACTS_FOLDER)
             own.make_folder(layout.LOGS_FOLDER)
             write_run_file(own, self.info)
-            self._held = Hold(own.path, Holder.DRIVER, with_beat=self._flush)
             self._home = os.dup(own.handle)
             rename_folder(own.path, folder.name)
             self.folder = self._held.folder = folder

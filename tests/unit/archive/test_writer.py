@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from seatrial.archive.journal import Delivered, of_type
 from seatrial.archive.layout import DamagedRun
 from seatrial.archive.lease import read_lease
 from seatrial.archive.reader import find_run, read_entries, read_facts_texts, read_info, read_run, run_folders
+from seatrial.archive.recovery import recover_runs
 from seatrial.archive.run_recovery import recover
 from seatrial.archive.writer import ArchiveError, RunWriter, ended
 from seatrial.files.writing import rename_folder
@@ -22,6 +24,7 @@ from seatrial.model.errors import ErrorKind, ExitCode, UsageError
 from seatrial.model.run import Ending
 from seatrial.render.envelope import failure_of
 from tests.support.builders import Cluster, fill, info_of, names, record, sail
+from tests.support.processes import killed_at_each_step
 from tests.support.small_files import largest_file
 
 SMALL = Cluster(nodes=names(3))
@@ -164,6 +167,17 @@ def test_a_run_that_cannot_be_begun_leaves_nothing(
     with pytest.raises((ArchiveError, KeyboardInterrupt)):
         RunWriter(tmp_path, info_of(SMALL))
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_run_that_is_killed_anywhere_as_it_begins_is_closed_or_removed(tmp_path: Path) -> None:
+    for _ in killed_at_each_step(lambda: RunWriter(tmp_path, info_of(SMALL))):
+        for left in tmp_path.glob(".*"):  # without a lease it may just be being made
+            os.utime(left, (1, 1))
+        recovery = recover_runs(tmp_path)
+        assert not recovery.damaged and not recovery.running
+        assert [path.name for path in tmp_path.iterdir()] == [run.run for run in recovery.recovered]
+        for path in tmp_path.iterdir():
+            shutil.rmtree(path)
 
 
 def test_others_see_no_open_run_without_description_and_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
