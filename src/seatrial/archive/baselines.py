@@ -1,7 +1,7 @@
 """Baselines: runs that others are compared with, under a name that never changes silently.
 
-`<archive>/baselines/<name>/0001`, `0002`, ...: a version is written beside them and renamed when it is complete, so
-that readers see all of it or nothing. The highest number counts; earlier versions are kept. A version has what a
+`<archive>/baselines/<name>/0001`, `0002`, ...: a version is written elsewhere and renamed when it is complete, so that
+readers see all of it or nothing. The highest number counts; earlier versions are kept. A version has what a
 comparison needs, so that its runs may be deleted.
 """
 
@@ -9,7 +9,6 @@ import contextlib
 import gzip
 import os
 import re
-import time
 import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -19,11 +18,10 @@ import msgspec
 
 from seatrial.archive.layout import BASELINES_FOLDER, DamagedRun, opened_inside, read_record, refuse_later
 from seatrial.archive.run_values import ValuesFile, write_values
+from seatrial.archive.working_folder import Use, WorkingFolder
 from seatrial.files.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES
 from seatrial.files.owners import owner_of
 from seatrial.files.writing import (
-    STALE_S,
-    UNFINISHED,
     Foreign,
     OwnFolder,
     descriptor_path,
@@ -31,8 +29,6 @@ from seatrial.files.writing import (
     own_folder,
     rename_folder,
     shared_folder,
-    tentative_folder,
-    unfinished,
 )
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
@@ -134,7 +130,7 @@ def read_facts(folder: Path) -> dict[str, str]:
                     raise DamagedRun(f"{path} is too large.", "Set the baseline again.")
                 pieces.append(piece)
         return msgspec.json.decode(b"".join(pieces), type=dict[str, str])
-    except (OSError, EOFError, zlib.error, msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
         raise DamagedRun(f"{path} cannot be read: {error}.", "Set the baseline again.") from error
 
 
@@ -159,7 +155,7 @@ def write_baseline(
     )  # fmt: skip
     try:
         with shared_folder(archive / BASELINES_FOLDER) as place:
-            _write_in(place, baseline, files, facts, replaces)
+            _write_in(archive, place / name, baseline, files, facts, replaces)
     except Foreign as error:
         raise _not_yours(archive, name) from error
     except FileExistsError as error:
@@ -173,21 +169,20 @@ def write_baseline(
 
 
 def _write_in(
-    place: Path, baseline: Baseline, files: Sequence[ValuesFile], facts: dict[str, str], replaces: int
+    archive: Path, home: Path, baseline: Baseline, files: Sequence[ValuesFile], facts: dict[str, str], replaces: int
 ) -> None:
-    """Write a version below `place`. Raises Foreign, FileExistsError where there is another one by now, OSError."""
-    home, version = place / baseline.name, f"{baseline.version:04d}"
-    new = place / unfinished()
-    _remove_leftovers(place)
+    """Write a version into `home`. Raises Foreign, FileExistsError where there is another one by now, OSError."""
+    version = f"{baseline.version:04d}"
     try:
         with contextlib.suppress(FileExistsError), new_folder(home):
             pass
-        with own_folder(home) as versions_folder, tentative_folder(new) as own:
-            _write_version(own, baseline, files, facts)
+        with own_folder(home) as versions_folder, WorkingFolder(archive.resolve(), Use.WHOLE) as working:
+            with own_folder(working.path) as new:
+                _write_version(new, baseline, files, facts)
             if _versions_in(home)[-1:] != ([replaces] if replaces else []):
                 raise FileExistsError
             try:
-                rename_folder(new, version, versions_folder)
+                rename_folder(working.path, version, versions_folder.handle)
             except OSError as error:
                 if (home / version).exists():
                     raise FileExistsError from error
@@ -197,27 +192,13 @@ def _write_in(
             home.rmdir()  # empty where nothing was written
 
 
-def _remove_leftovers(place: Path) -> None:
-    """Remove versions that were being written when their process was killed; others may give such a name to a whole
-    version, or to another folder.
-    """
-    for left in (place / name for name in os.listdir(place) if UNFINISHED.fullmatch(name)):  # noqa: PTH208 - names alone
-        with contextlib.suppress(OSError), own_folder(left) as own:
-            whole = {name for name in own.names() if not UNFINISHED.fullmatch(name)}
-            if time.time() - left.stat().st_mtime > STALE_S and whole <= {VALUES_FILE, FACTS_FILE}:
-                own.empty()
-                left.rmdir()
-
-
 def _write_version(new: OwnFolder, baseline: Baseline, files: Sequence[ValuesFile], facts: dict[str, str]) -> None:
     with new.new_file(VALUES_FILE) as stream:
         write_values(files, descriptor_path(stream.fileno()))
     if facts:
         new.replace(FACTS_FILE, gzip.compress(msgspec.json.encode(facts)))
-    with new.new_file(FILE) as stream:
+    with new.new_file(FILE, through=True) as stream:
         stream.write(msgspec.json.format(msgspec.json.encode(baseline), indent=1) + b"\n")
-        stream.flush()
-        os.fsync(stream.fileno())
 
 
 def _not_yours(archive: Path, name: str) -> SeatrialError:
@@ -232,11 +213,10 @@ def drop_baseline(archive: Path, name: str) -> int:
     folder_of(archive, name)
     try:
         with shared_folder(archive / BASELINES_FOLDER) as place:
-            home, gone = place / name, place / unfinished()
-            with own_folder(home) as own:
-                rename_folder(home, gone.name)
-                own.empty()
-            gone.rmdir()
+            with own_folder(place / name):
+                pass
+            with WorkingFolder(archive.resolve(), Use.WHOLE) as working, own_folder(working.path) as gone:
+                rename_folder(place / name, name, gone.handle)
     except Foreign as error:
         raise _not_yours(archive, name) from error
     except OSError as error:

@@ -17,9 +17,10 @@ from typing import IO
 from seatrial.archive import layout
 from seatrial.archive.layout import DamagedRun, opened_inside
 from seatrial.archive.reader import damage_of, read_info
+from seatrial.archive.working_folder import Use, WorkingFolder
 from seatrial.files.inputs import ALL_FACTS_BYTES, ANY_SIZE, GIB, Allowance, decoded, open_regular
 from seatrial.files.named import named_file
-from seatrial.files.writing import OwnFolder, rename_folder, tentative_folder
+from seatrial.files.writing import OwnFolder, opened_directory, own_folder, rename_folder
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import Ending, RunInfo
 
@@ -92,26 +93,31 @@ def read_zip(archive: Path, path: Path) -> Path:
             if info.ending is Ending.RUNNING:
                 raise _refused(path, "the run was never closed")
             place = archive / info.run
-            partial = place.with_name(f"{info.run}{layout.PARTIAL}")
-            if place.exists() or place.is_symlink():
-                raise UsageError(f"There is a run {info.run} in {archive}.", "Name another folder with --archive.")
-            if partial.exists() or partial.is_symlink():
-                raise UsageError(
-                    f"{partial} is there: a run that goes on, or what an import or a run left that was cut off.",
-                    f"Remove it if an import left it; else close it: seatrial runs recover {info.run}",
-                )
-            with tentative_folder(partial) as own:
+            _refuse_present(place)
+            archive.mkdir(parents=True, exist_ok=True)
+            with (
+                WorkingFolder(archive.resolve(), Use.WHOLE) as working,
+                own_folder(working.path) as own,
+                opened_directory(archive) as into,
+            ):
                 _unpack(packed, path, members, own)
-                closed = own.for_libraries  # by its name the folder is that of an open run, which has no checksums yet
-                if damage := damage_of(closed, read_info(closed)):
+                if damage := damage_of(own.for_libraries, read_info(own.for_libraries)):
                     raise _refused(path, "; ".join(damage))
-                rename_folder(partial, info.run)
+                _refuse_present(place)  # another import may have been quicker
+                rename_folder(working.path, info.run, into)
     except DamagedRun as error:
         raise _refused(path, error.what.rstrip(".")) from error
     except OSError as error:
         reason = f"{path} cannot be unpacked into {archive}: {error.strerror}."
         raise UsageError(reason, "Name another folder with --archive.") from error
     return place
+
+
+def _refuse_present(place: Path) -> None:
+    """Raises UsageError where the archive has the run already, closed or open."""
+    for present in (place, place.with_name(f"{place.name}{layout.PARTIAL}")):
+        if os.path.lexists(present):
+            raise UsageError(f"There is a run {place.name} already: {present}.", "Name another folder with --archive.")
 
 
 def _opened(stream: IO[bytes], path: Path) -> zipfile.ZipFile:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 from seatrial.archive import lease, liveness
 from seatrial.archive.layout import FACTS_FOLDER, LEASE_FILE, LOGS_FOLDER, RUN_FILE
@@ -34,6 +35,8 @@ class Use(enum.StrEnum):
     """The programs of a benchmark run in it."""
     STORAGE = "storage"
     """Storage is tried in it."""
+    WHOLE = "whole"
+    """What is to appear whole, or to go as a whole, is in it meanwhile: an import, a baseline, a recording."""
 
 
 OURS = re.compile(rf"\.seatrial-(?:{'|'.join(Use)})-[0-9a-f]{{16}}|{UNFINISHED.pattern}")
@@ -64,9 +67,15 @@ class WorkingFolder:
                 own.make_folder(FILES)
                 with own.below(FILES) as files:
                     self._handle = os.dup(files.handle)
-        except OSError:
+        except BaseException:
             self.remove(patience_s=0.0)
             raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove(patience_s=0.0)
 
     @property
     def place(self) -> Path:

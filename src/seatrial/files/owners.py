@@ -64,7 +64,7 @@ def others_may_write(path: Path | str, status: os.stat_result) -> bool:
     """Whether anybody but the owner may write: not through the group that an owner has alone."""
     if status.st_mode & stat.S_IWOTH:
         return True
-    return bool(status.st_mode & stat.S_IWGRP) and not (_is_private(status) and not _has_access_list(path))
+    return bool(status.st_mode & stat.S_IWGRP) and not (_is_private(status) and not has_access_list(path))
 
 
 def is_known_user() -> bool:
@@ -153,7 +153,8 @@ def _is_private(status: os.stat_result) -> bool:
     return all(user.pw_name == owner.pw_name for user in pwd.getpwall() if user.pw_gid == group.gr_gid)
 
 
-def _has_access_list(path: Path | str) -> bool:
+def has_access_list(path: Path | str | int) -> bool:
+    """Whether a file, open or by its path, has an access list beside its mode."""
     try:
         return bool(os.getxattr(path, ACL))
     except OSError:

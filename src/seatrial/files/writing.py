@@ -55,7 +55,7 @@ def replace_file(path: Path, content: bytes, mode: int = 0o666) -> None:
 
     The new content is written under a random name beside `path`. Raises OSError, and leaves nothing behind.
     """
-    with opened_folder(path.parent) as folder, _new_file(folder, path.name, mode) as stream:
+    with opened_folder(path.parent) as folder, whole_file(folder, path.name, mode) as stream:
         stream.write(content)
 
 
@@ -70,8 +70,11 @@ def opened_folder(path: Path | str, above: int | None = None, flags: int = FOLDE
 
 
 @contextmanager
-def _new_file(folder: int, name: str, mode: int) -> Iterator[IO[bytes]]:
-    """A file in the folder of that descriptor, which gets its name when the block ends without an error."""
+def whole_file(folder: int, name: str, mode: int, *, through: bool = False) -> Iterator[IO[bytes]]:
+    """A file in the folder of that descriptor, which gets its name when the block ends without an error.
+
+    `through`: what was written is on the disk by then, so that a machine that fails leaves no empty file.
+    """
     temporary = unfinished()
     status = os.fstat(folder)
     if (status.st_dev, status.st_ino) not in _swept:
@@ -80,6 +83,9 @@ def _new_file(folder: int, name: str, mode: int) -> Iterator[IO[bytes]]:
     try:
         with os.fdopen(os.open(temporary, NEW, mode, dir_fd=folder), "wb") as stream:
             yield stream
+            if through:
+                stream.flush()
+                os.fsync(stream.fileno())
         os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -109,9 +115,9 @@ class OwnFolder:
             stream.write(content)
 
     @contextmanager
-    def new_file(self, name: str, mode: int = FILE_MODE) -> Iterator[IO[bytes]]:
+    def new_file(self, name: str, mode: int = FILE_MODE, *, through: bool = False) -> Iterator[IO[bytes]]:
         """A file that appears under its name, in place of what is there, when the block ends without an error."""
-        with self._place(name) as (folder, last), _new_file(folder, last, mode) as stream:
+        with self._place(name) as (folder, last), whole_file(folder, last, mode, through=through) as stream:
             yield stream
 
     def create(self, name: str) -> IO[bytes]:
@@ -258,10 +264,10 @@ def open_own(path: Path, flags: int) -> int:
     return _own_file(str(path), flags, None)
 
 
-def rename_folder(path: Path, name: str, into: OwnFolder | None = None) -> None:
-    """Give a folder another name, beside its old one or in another folder. Raises OSError."""
+def rename_folder(path: Path, name: str, into: int | None = None) -> None:
+    """Give a folder another name, beside its old one or in the folder of a descriptor. Raises OSError."""
     with opened_directory(path.parent) as parent:
-        os.rename(path.name, name, src_dir_fd=parent, dst_dir_fd=into.handle if into else parent)
+        os.rename(path.name, name, src_dir_fd=parent, dst_dir_fd=parent if into is None else into)
 
 
 def replace_own_file(path: Path, content: bytes) -> None:
@@ -270,10 +276,8 @@ def replace_own_file(path: Path, content: bytes) -> None:
         with contextlib.suppress(FileNotFoundError):
             if not is_ours(os.stat(path.name, dir_fd=folder, follow_symlinks=False)):
                 raise Foreign(1, f"it belongs to {owner_of(path)}")
-        with _new_file(folder, path.name, FILE_MODE) as stream:
+        with whole_file(folder, path.name, FILE_MODE, through=True) as stream:
             stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
 
 
 def refuse_other_names(handle: int, name: str, folder: int | None) -> None:

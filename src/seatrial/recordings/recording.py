@@ -3,7 +3,6 @@
 import enum
 import io
 import os
-import secrets
 import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,10 +14,11 @@ from urllib.parse import unquote
 import msgspec
 
 from seatrial.archive import layout
+from seatrial.archive.working_folder import Use, WorkingFolder
 from seatrial.archive.writer import sentences_on
 from seatrial.files.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES, Allowance, BadInput, as_text, decoded, read_input
 from seatrial.files.owners import temporary_folder
-from seatrial.files.writing import rename_folder, replace_file, tentative_folder
+from seatrial.files.writing import opened_folder, own_folder, rename_folder, replace_file
 from seatrial.importers.other_outputs import JSON_TEXT, other_output
 from seatrial.importers.printed_text import by_node, plain
 from seatrial.model import formats
@@ -266,17 +266,17 @@ def write_recording(target: Path, files: Mapping[str, str]) -> None:
     refuse_taken(target)
     with sentences_on(target, REMEDY):
         target.parent.mkdir(parents=True, exist_ok=True)
+        above = target.parent.resolve()
         if is_tar_name(target):
-            replace_file(target.parent.resolve() / target.name, _tarball(target, files))
+            replace_file(above / target.name, _tarball(target, files))
             return
-        partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}{layout.PARTIAL}")
-        with tentative_folder(partial) as own:
+        with WorkingFolder(above, Use.WHOLE) as working, own_folder(working.path) as own, opened_folder(above) as into:
             for name, text in files.items():
-                for above in Path(name).parent.parts:
-                    own.make_folder(above, exist_ok=True)
+                for part in Path(name).parent.parts:
+                    own.make_folder(part, exist_ok=True)
                 own.replace(name, text.encode())
             refuse_taken(target)
-            rename_folder(partial, target.name)
+            rename_folder(working.path, target.name, into)
 
 
 def refuse_taken(target: Path) -> None:

@@ -1,16 +1,22 @@
 """A run as a zip file: another archive opens it, and what is not a whole run leaves nothing."""
 
+import os
+import shutil
 import stat
 import struct
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from seatrial.archive import run_zip
+from seatrial.archive.reader import damage_of, read_info, run_folders
+from seatrial.archive.working_folder import remove_leftovers
 from seatrial.model.errors import UsageError
 from tests.support.command_line import Seatrial
+from tests.support.processes import killed_at_each_step
 from tests.support.run_archives import slow_run
 
 Members = dict[str, bytes]
@@ -155,12 +161,27 @@ def test_a_directory_of_too_many_files_is_refused_before_it_is_read(
     refused_and_nothing_left(file, tmp_path / "archive", why)
 
 
-def test_what_a_killed_import_left_is_named_with_what_to_do(packed: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["s1", "s1.partial"])
+def test_a_run_that_is_there_stays(packed: Path, tmp_path: Path, name: str) -> None:
     archive = tmp_path / "archive"
-    (archive / "s1.partial").mkdir(parents=True)
-    with pytest.raises(UsageError, match=r"s1\.partial is there: .* an import or a run left") as refused:
+    (archive / name).mkdir(parents=True)
+    with pytest.raises(UsageError, match=rf"There is a run s1 already: .*/{name}\."):
         run_zip.read_zip(archive, packed)
-    assert "seatrial runs recover s1" in refused.value.remedy
+    assert [*archive.iterdir()] == [archive / name]
+
+
+def test_an_import_that_is_killed_anywhere_leaves_nothing_that_counts_or_stays(packed: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    killed = killed_at_each_step(partial(run_zip.read_zip, archive, packed))
+    for _ in killed:
+        for folder in run_folders(archive):
+            assert not damage_of(folder, read_info(folder))
+        for left in archive.glob(".*"):  # without a lease it may just be being made
+            os.utime(left, (1, 1))
+        remove_leftovers([archive])
+        assert {path.name for path in archive.glob("*")} <= {"s1"}
+        shutil.rmtree(archive, ignore_errors=True)
+    assert [path.name for path in archive.iterdir()] == ["s1"]
 
 
 @pytest.mark.parametrize("form", ["--zip", "--format=csv"])

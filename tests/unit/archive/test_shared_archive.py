@@ -12,7 +12,7 @@ from seatrial.archive import layout
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.benchmark.scratch import own_scratch
 from seatrial.files import owners
-from seatrial.files.named import open_named
+from seatrial.files.named import named_file
 from seatrial.files.writing import Foreign, new_folder, own_folder, shared_folder
 from seatrial.frame.command_line import run
 from seatrial.model.errors import SeatrialError
@@ -137,8 +137,8 @@ def test_a_second_name_of_a_private_file_is_not_opened(tmp_path: Path) -> None:
     (run / layout.LEASE_FILE).hardlink_to(tmp_path / "private")
     with own_folder(run) as own, pytest.raises(Foreign):
         own.open_file(layout.LEASE_FILE, os.O_RDWR)
-    with pytest.raises(Foreign):
-        open_named(run / layout.LEASE_FILE)
+    with pytest.raises(Foreign), named_file(run / layout.LEASE_FILE):
+        pass
     assert (tmp_path / "private").read_text() == "mine"
 
 
@@ -214,16 +214,18 @@ def test_files_named_by_options_are_not_written_through_links_of_others(public: 
     private.write_text("mine")
     page.symlink_to(private)
     os.chown(page, FIRST, FIRST, follow_symlinks=False)
-    with pytest.raises(Foreign, match="link of"):
-        open_named(page)
+    with pytest.raises(Foreign, match="link of"), named_file(page):
+        pass
     page.unlink()
     os.mkfifo(page)
     os.chown(page, FIRST, FIRST)
     reader = os.open(page, os.O_RDONLY | os.O_NONBLOCK)
-    with pytest.raises(Foreign, match="pipe"):
-        open_named(page)
+    with pytest.raises(Foreign, match="pipe"), named_file(page):
+        pass
     os.close(reader)
     page.unlink()
     page.symlink_to(private)  # of this user
-    os.close(open_named(page))
+    with named_file(page):
+        pass
     assert private.read_text() == ""
+    assert page.is_symlink()

@@ -1,10 +1,11 @@
 """seatrial baseline: set, replace, list, show, drop; nothing changes silently and deleted runs do not matter."""
 
+import gzip
 import json
 import os
 import re
 import shutil
-import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ import pytest
 
 from seatrial.archive import baselines
 from seatrial.archive.run_sets import find_runs
+from seatrial.archive.working_folder import remove_leftovers
 from seatrial.commands.baseline.run import write
-from seatrial.files.writing import STALE_S, unfinished
 from seatrial.frame.command_line import run
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError
 from tests.support.command_line import Seatrial
+from tests.support.processes import killed_at_each_step
 from tests.support.run_archives import healthy_run, slow_run
 
 Read = pytest.CaptureFixture[str]
@@ -118,17 +120,34 @@ def test_two_at_the_same_time_do_not_overwrite_each_other(archive: Path) -> None
     assert [path.name for path in (archive / "baselines").iterdir()] == ["good"]
 
 
-@pytest.mark.parametrize(("name", "older_s", "kept"), [(None, 60.0, 0), (None, -60.0, 1), ("whole", 60.0, 1)])
-def test_what_a_killed_command_left_is_removed_a_day_later(
-    archive: Path, seatrial: Seatrial, name: str | None, older_s: float, kept: int
+@pytest.mark.parametrize("replaces", [1, 0])
+def test_a_change_that_is_killed_anywhere_is_made_or_not_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replaces: int
 ) -> None:
-    left = archive / "baselines" / unfinished()
-    left.mkdir()
-    for file in ("values.parquet", unfinished(), *((name,) if name else ())):
-        (left / file).touch()
-    os.utime(left, (time.time() - STALE_S - older_s,) * 2)
-    seatrial("baseline", "set", "new", "h1", "--archive", str(archive), code=0)
-    assert left.exists() == bool(kept)
+    """`replaces` 0: the baseline is dropped."""
+    monkeypatch.setattr(baselines, "write_values", lambda _, path: path.write_bytes(b"values"))  # not in a fork
+
+    archive = tmp_path / "archive"
+
+    def set_version(replaced: int) -> None:
+        baselines.write_baseline(archive, "good", [], [], {"n1": "facts"}, "", replaces=replaced)
+
+    set_version(0)
+    before = shutil.copytree(archive, tmp_path / "before")
+    change = partial(set_version, 1) if replaces else partial(baselines.drop_baseline, archive, "good")
+    for _ in killed_at_each_step(change):
+        numbers = baselines.versions(archive, "good")
+        assert numbers in ([1], [1, 2] if replaces else [])
+        for number in numbers:
+            assert baselines.read_baseline(baselines.folder_of(archive, "good", number)).version == number
+        for left in archive.glob(".*"):  # without a lease it may just be being made
+            os.utime(left, (1, 1))
+        remove_leftovers([archive])
+        assert [path.name for path in archive.iterdir()] == ["baselines"]
+        assert {path.name for path in (archive / "baselines").iterdir()} <= {"good"}
+        shutil.rmtree(archive)
+        shutil.copytree(before, archive)
+    assert baselines.versions(archive, "good") == ([1, 2] if replaces else [])
 
 
 def test_list_and_drop(archive: Path, seatrial: Seatrial) -> None:
@@ -164,9 +183,20 @@ class TestDamage:
         (archive / "baselines" / "good" / "0001" / name).write_bytes(content)
         return seatrial("compare", "good", "s1", "--archive", str(archive), code=2).err
 
-    @pytest.mark.parametrize("name", ["baseline.json", "values.parquet", "facts.json.gz"])
-    def test_a_file_that_is_not_what_it_should_be(self, name: str, archive: Path, seatrial: Seatrial) -> None:
-        assert "cannot be read" in self.damaged(archive, name, b"nonsense", seatrial)
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [
+            ("baseline.json", b"nonsense"),
+            ("values.parquet", b"nonsense"),
+            ("facts.json.gz", b"nonsense"),
+            ("facts.json.gz", gzip.compress(b"[" * 100_000, mtime=0)),
+            ("facts.json.gz", gzip.compress(b'{"n1": "\xff"}', mtime=0)),
+        ],
+    )
+    def test_a_file_that_is_not_what_it_should_be(
+        self, name: str, content: bytes, archive: Path, seatrial: Seatrial
+    ) -> None:
+        assert "cannot be read" in self.damaged(archive, name, content, seatrial)
 
     def test_a_damaged_baseline_hides_no_other(self, archive: Path, seatrial: Seatrial) -> None:
         shutil.copytree(archive / "baselines" / "good", archive / "baselines" / "bad")

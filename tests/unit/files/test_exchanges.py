@@ -15,7 +15,7 @@ from seatrial.commands.import_values.batches import ImportOptions
 from seatrial.commands.import_values.run import import_files
 from seatrial.driver import submitted
 from seatrial.files.inputs import BadInput, read_input
-from seatrial.files.named import open_named
+from seatrial.files.named import named_file
 from seatrial.files.owners import LeadsOut, open_below
 from seatrial.files.writing import Foreign, open_own, tentative_folder
 from seatrial.model.errors import UsageError
@@ -37,6 +37,11 @@ def at(monkeypatch: pytest.MonkeyPatch, function: str, name: str, then: Callable
         return real(path, *rest, **options)
 
     monkeypatch.setattr(os, function, called)
+
+
+def write_to(page: Path) -> None:
+    with named_file(page) as file:
+        file.write(b"text")
 
 
 def text_below(folder: Path, name: str) -> str:
@@ -107,13 +112,13 @@ def test_a_link_that_takes_the_place_of_a_named_file_while_it_is_opened(
 
     at(monkeypatch, "open", "page.html", exchange)
     with pytest.raises(Foreign, match="link of"):
-        open_named(page)
+        write_to(page)
     assert private.read_text() == PRIVATE
 
 
-@pytest.mark.parametrize("opened", [open_named, lambda path: open_own(path, os.O_WRONLY | os.O_TRUNC)])
+@pytest.mark.parametrize("opened", [write_to, lambda path: open_own(path, os.O_WRONLY | os.O_TRUNC)])
 def test_a_second_name_that_is_taken_away_once_it_was_opened(
-    opened: Callable[[Path], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page, private = tmp_path / "page.html", tmp_path / "private"
     private.write_text(PRIVATE)
@@ -134,8 +139,8 @@ def test_a_named_file_may_be_a_chain_of_ones_own_links(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "page").symlink_to("folder/next")
     (tmp_path / "folder" / "next").symlink_to("../target")
-    os.write(handle := open_named(tmp_path / "page"), b"text")
-    os.close(handle)
+    write_to(tmp_path / "page")
+    assert (tmp_path / "page").is_symlink()
     assert (tmp_path / "target").read_text() == "text"
 
 
@@ -151,10 +156,10 @@ def test_a_file_that_was_put_into_a_folder_for_all_does_not_get_a_report(
     page.write_text("theirs")
     os.chown(page, owner, owner)
     if written:
-        os.close(open_named(page))
+        write_to(page)
     else:
         with pytest.raises(Foreign, match="in a folder for all"):
-            open_named(page)
+            write_to(page)
     assert (page.read_text() == "theirs") is not written
 
 
@@ -238,13 +243,13 @@ def test_a_recording_that_fails_removes_no_other_folder_that_got_its_name(
     thesis, target = precious(tmp_path / "thesis"), tmp_path / "recording"
 
     def exchange() -> None:
-        give_name_of(next(tmp_path.glob(".recording.*")), thesis)
+        give_name_of(next(tmp_path.glob(".seatrial-whole-*")), thesis)
         target.mkdir()
 
-    at(monkeypatch, "rename", ".new", exchange)
+    at(monkeypatch, "mkdir", "facts", exchange)
     with pytest.raises(UsageError, match="exists already"):
-        write_recording(target, {"n1.facts": ""})
-    (kept,) = tmp_path.glob(".recording.*/facts/n1")
+        write_recording(target, {"facts/n1": ""})
+    (kept,) = tmp_path.glob(".seatrial-whole-*/facts/n1")
     assert kept.read_text() == "ours"
 
 

@@ -24,6 +24,7 @@ ELSEWHERE = {
     "archive/export.py mkdir": "the folder of a file that the user named",
     "recordings/recording.py mkdir": "the folder of a file that the user named, or a private temporary folder",
     "archive/changed_settings.py open": "reads only",
+    "archive/run_zip.py mkdir": "the archive that the user named",
     "archive/run_zip.py open": "a member of the zip file that the user named",
     "archive/contents.py rmtree": "by the descriptor of the folder",
     "driver/submitted.py write_text": "a private temporary folder",
