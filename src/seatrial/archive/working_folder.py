@@ -75,7 +75,11 @@ class WorkingFolder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.remove(patience_s=0.0)
+        try:
+            self.remove(patience_s=0.0)
+        except BaseException:  # a signal, after which no other one interrupts
+            self.remove(patience_s=0.0)
+            raise
 
     @property
     def place(self) -> Path:
@@ -86,9 +90,9 @@ class WorkingFolder:
         """Remove it with all that is in it; False where something of it is still there."""
         if self._hold is not None:
             self._hold.release()
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
+        handle, self._handle = self._handle, -1
+        if handle >= 0:
+            os.close(handle)
         deadline = time.monotonic() + patience_s
         while not remove(self._home):
             if time.monotonic() > deadline:

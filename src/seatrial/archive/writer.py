@@ -18,14 +18,7 @@ from seatrial.archive.contents import CLOSED_AS, Tally, close_folder, write_run_
 from seatrial.archive.journal import Entry, encode
 from seatrial.archive.lease import Held, Hold, Holder
 from seatrial.archive.samples import SamplesUnmade, TooLittleMemory
-from seatrial.files.writing import (
-    OwnFolder,
-    descriptor_path,
-    own_folder,
-    rename_folder,
-    tentative_folder,
-    unfinished,
-)
+from seatrial.files.writing import OwnFolder, descriptor_path, own_folder, rename_folder, tentative_folder, unfinished
 from seatrial.model.errors import FULL, SeatrialError, UsageError
 from seatrial.model.run import Ending, RunInfo
 
@@ -287,6 +280,14 @@ class RunWriter:
         ):
             shutil.copyfileobj(source, target)
         return self.folder / layout.LOGS_FOLDER / name
+
+    def discard(self) -> None:
+        """Remove a run that is not closed: whoever writes it has all of it, and is asked for it again."""
+        self._held.release()
+        if layout.is_open(self.folder):
+            with contextlib.suppress(OSError), self._own_folder() as own:
+                own.empty()
+                self.folder.rmdir()
 
     def close(self, info: RunInfo, failure: SeatrialError | None = None) -> Path:
         """Write samples.parquet and run.json, rename, and return the folder's final path.

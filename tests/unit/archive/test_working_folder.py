@@ -78,6 +78,20 @@ def test_leftovers_of_killed_runs_are_removed_next_time(tmp_path: Path) -> None:
     assert made.remove()
 
 
+def test_a_signal_while_it_is_removed_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, signals = working_folder.remove, [KeyboardInterrupt()]
+
+    def interrupted(folder: Path) -> bool:
+        if signals:
+            raise signals.pop()
+        return real(folder)
+
+    monkeypatch.setattr(working_folder, "remove", interrupted)
+    with pytest.raises(KeyboardInterrupt), WorkingFolder(tmp_path, Use.WHOLE) as working:
+        (working.path / "data").touch()
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_folders_in_use_and_of_other_names_stay(tmp_path: Path) -> None:
     used = WorkingFolder(tmp_path, Use.STORAGE)
     for path in used.path.parent.rglob("*"):

@@ -1,5 +1,6 @@
 """`seatrial import`: what it reads, what it refuses, and that other commands work on the runs that it writes."""
 
+import errno
 import hashlib
 import itertools
 import json
@@ -14,6 +15,7 @@ import pytest
 from seatrial.archive import contents
 from seatrial.archive.lease import parse
 from seatrial.archive.run_values import printed_values
+from seatrial.archive.writer import RunWriter
 from seatrial.files.writing import rename_folder
 from seatrial.frame.command_line import run
 from tests.support.benchmark_outputs import hpl, imb, osu, stream
@@ -74,7 +76,28 @@ def test_a_fleet_becomes_a_run_for_each_run_with_its_file_and_checksum(
     assert "There is a run of that name with other values" in capsys.readouterr().err
 
 
-def test_an_interrupted_import_continues_and_imports_nothing_twice(
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device")])
+def test_an_import_that_is_ended_leaves_no_half_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    archive = tmp_path / "archive"
+    words = (written(tmp_path, "stream.csv", fleet_csv(4)), "--column", "triad", "--unit", "B/s", "--name", "old")
+    real, calls = rename_folder, itertools.count()
+
+    def ended(*given: Any) -> None:
+        if next(calls) == 2:
+            raise error
+        real(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(contents, "rename_folder", ended)
+        assert imported(archive, *words) == 2
+    assert {path.name for path in archive.iterdir()} == {"old-0001", "old-0002"}
+    assert imported(archive, *words) == 0
+    assert len([*archive.iterdir()]) == 4
+
+
+def test_a_killed_import_continues_and_imports_nothing_twice(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive = tmp_path / "archive"
@@ -88,6 +111,7 @@ def test_an_interrupted_import_continues_and_imports_nothing_twice(
 
     with monkeypatch.context() as patched:
         patched.setattr(contents, "rename_folder", killed)
+        patched.setattr(RunWriter, "discard", lambda _: None)
         assert imported(archive, *words) == 2
     half = archive / "old-0003.partial"
     held = parse((half / "lease.json").read_bytes())
