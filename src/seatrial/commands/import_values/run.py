@@ -21,7 +21,7 @@ from seatrial.files.owners import is_own
 from seatrial.files.writing import own_folder
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Batch, Source
-from seatrial.model.run import RunKind
+from seatrial.model.run import Ending, RunKind
 from seatrial.model.words import count
 
 MOST_FILES = 5000
@@ -60,7 +60,9 @@ def import_files(
     already = tuple(run for run, group in zip(names, groups, strict=True) if _is_there(archive / run, group))
     for run, group, started in zip(names, groups, times_of([group[0] for group in groups]), strict=True):
         if run not in already:
-            _discard_half(archive / f"{run}{layout.PARTIAL}")
+            half = archive / f"{run}{layout.PARTIAL}"
+            if is_own(half) and examine([half])[0].life is Life.CUT_OFF:
+                _discard_half(half)
             write_batch(archive, run, group, started, cluster=cluster, command=command)
     return Imported(runs=tuple(names), batches=batches, already=already)
 
@@ -74,23 +76,27 @@ def _is_there(folder: Path, group: Sequence[Batch]) -> bool:
     except DamagedRun:
         entries = []
     imported = [(one.source.sha256, one.label, one.values) for one in entries]
-    if imported == [(batch.source.sha256, batch.label, batch.values) for batch in group]:
+    wanted = [(batch.source.sha256, batch.label, batch.values) for batch in group]
+    if imported == wanted:
         return True
+    if imported == wanted[: len(imported)] and _discard_half(folder):
+        return False
     raise UsageError(
         f"There is a run of that name with other values: {folder}.",
         "Give these another name with --name, or delete it.",
     )
 
 
-def _discard_half(folder: Path) -> None:
-    """Remove what a killed import left of a run: the files that are imported now have all of it."""
-    if not is_own(folder) or examine([folder])[0].life is not Life.CUT_OFF:
-        return
+def _discard_half(folder: Path) -> bool:
+    """Remove what a killed import left of a run: the files that are imported now have all of it. Whether it was one."""
     with contextlib.suppress(OSError, DamagedRun), own_folder(folder) as own:
         info = read_info(own.for_libraries)
-        if info.kind is RunKind.IMPORT and info.run == layout.run_of(folder):  # others may have renamed another run
+        of_import = info.kind is RunKind.IMPORT and info.run == layout.run_of(folder)  # others may have renamed another
+        if of_import and (layout.is_open(folder) or info.ending is Ending.RECOVERED):
             own.empty()
             folder.rmdir()
+            return True
+    return False
 
 
 def _files(paths: Sequence[Path]) -> list[tuple[Source, str]]:
