@@ -1,7 +1,11 @@
 """A run in progress: how every command that measures starts it, records it, and ends it whatever happens."""
 
-from collections.abc import Callable, Mapping, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Generic, TypeVar
 
 import msgspec
@@ -49,6 +53,37 @@ def explained_by_facts(error: LaunchError, facts: Mapping[str, NodeFacts]) -> La
     if not findings_of(MPI_SETTINGS, one_place_per_host(Readings(facts=facts))):
         return error
     return ExplainedByFacts(error.what, error.remedy, transient=error.transient)
+
+
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+"""Signals that end a command; `qualify` sends itself the last one."""
+
+
+@contextmanager
+def unbroken(*, wanted: bool) -> Iterator[None]:
+    """A block that an interrupt does not break off: it is raised when the block has ended, a second one at once."""
+    handlers = {number: handler for number in INTERRUPTS if callable(handler := signal.getsignal(number))}
+    if not wanted or threading.current_thread() is not threading.main_thread():
+        handlers = {}
+    came: list[KeyboardInterrupt] = []
+
+    def put_off(number: int, frame: FrameType | None) -> None:
+        try:
+            handlers[signal.Signals(number)](number, frame)
+        except KeyboardInterrupt as interrupt:
+            if came:
+                raise
+            came.append(interrupt)
+
+    for number in handlers:
+        signal.signal(number, put_off)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    if came:
+        raise came[0]
 
 
 def preflight(launcher: Launcher, measurer: Measurer, progress: Progress) -> None:
@@ -136,7 +171,8 @@ class Run:
         except SeatrialError as error:
             failure, reason = error, str(error)
         finally:
-            folder = self._finish(ending, reason, failure)
+            with unbroken(wanted=ending is not Ending.INTERRUPTED):
+                folder = self._finish(ending, reason, failure)
         if (
             failure
             and not self._writer.measurements
