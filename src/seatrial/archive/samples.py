@@ -17,6 +17,7 @@ from seatrial.files.inputs import ANY_SIZE, journal_lines
 from seatrial.files.owners import is_ours, temporary_folder
 from seatrial.files.writing import descriptor_path, own_folder
 from seatrial.model.errors import SeatrialError
+from seatrial.process.interrupts import unbroken
 from seatrial.process.time_limit import due
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class NotInstalled(NoDuckdb):
 def library() -> Any:  # noqa: ANN401 - mypy has no type for the module of a library
     """The module duckdb, loaded when it is used first. Raises NotInstalled."""
     try:
-        import duckdb
+        with unbroken():  # what a handler raises meanwhile, it answers with abort(3)
+            import duckdb
     except ModuleNotFoundError as error:
         raise NotInstalled(
             f"{layout.SAMPLES_FILE} needs DuckDB, which is not installed. {SAFE}",

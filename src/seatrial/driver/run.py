@@ -1,11 +1,7 @@
 """A run in progress: how every command that measures starts it, records it, and ends it whatever happens."""
 
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Generic, TypeVar
 
 import msgspec
@@ -30,6 +26,7 @@ from seatrial.model.measurement import Verification, node_of
 from seatrial.model.run import Design, Ending, NodeCause, NodeState, RecordedRun, RunInfo, RunKind
 from seatrial.model.settings import CheckSettings, Settings, SiteSettings
 from seatrial.model.words import count
+from seatrial.process.interrupts import unbroken
 from seatrial.rules.base import Readings, findings_of, one_place_per_host
 from seatrial.rules.software import MPI_SETTINGS
 
@@ -53,37 +50,6 @@ def explained_by_facts(error: LaunchError, facts: Mapping[str, NodeFacts]) -> La
     if not findings_of(MPI_SETTINGS, one_place_per_host(Readings(facts=facts))):
         return error
     return ExplainedByFacts(error.what, error.remedy, transient=error.transient)
-
-
-INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
-"""Signals that end a command; `qualify` sends itself the last one."""
-
-
-@contextmanager
-def unbroken(*, wanted: bool) -> Iterator[None]:
-    """A block that an interrupt does not break off: it is raised when the block has ended, a second one at once."""
-    handlers = {number: handler for number in INTERRUPTS if callable(handler := signal.getsignal(number))}
-    if not wanted or threading.current_thread() is not threading.main_thread():
-        handlers = {}
-    came: list[KeyboardInterrupt] = []
-
-    def put_off(number: int, frame: FrameType | None) -> None:
-        try:
-            handlers[signal.Signals(number)](number, frame)
-        except KeyboardInterrupt as interrupt:
-            if came:
-                raise
-            came.append(interrupt)
-
-    for number in handlers:
-        signal.signal(number, put_off)
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-    if came:
-        raise came[0]
 
 
 def preflight(launcher: Launcher, measurer: Measurer, progress: Progress) -> None:

@@ -13,18 +13,12 @@ import numpy as np
 import pytest
 
 from seatrial.archive import contents
-from seatrial.archive.journal import ValuesImported, of_type
 from seatrial.archive.lease import parse
-from seatrial.archive.reader import read_entries
-from seatrial.archive.recovery import recover_runs
 from seatrial.archive.run_values import printed_values
-from seatrial.archive.writer import RunWriter, ended
+from seatrial.archive.writer import RunWriter
 from seatrial.files.writing import rename_folder
 from seatrial.frame.command_line import run
-from seatrial.model.imported import Source
-from seatrial.model.run import Ending, RunKind
 from tests.support.benchmark_outputs import hpl, imb, osu, stream
-from tests.support.builders import Cluster, info_of
 from tests.support.command_line import Seatrial
 from tests.support.fleet_tables import nccl_summary, per_gpu
 from tests.support.paths import DATA
@@ -101,27 +95,6 @@ def test_an_import_that_is_ended_leaves_no_half_of_a_run(
     assert {path.name for path in archive.iterdir()} == {"old-0001", "old-0002"}
     assert imported(archive, *words) == 0
     assert len([*archive.iterdir()]) == 4
-
-
-@pytest.mark.parametrize("change", ["half", "other", "whole"])
-def test_half_of_an_import_that_was_recovered_is_imported_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
-) -> None:
-    """`other`: it has other values; `whole`: an import that was not killed has as few."""
-    archive = tmp_path / "archive"
-    words = (written(tmp_path, "stream.csv", fleet_csv(1)), "--column", "triad", "--unit", "B/s", "--name", "old")
-    info = info_of(Cluster(nodes=("n1",)), run="old-0001", kind=RunKind.IMPORT, ending=Ending.RUNNING)
-    writer = RunWriter(archive, info)
-    if change == "other":
-        source = Source(file="x.csv", sha256="0" * 64, file_bytes=1, form="", in_folder=False)
-        writer.append(ValuesImported(source=source, label="", values=()))
-    if change == "whole":
-        writer.close(ended(info, Ending.COMPLETE, info.started))
-    else:
-        assert recover_runs(archive, "old-0001", force=True).recovered[0].run == "old-0001"
-    assert imported(archive, *words) == (0 if change == "half" else 64)
-    values = of_type(read_entries(archive / "old-0001"), ValuesImported)
-    assert [len(one.values) for one in values] == {"half": [10], "other": [0], "whole": []}[change]
 
 
 def test_a_killed_import_continues_and_imports_nothing_twice(
