@@ -17,7 +17,7 @@ from seatrial.files.inputs import ANY_SIZE, journal_lines
 from seatrial.files.owners import is_ours, temporary_folder
 from seatrial.files.writing import descriptor_path, own_folder
 from seatrial.model.errors import SeatrialError
-from seatrial.process.interrupts import unbroken
+from seatrial.process.process import unbroken
 from seatrial.process.time_limit import due
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from seatrial.model.measurement import Verification, node_of
 from seatrial.model.run import Design, Ending, NodeCause, NodeState, RecordedRun, RunInfo, RunKind
 from seatrial.model.settings import CheckSettings, Settings, SiteSettings
 from seatrial.model.words import count
-from seatrial.process.interrupts import unbroken
+from seatrial.process.process import unbroken
 from seatrial.rules.base import Readings, findings_of, one_place_per_host
 from seatrial.rules.software import MPI_SETTINGS
 

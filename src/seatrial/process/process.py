@@ -1,4 +1,4 @@
-"""Starts other programs, always from an argv list and never through a shell."""
+"""Starts other programs, always from an argv list and never through a shell; and blocks that no signal breaks off."""
 
 import contextlib
 import math
@@ -8,8 +8,10 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
 from typing import IO, Any
 
 import msgspec
@@ -214,3 +216,34 @@ def end_group(process: "subprocess.Popen[Any]", grace_s: float = 2.0) -> None:
             process.wait(grace_s)
             if step is signal.SIGKILL:
                 return
+
+
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGALRM)
+"""Signals whose handlers raise something: those that end a command, that of `qualify`, and that of a time limit."""
+
+
+@contextlib.contextmanager
+def unbroken(*, wanted: bool = True) -> Iterator[None]:
+    """A block that an interrupt does not break off: it is raised when the block has ended, a second one at once."""
+    handlers = {number: handler for number in INTERRUPTS if callable(handler := signal.getsignal(number))}
+    if not wanted or threading.current_thread() is not threading.main_thread():
+        handlers = {}
+    came: list[BaseException] = []
+
+    def put_off(number: int, frame: FrameType | None) -> None:
+        try:
+            handlers[signal.Signals(number)](number, frame)
+        except BaseException as interrupt:
+            if came:
+                raise
+            came.append(interrupt)
+
+    for number in handlers:
+        signal.signal(number, put_off)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    if came:
+        raise came[0]

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from seatrial.archive import samples
-from seatrial.process.interrupts import unbroken
+from seatrial.process.process import unbroken
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGALRM])
