@@ -136,7 +136,7 @@ OTHERS = {
     "vmstat": "procs -----------memory---------- ---swap--\n r  b   swpd   free  buff\n 1  0      0 123456  99\n",
     "perf stat": "\n Performance counter stats for './stream':\n\n   12,345.67 msec task-clock\n",
     "turbostat": "Core\tCPU\tAvg_MHz\tBusy%\n-\t-\t2900\t99.50\n0\t0\t2901\t99.60\n",
-    "ethtool": "NIC statistics:\n     rx_packets: 123456789\n     rx_errors: 0\n",
+    "ethtool  ": "NIC statistics:\n     rx_packets: 123456789\n     rx_errors: 0\n",
     "ping": "PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data.\n64 bytes from 10.0.0.2: icmp_seq=1 ttl=64 time=0.1 ms\n",
     "cyclictest": "T: 0 (12346) P:80 I:1000 C:  10000 Min:      1 Act:    2 Avg:    2 Max:      15\n",
     "nvidia-smi dmon": "# gpu   pwr gtemp\n# Idx     W     C\n    0    65    34\n    1    64    35\n",
