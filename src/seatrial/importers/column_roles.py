@@ -17,7 +17,6 @@ from seatrial.importers.printed_text import is_rate
 from seatrial.importers.row_outcomes import is_numbered, is_outcome, is_remark
 from seatrial.importers.written_numbers import is_missing
 from seatrial.model.column_words import (
-    CAPACITY_WORDS,
     CONDITION_WORDS,
     COUNT_WORDS,
     COUNTED_WORDS,
@@ -34,7 +33,7 @@ from seatrial.model.column_words import (
     words_of,
 )
 from seatrial.model.errors import UsageError
-from seatrial.model.imported import RATES, TIME_UNITS, TIMES, Sense, sense_of
+from seatrial.model.imported import Sense, names_capacity, sense_of
 from seatrial.model.unit_text import Unit, unit_of
 from seatrial.model.words import some
 
@@ -380,19 +379,13 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
         )
     (chosen,) = candidates
     of = contents[chosen]
-    if of.mostly_same and len(of.of_node) > 1 and is_capacity(of.column):
+    if of.mostly_same and len(of.of_node) > 1 and names_capacity(of.column.name):
         raise UsageError(
             f"{'All' if of.constant else 'Most'} rows have the same {chosen}: this looks like a list of what the nodes "
             "have, not of measurements.",
             "Name the column of the values with --column if it is one.",
         )
     return chosen
-
-
-def is_capacity(column: TableColumn) -> bool:
-    """Whether it is what nodes have, such as memory, and no rate or time."""
-    words = {*words_of(column.name)}
-    return bool(words & CAPACITY_WORDS) and not words & (RATES | TIMES | TIME_UNITS)
 
 
 MEASURED = ("numbers", "asked")

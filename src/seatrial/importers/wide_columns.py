@@ -9,13 +9,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from seatrial.importers.column_roles import MEASURED, MOMENT, is_capacity, role_beside
+from seatrial.importers.column_roles import MEASURED, MOMENT, role_beside
 from seatrial.importers.columns import TableColumn
 from seatrial.importers.node_names import SUMMARIES
 from seatrial.importers.row_outcomes import status_of
 from seatrial.model.column_words import CONDITION_WORDS, NODE_NAMES, PART_WORDS, RUN_WORDS, words_of
 from seatrial.model.errors import UsageError
-from seatrial.model.imported import Sense, sense_of
+from seatrial.model.imported import Sense, names_capacity, sense_of
 from seatrial.model.words import name_form, natural_sorted, some
 
 BEST = frozenset({"best", "worst", "peak", "fastest", "slowest"})
@@ -158,13 +158,13 @@ def metrics_melted(
         words = re.findall(r"[a-zµ]+|[0-9]+", column.name.lower())
         alike[tuple(word for word in words if word not in SUMMARIES | BEST)].append(column)
     members = [one for group in alike.values() for one in _means(group) or group]
-    if len(members) == 1 < len(measured) and not is_capacity(members[0]):
+    if len(members) == 1 < len(measured) and not names_capacity(members[0].name):
         return tuple(one for one in columns if one not in measured or one in members), node
     names = [one.name for one in members]
     kernels = all(words_of(name) and KERNELS.issuperset(words_of(name)) for name in names)
     comparable = kernels or all(map(_comparable, members))
-    taken = named & {"metric", "unit", "value"} or len(named) < len(columns)
-    if taken or len(measured) < 2 or not members or not comparable or any(map(is_capacity, members)):
+    taken = named & {"metric", "unit", "value"} or len(named) < len(columns) or any(map(names_capacity, names))
+    if taken or len(measured) < 2 or not members or not comparable:
         return None
     left = {*names, *map(status_of, names)}
     others = [one for one in columns if one.name not in left]

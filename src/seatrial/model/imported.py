@@ -5,6 +5,7 @@ import re
 
 import msgspec
 
+from seatrial.model.column_words import CAPACITY_WORDS, words_of
 from seatrial.model.unit_text import unit_of
 
 ALL_NODES = "all"
@@ -59,6 +60,12 @@ SPANS = {
 
 BEHIND = re.compile(r"[\[(] ?(?P<unit>(?!min\b)[^\[\]()]{1,20}) ?[\])]\s*$")
 """The unit behind the name of a column: `boot [s]`; `bw (min)` is a minimum."""
+
+
+def names_capacity(column: str) -> bool:
+    """Whether a column of that name says what nodes have, such as memory, and no rate or time."""
+    words = {*words_of(column)}
+    return bool(words & CAPACITY_WORDS) and not words & (RATES | TIMES | TIME_UNITS)
 
 
 def sense_of(name: str, unit: str = "") -> Sense | None:

@@ -100,7 +100,7 @@ def test_a_map_out_of_a_mail_or_a_page(before: str, tmp_path: Path, seatrial: Se
     (tmp_path / "map").write_text(text)
     (tmp_path / "mail").write_text("".join(f"{before}{line}" for line in text.splitlines(keepends=True)))
     plain, mail = (seatrial("fabric", "show", str(tmp_path / name), "--json").data for name in ("map", "mail"))
-    assert mail == plain
+    assert {**mail, "time": ""} == {**plain, "time": ""}
 
 
 def test_another_text_is_refused_by_its_name(tmp_path: Path, seatrial: Seatrial) -> None:
