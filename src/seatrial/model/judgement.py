@@ -238,6 +238,8 @@ class Doubt(enum.StrEnum):
     """Nodes were slower than in the past while their ranks waited for a processor: either may be why."""
     STALLS_IN_WAITS = "stalls-in-waits"
     """Round trips took as long as with a lost packet while their ranks waited for a processor: either may be why."""
+    NODES_UNTRIED = "nodes-untried"
+    """Nodes were to be compared by trials of themselves, and the time was too short for any comparison in these."""
     NOISE_OF_LINKS = "noise-of-links"
     """A node whose link lacks a tenth would not have been named."""
     NOISE_OF_TRIALS = "noise-of-trials"
@@ -333,6 +335,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
             Doubt.DATA_UNCHECKED: [self.unchecked_program] if self.unchecked_program else (),
             Doubt.PAST_IN_WAITS: dict.fromkeys(one.node for one in self.past if one.in_waits),
             Doubt.STALLS_IN_WAITS: self.late_pairs,
+            Doubt.NODES_UNTRIED: trials.untried if trials else (),
             Doubt.NOISE_OF_LINKS: [power.metric for power in self.powers if not power.enough],
             Doubt.NOISE_OF_TRIALS: trials.undecided if trials else (),
         }

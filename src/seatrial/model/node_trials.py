@@ -289,6 +289,9 @@ class NodeTrials(msgspec.Struct, frozen=True, kw_only=True):
     suspected: tuple[tuple[str, Measure], ...] = ()
     """Nodes that are worse than their peers in a figure which too few repetitions have to prove it."""
 
+    untried: tuple[Trial, ...] = ()
+    """Trials that were begun and in which no nodes were compared, although enough are alike."""
+
     @property
     def out_of_line(self) -> tuple[str, ...]:
         """Nodes with an open suspicion: it withholds a PASS, and no finding names them."""

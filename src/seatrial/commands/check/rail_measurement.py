@@ -86,7 +86,8 @@ def _runs(measurements: Iterable[Measurement]) -> Runs:
 
 
 def _told(finding: Finding, runs: Runs) -> Finding:
-    pairs = [pair for pair in map(_pair, finding.pairs) if all(pair in known for known in runs.values())]
+    named = ((source, target) for source, _, target in (text.partition(">") for text in finding.pairs))
+    pairs = [pair for pair in named if all(pair in known for known in runs.values())]
     if len(runs) < 2 or not pairs:
         return finding
     series = {rail: _pooled([known[pair] for pair in pairs]) for rail, known in sorted(runs.items())}
@@ -118,11 +119,6 @@ def _experiment(measured: Mapping[str, Estimate], pairs: Sequence[Pair], confirm
         outcome="; ".join(each),
         confirmed=confirmed,
     )
-
-
-def _pair(text: str) -> Pair:
-    source, _, target = text.partition(">")
-    return source, target
 
 
 def _pooled(known: Sequence[Mapping[int, float]]) -> tuple[float, ...]:

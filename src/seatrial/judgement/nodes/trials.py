@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from seatrial.drift.peer_groups import one_kernel
+from seatrial.drift.peer_groups import hardware_groups, one_kernel
 from seatrial.experiment.controls import too_few
 from seatrial.judgement.nodes.collectives import clocks_of, collectives_of
 from seatrial.judgement.nodes.figures import figures_of
@@ -22,6 +22,7 @@ from seatrial.model.units import SHARE, estimate, quantity, share
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import MOST_NAMED, count, natural_sorted, some
 from seatrial.pairs.node_rounds import COLLECTIVE_KERNELS, STORAGE_KERNELS
+from seatrial.statistics.estimates import FEWEST_ALIKE
 
 REMEDIES = {
     FindingKind.LOW_MEMORY_BANDWIDTH: "Compare its memory modules with a peer's (seatrial facts): a missing or slower "
@@ -168,11 +169,14 @@ SHARED = "These nodes share one kernel and its cores, so their trials were carri
 def judge_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, NodeFacts]) -> NodeTrials:
     """All that the measurements of phase `nodes` show. `facts`: by node or place."""
     by_node = {node_of(name): known for name, known in facts.items()}
+    alike = max(map(len, hardware_groups(by_node)), default=0)
     cores = _cores(measurements)
     figures, storage = _possible(measurements, by_node)
     comparisons = compare(figures, by_node)
     models = heat_of(figures, by_node)
     worse = outliers(figures, comparisons)
+    begun = {measure.trial for each in figures for measure in each.values if measure.fine}
+    compared = {each.measure.trial for each in comparisons}
     return NodeTrials(
         figures=figures,
         limits={each.node: limits_of(each, by_node.get(each.node), cores.get(each.node, 0)) for each in figures},
@@ -187,6 +191,7 @@ def judge_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, N
             *(hot_node_finding(hot) for model in models for hot in model.hot),
         ),
         suspected=tuple((one.node, one.comparison.measure) for one in worse if not one.proved),
+        untried=tuple(one for one in Trial if alike >= FEWEST_ALIKE and one in begun - compared),
     )
 
 
@@ -215,19 +220,14 @@ def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str
         notes.append(f"No turbo on {some(at_base)}: no core was faster than its base frequency. {TURBO}")
     if without := [figures.node for figures in trials.figures if figures.blas == ""]:
         notes.append(f"DGEMM was not tried on {some(without)}: {NO_BLAS}")
-    return (*notes, *storage_notes(trials.storage), *_condition_notes(trials))
+    busy = [note for figures in trials.figures for note in _node_notes(figures)]
+    more = [f"The same holds for {count(len(busy) - MOST_NOTES, 'more node')}: see --json."]
+    return (*notes, *storage_notes(trials.storage), *busy[:MOST_NOTES], *more * (len(busy) > MOST_NOTES))
 
 
 BUSY = 0.05
 """Share of one processor: other processes that used more are worth a note, whatever the peers do."""
 MOST_NOTES = 8
-
-
-def _condition_notes(trials: NodeTrials) -> tuple[str, ...]:
-    """Nodes that were throttled, or that did something else, while they were measured."""
-    notes = [note for figures in trials.figures for note in _node_notes(figures)]
-    more = len(notes) - MOST_NOTES
-    return (*notes[:MOST_NOTES], *([f"The same holds for {count(more, 'more node')}: see --json."] if more > 0 else []))
 
 
 def _node_notes(figures: NodeFigures) -> Iterator[str]:

@@ -106,6 +106,18 @@ def test_noise_that_hides_the_trials_of_nodes_withholds_a_pass() -> None:
     assert "noise would hide a node that is 25 % worse in arithmetic" in first.what
 
 
+@pytest.mark.parametrize(("nodes", "doubted"), [(4, True), (2, False)])
+def test_trials_that_had_no_time_withhold_a_pass(nodes: int, doubted: bool) -> None:
+    run = check_with({})
+    run = msgspec.structs.replace(
+        run, group_measurements=run.group_measurements[:1], facts={name: facts(name) for name in FOUR[:nodes]}
+    )
+    judgement = judge(run)
+    assert [one.doubt for one in judgement.withheld] == [Doubt.NODES_UNTRIED] * doubted
+    assert judgement.verdict is (Verdict.INCONCLUSIVE if doubted else Verdict.PASS)
+    assert ("too short to compare the nodes in memory" in headline(run.info, judgement).what) == doubted
+
+
 def test_without_trials_the_report_says_that_they_are_missing() -> None:
     run = msgspec.structs.replace(check_with({}), group_measurements=())
     judgement = judge(run)
