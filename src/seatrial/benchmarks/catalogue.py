@@ -141,9 +141,8 @@ def others_in(benchmark: Benchmark, text: str) -> list[Benchmark]:
 def recognised(text: str) -> OtherOutput | None:
     """The benchmark or other tool that printed a text, as far as it is known, by its beginning."""
     looked_at = text[:LOOKED_AT]
-    prose = PROSE.mark.search(looked_at) is not None
     if benchmark := detected(looked_at):
-        if prose:
+        if PROSE.mark.search(looked_at):
             return PROSE
         return OtherOutput(
             mark=re.compile(benchmark.marks[0], re.MULTILINE),

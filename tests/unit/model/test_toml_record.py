@@ -13,8 +13,8 @@ DIGITS = 4300
 
 @pytest.mark.parametrize("text", ["x = ", "x = " + "[" * 5000, f"x = {'9' * (DIGITS + 1)}", b"x = '\xff'", "\0"])
 def test_what_is_wrong_is_a_sentence(text: str | bytes) -> None:
-    with pytest.raises(UsageError, match=r"^site\.toml: .*\. Write it anew\.$"):
-        toml_record(text, dict[str, object], "site.toml", "Write it anew.")
+    with pytest.raises(UsageError, match=r"^site\.toml: .*\. Write it again\.$"):
+        toml_record(text, dict[str, object], "site.toml", "Write it again.")
 
 
 @pytest.mark.parametrize("text", ["x = " + "[" * 100 + "]" * 100, f"x = {'9' * DIGITS}", "x = 'ÿ'".encode()])

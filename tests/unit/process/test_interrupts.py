@@ -59,7 +59,7 @@ def test_what_is_ignored_stays_so_and_other_threads_take_part_in_nothing() -> No
 
 
 def test_the_loading_of_duckdb_is_not_broken_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its bindings end the process where Python code that they call raises something."""
+    """The bindings of DuckDB end the process where Python code that they call raises something."""
     (tmp_path / "duckdb.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\nwhole = True\n")
     monkeypatch.syspath_prepend(tmp_path)
     with patch.dict(sys.modules):

@@ -134,7 +134,7 @@ SETTINGS = (
     Setting("UCX_NET_DEVICES", _other_devices, TRANSPORT, SLOW_WAY),
     Setting("FI_PROVIDER", _only_tcp, TRANSPORT, SLOW_WAY),
     Setting("I_MPI_OFI_PROVIDER", _only_tcp, TRANSPORT, SLOW_WAY),
-    Setting("I_MPI_FABRICS", lambda value, _: "tcp" in _words(value.replace(":", ",")), TRANSPORT, SLOW_WAY),
+    Setting("I_MPI_FABRICS", lambda value, _: "tcp" in value.lower().replace(":", ",").split(","), TRANSPORT, SLOW_WAY),
     Setting("OMPI_MCA_btl", _ob1_over_tcp, TRANSPORT, SLOW_WAY),
     Setting("OMPI_MCA_btl", _no_shared_memory, TRANSPORT, "messages inside a node cannot use shared memory"),
     Setting("SLURM_CPU_BIND", _is_off, BINDING, UNBOUND),

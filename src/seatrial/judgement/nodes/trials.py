@@ -169,9 +169,9 @@ SHARED = "These nodes share one kernel and its cores, so their trials were carri
 def judge_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, NodeFacts]) -> NodeTrials:
     """All that the measurements of phase `nodes` show. `facts`: by node or place."""
     by_node = {node_of(name): known for name, known in facts.items()}
-    alike = max(map(len, hardware_groups(by_node)), default=0)
     cores = _cores(measurements)
     figures, storage = _possible(measurements, by_node)
+    alike = max(map(len, hardware_groups(by_node)), default=0) if figures else 0
     comparisons = compare(figures, by_node)
     models = heat_of(figures, by_node)
     worse = outliers(figures, comparisons)

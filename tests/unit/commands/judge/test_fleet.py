@@ -335,7 +335,7 @@ def test_files_of_both_directions_are_no_fleet(tmp_path: Path, seatrial: Seatria
 def test_files_in_which_all_nodes_are_faster_than_in_another_are_no_runs(
     factor: float, refused: bool, tmp_path: Path, seatrial: Seatrial
 ) -> None:
-    """Of last month's file and today's, in which all nodes were slower, nodes were alike."""
+    """All nodes were slower today than last month, and were alike in both files taken together."""
     for name, of in (("old", 1.0), ("new", factor)):
         rows = [
             f"{node},{run},{of * value:.3f}" for node, values in fleet(8).items() for run, value in enumerate(values)
