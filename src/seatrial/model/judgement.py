@@ -239,7 +239,7 @@ class Doubt(enum.StrEnum):
     STALLS_IN_WAITS = "stalls-in-waits"
     """Round trips took as long as with a lost packet while their ranks waited for a processor: either may be why."""
     NODES_UNTRIED = "nodes-untried"
-    """Nodes were to be compared by trials of themselves, and the time was too short for any comparison in these."""
+    """Nodes were to be compared by trials of themselves, and the time was too short for some of them in these."""
     NOISE_OF_LINKS = "noise-of-links"
     """A node whose link lacks a tenth would not have been named."""
     NOISE_OF_TRIALS = "noise-of-trials"

@@ -290,7 +290,7 @@ class NodeTrials(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that are worse than their peers in a figure which too few repetitions have to prove it."""
 
     untried: tuple[Trial, ...] = ()
-    """Trials that were begun and in which no nodes were compared, although enough are alike."""
+    """Trials that were begun and in which not all nodes were compared of which enough are alike."""
 
     @property
     def out_of_line(self) -> tuple[str, ...]:

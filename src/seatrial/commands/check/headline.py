@@ -158,7 +158,7 @@ def doubt_text(withheld: Withheld) -> str:
         Doubt.DATA_UNCHECKED: f"{named} did not check its data",
         Doubt.PAST_IN_WAITS: f"{named} {'were' if several else 'was'} slower than before while programs took the cores",
         Doubt.STALLS_IN_WAITS: "busy processors would hide lost packets",
-        Doubt.NODES_UNTRIED: f"the time was too short to compare the nodes in {named}",
+        Doubt.NODES_UNTRIED: f"the time was too short to compare all nodes in {named}",
         Doubt.NOISE_OF_LINKS: "noise would hide a node that is 10 % slow",
         Doubt.NOISE_OF_TRIALS: f"noise would hide a node that is {units.share(USEFUL)} worse in {named}",
     }[withheld.doubt]

@@ -171,12 +171,12 @@ def judge_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, N
     by_node = {node_of(name): known for name, known in facts.items()}
     cores = _cores(measurements)
     figures, storage = _possible(measurements, by_node)
-    alike = max(map(len, hardware_groups(by_node)), default=0) if figures else 0
+    alike = {one for many in hardware_groups(by_node if figures else {}) if len(many) >= FEWEST_ALIKE for one in many}
     comparisons = compare(figures, by_node)
     models = heat_of(figures, by_node)
     worse = outliers(figures, comparisons)
     begun = {measure.trial for each in figures for measure in each.values if measure.fine}
-    compared = {each.measure.trial for each in comparisons}
+    compared = [(each.measure.trial, name) for each in comparisons for name in each.nodes]
     return NodeTrials(
         figures=figures,
         limits={each.node: limits_of(each, by_node.get(each.node), cores.get(each.node, 0)) for each in figures},
@@ -191,7 +191,7 @@ def judge_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, N
             *(hot_node_finding(hot) for model in models for hot in model.hot),
         ),
         suspected=tuple((one.node, one.comparison.measure) for one in worse if not one.proved),
-        untried=tuple(one for one in Trial if alike >= FEWEST_ALIKE and one in begun - compared),
+        untried=tuple(one for one in Trial if one in begun and alike.difference(n for t, n in compared if t is one)),
     )
 
 

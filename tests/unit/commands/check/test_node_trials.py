@@ -115,7 +115,17 @@ def test_trials_that_had_no_time_withhold_a_pass(nodes: int, doubted: bool) -> N
     judgement = judge(run)
     assert [one.doubt for one in judgement.withheld] == [Doubt.NODES_UNTRIED] * doubted
     assert judgement.verdict is (Verdict.INCONCLUSIVE if doubted else Verdict.PASS)
-    assert ("too short to compare the nodes in memory" in headline(run.info, judgement).what) == doubted
+    assert ("too short to compare all nodes in memory" in headline(run.info, judgement).what) == doubted
+
+
+def test_a_node_that_was_not_tried_beside_others_withholds_a_pass() -> None:
+    run = check_with({})
+    others = tuple(one for one in run.group_measurements if not any(name.startswith("n4") for name in one.nodes))
+    judgement = judge(msgspec.structs.replace(run, group_measurements=others))
+    assert [(one.doubt, one.subjects) for one in judgement.withheld] == [
+        (Doubt.NODES_UNTRIED, (Trial.MEMORY, Trial.ARITHMETIC))
+    ]
+    assert judgement.verdict is Verdict.INCONCLUSIVE
 
 
 def test_without_trials_the_report_says_that_they_are_missing() -> None:
