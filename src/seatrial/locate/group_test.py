@@ -7,7 +7,8 @@ from typing import Generic, TypeVar
 import msgspec
 import numpy as np
 
-from seatrial.locate.explanation import Ways
+from seatrial.locate.explanation import Blame, Ways
+from seatrial.locate.few_nodes import FEW_NODES, FEWEST_ROWS, rest_of, slow_parts
 from seatrial.locate.metric_result import MetricScene
 from seatrial.locate.part_cover import explain
 from seatrial.locate.rows import Rows, group_name, group_numbers
@@ -20,16 +21,12 @@ from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, Subject, SubjectKind, node, uplink
 from seatrial.statistics.estimates import MEDIAN_ERROR, array_median
 
-FEWEST_ROWS = 2
-"""Bad pairs that name a part; one bad pair alone is the pair's."""
 FEWEST_PEERS = 8
 """Pairs of one distance that are each other's peers; fewer are unless one node is on all of them, else all pairs."""
 FEWEST_WAYS = 6
 """Ordered pairs of groups: three groups."""
 MOST_BETTER = 0.15
 """If more than this share of the pairs is clearly better than the usual ones, the usual ones may be the slow ones."""
-TINY = 5
-"""Up to this many nodes one slow node is on half of all pairs: the best two are the reference, not the usual ones."""
 Part = tuple[Subject, Direction]
 
 
@@ -54,19 +51,27 @@ class GroupTest(msgspec.Struct, frozen=True, kw_only=True):
     """False: too many rows are clearly better than the reference, which may be the level of slow nodes."""
     effect: float
     detectable: float
+    hidden: float
+    """The loss of a part that noise may hide, as a difference of logarithms."""
 
 
 def group_test(scene: MetricScene, rows: Rows) -> GroupTest:
     """Name parts by the pairs that cross them."""
     nodes, groups, wiring, effects, error_rate = scene
     log = _over_peers(rows, group_numbers(nodes, groups if len(groups) > 1 else ()))
-    scatter = _scatter(log, rows)
-    lack = max(1 - float(np.exp(-effects.chosen(scatter))), SCATTERS * scatter)
     if wiring is not None:
         parts, ways = _wired_ways(nodes, rows, wiring)
     else:
         parts, ways = _ways(nodes, rows, groups if len(groups) > 2 else ())
-    blamed = explain(np.exp(log), ways, 1 - lack, 3 * scatter, good=1 - CLEAR * lack)
+    few = slow_parts(log, ways, effects, error_rate) if rows.nodes <= FEW_NODES else None
+    if few:
+        log = log - array_median(log[rest_of(len(log), few.blamed)])
+    scatter = _scatter(log[rest_of(len(log), few.blamed if few else ())])
+    lack = max(1 - float(np.exp(-effects.chosen(scatter))), SCATTERS * scatter)
+    noise = detectable(-float(np.log1p(-min(lack, 0.999))), scatter)
+    blamed: Sequence[Blame] = (
+        few.blamed if few else explain(np.exp(log), ways, 1 - lack, 3 * scatter, good=1 - CLEAR * lack)
+    )
     naming = scene.naming
     undecided = []
     sure: defaultdict[Subject, dict[Direction, Indices]] = defaultdict(dict)
@@ -81,12 +86,12 @@ def group_test(scene: MetricScene, rows: Rows) -> GroupTest:
             undecided.append(
                 Tested(fault=naming.undecided(subjects, array_median(-log[blame.rows]), ends), rows=blame.rows)
             )
-    named, degrees = [], max(len(log) - 1, 1)
+    named, degrees = [], few.degrees if few else max(len(log) - 1, 1)
     critical = critical_value(len(parts), degrees, error_rate)
     for subject, directions in sure.items():
         explained = np.unique(np.concatenate(list(directions.values())))
         way = next(iter(directions)) if len(directions) == 1 else Direction.BOTH
-        loss, error = _loss(-log[explained], scatter)
+        loss, error = _loss(-log[explained], few.scatter if few else scatter)
         p = float(adjusted_p(np.array([loss / error]), len(parts), degrees)[0])
         fault = naming.fault(subject, way, loss, critical * error, p, rows.ends(explained))
         named.append(Tested(fault=fault, rows=explained))
@@ -100,8 +105,9 @@ def group_test(scene: MetricScene, rows: Rows) -> GroupTest:
         residual=residual,
         scatter=scatter,
         majority=bool(np.mean(log > np.log1p(lack)) <= MOST_BETTER),
-        effect=effects.chosen(scatter),
-        detectable=detectable(-float(np.log1p(-min(lack, 0.999))), scatter),
+        effect=effects.chosen(few.scatter if few else scatter),
+        detectable=few.detectable if few else noise,
+        hidden=few.detectable if few else detectable(-float(np.log1p(-min(SCATTERS * scatter, 0.999))), scatter),
     )
 
 
@@ -117,19 +123,12 @@ def _over_peers(rows: Rows, group: Indices) -> Reals:
     source, target = group[rows.source], group[rows.target]
     far = source != target
     log = rows.log.astype(np.float64)
-    tiny = rows.nodes <= TINY
-    reference = np.full(len(log), _best_two(log) if tiny else array_median(log))
+    reference = np.full(len(log), array_median(log))
     for same, usual in ((~far, array_median), (far, lambda own: _between_groups(own, source[far], target[far]))):
         ends = np.concatenate([rows.source[same], rows.target[same]])
-        many = not tiny and len(ends) >= 2 * FEWEST_PEERS
-        if many or (len(ends) and np.bincount(ends).max() < len(ends) / 2):
-            reference[same] = (_best_two if tiny else usual)(log[same])
+        if len(ends) >= 2 * FEWEST_PEERS or (len(ends) and np.bincount(ends).max() < len(ends) / 2):
+            reference[same] = usual(log[same])
     return log - np.where(np.isfinite(reference), reference, 0)
-
-
-def _best_two(log: Reals) -> float:
-    best = np.sort(log)[-2:]
-    return float(best[np.isfinite(best)].mean()) if np.isfinite(best).any() else 0.0
 
 
 def _between_groups(log: Reals, source: Indices, target: Indices) -> float:
@@ -143,19 +142,10 @@ def _between_groups(log: Reals, source: Indices, target: Indices) -> float:
     return clearly_better(np.array([array_median(log[where == way]) for way in range(len(ways))]), log)
 
 
-def _scatter(log: Reals, rows: Rows) -> float:
-    """Relative scatter of healthy rows; in tiny tables that of the two directions of a pair, if less."""
+def _scatter(log: Reals) -> float:
+    """Relative scatter of healthy rows."""
     alive = log[np.isfinite(log)]
-    if not alive.size:
-        return relative_scale(np.ones(1))
-    scatter = relative_scale(np.exp(alive))
-    if rows.nodes > TINY:
-        return scatter
-    value = {pair: one for pair, one in zip(_pairs(rows), log.tolist(), strict=True) if np.isfinite(one)}
-    twice = [one - value[target, source] for (source, target), one in value.items() if (target, source) in value]
-    if len(twice) < FEWEST_WAYS:
-        return scatter
-    return min(scatter, relative_scale(1 + np.abs(twice) / np.sqrt(2) * np.sign(twice)))
+    return relative_scale(np.exp(alive) if alive.size else np.ones(1))
 
 
 def _pairs(rows: Rows) -> list[tuple[int, int]]:

@@ -10,13 +10,14 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.dense import judge_dense
-from seatrial.locate.group_test import FEWEST_ROWS, group_test
+from seatrial.locate.few_nodes import FEW_NODES, FEWEST_ROWS
+from seatrial.locate.group_test import group_test
 from seatrial.locate.metric_result import MetricResult, MetricScene, dead_faults
 from seatrial.locate.nodes import FEWEST_CELLS
 from seatrial.locate.rows import Rows, expected_pairs, group_name, rows_of, selected
-from seatrial.locate.significance import detectable, relative_scale
+from seatrial.locate.significance import relative_scale
 from seatrial.locate.single_pairs import single_pairs
-from seatrial.locate.thresholds import SCATTERS, practical_effects, to_loss
+from seatrial.locate.thresholds import practical_effects, to_loss
 from seatrial.model.fabric import Wiring
 from seatrial.model.pair_faults import MOST_BETTER, Located, LocatedFault, Method, Resolution, TooGood
 from seatrial.model.pair_table import Flags, Indices, PairTable, Places, Reals
@@ -29,9 +30,7 @@ from seatrial.pairs.survey import FAULT_SHARE
 from seatrial.statistics.estimates import ERROR_RATE, FEWEST_ALIKE, array_median
 
 DENSE_SHARE = 0.5
-"""A table with at least this share of all pairs is judged by row and column effects."""
-FEWEST_DENSE_NODES = 6
-"""The row and column effects of fewer nodes leave too few degrees of freedom."""
+"""A table with at least this share of all pairs is judged by row and column effects, unless it is of few nodes."""
 MOST_UNEVEN = 2
 """Pairs of the node with most pairs, over those of the node with fewest, in a design that was measured to its end."""
 METRICS = (BANDWIDTH, LATENCY)
@@ -56,7 +55,8 @@ def locate_in_table(
         for metric, rows in measured.items()
     ]
     faults = sorted((fault for one in results for fault in one.faults), key=lambda fault: -fault.loss_ratio)
-    sparse = [rows for one, rows in zip(results, measured.values(), strict=True) if not one.dense]
+    every = zip(results, measured.values(), strict=True)
+    sparse = [rows for one, rows in every if not one.dense and rows.nodes > FEW_NODES]
     located = Located(
         verdict=Verdict.PASS,
         faults=tuple(faults),
@@ -106,7 +106,7 @@ def _judged(
     scene, expected = MetricScene(table.nodes, groups, wiring, effects, error_rate), expected_pairs(rows)
     judged = int(np.count_nonzero(alive.cells >= FEWEST_CELLS))
     share = expected / max(alive.nodes * (alive.nodes - 1), 1)
-    if judged >= FEWEST_DENSE_NODES and len(alive.log) >= DENSE_SHARE * share * judged * (judged - 1):
+    if judged > FEW_NODES and len(alive.log) >= DENSE_SHARE * share * judged * (judged - 1):
         result = judge_dense(scene, alive, dead, len(rows.log), expected)
     elif len(alive.log):
         result = _judged_sparse(scene, rows, alive, dead, expected)
@@ -122,7 +122,8 @@ def _judged_sparse(
     nodes, effects, cells = scene.nodes, scene.effects, rows.cells
     metric, tested = effects.metric, group_test(scene, alive)
     pairs = single_pairs(nodes, alive, tested.residual, tested.scatter, len(alive.log) - 1, effects)
-    hidden = detectable(-math.log1p(-min(SCATTERS * tested.scatter, 0.999)), tested.scatter) + 2 * effects.step
+    hidden = tested.hidden + 2 * effects.step
+    even = int(cells.max()) <= MOST_UNEVEN * int(cells.min()) + 1
     peers = len(nodes) >= FEWEST_ALIKE
     return MetricResult(
         dense=False,
@@ -146,8 +147,8 @@ def _judged_sparse(
             majority=tested.majority,
             measured_pairs=len(rows.log),
             expected_pairs=expected,
-            # In a table that was cut off, the first nodes have far more pairs than the others.
-            complete=int(cells.max()) <= MOST_UNEVEN * int(cells.min()) + 1,
+            # In a sparse table that was cut off, the first nodes have far more pairs than the others.
+            complete=len(rows.log) >= expected or (even and len(rows.log) < DENSE_SHARE * expected),
             median=rows.median,
             directed=rows.directed,
         ),

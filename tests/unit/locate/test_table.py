@@ -182,9 +182,8 @@ def test_one_bad_pair_measured_once_is_kept_apart() -> None:
 
 
 def test_two_parts_of_the_same_pairs_are_undecided() -> None:
-    found = locate_in_table(
-        pair_table(["n1", "n2", "n3", "n4"], {("n1", "n2"): 5e8, ("n3", "n4"): 1e9, ("n4", "n3"): 1e9})
-    )
+    good = {(f"n{one}", f"n{other}"): 1e9 for one, other in ((3, 4), (4, 3), (5, 6), (6, 5))}
+    found = locate_in_table(pair_table([f"n{number}" for number in range(1, 7)], {("n1", "n2"): 5e8, **good}))
     assert found.faults == ()
     (undecided,) = found.ambiguous
     assert {subject.text for subject in undecided.subjects} == {"node:n1", "node:n2", "pair:n1>n2"}

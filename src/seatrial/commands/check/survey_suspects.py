@@ -10,8 +10,9 @@ import numpy as np
 
 from seatrial.locate.evidence import AVERAGED, SHORTEST_S, MeasuredPair, Pair
 from seatrial.locate.explanation import Blamed, Crossings, blame, with_parts
+from seatrial.locate.few_nodes import FEW_NODES
 from seatrial.locate.references import References
-from seatrial.locate.table import DENSE_SHARE, FEWEST_DENSE_NODES, locate_in_table, with_switch_names
+from seatrial.locate.table import DENSE_SHARE, locate_in_table, with_switch_names
 from seatrial.locate.thresholds import GROSS_LOSS, MOST_LACK, SCATTERS, SUSPICION, to_log
 from seatrial.model.fabric import Component, Fabric, Wiring
 from seatrial.model.measurement import Phase
@@ -36,7 +37,7 @@ def locate_survey(
     """What `seatrial judge` says of the survey's table; None where too few pairs were measured for averages."""
     nodes = tuple(sorted({name for pair in evidence for name in pair}))
     enough = DENSE_SHARE * len(nodes) * (len(nodes) - 1)
-    if not references.alike or len(nodes) < FEWEST_DENSE_NODES or len(evidence) < enough:
+    if not references.alike or len(nodes) <= FEW_NODES or len(evidence) < enough:
         return None
     if sum(known.first_bandwidth is not None for known in evidence.values()) < enough:
         return None
@@ -184,10 +185,10 @@ def set_apart(
     healthy pairs some lie like this by chance, and the retest decides.
     """
     line = references.bandwidth
-    if line is None or not references.alike or len(survey.pairs) >= FEWEST_DENSE_NODES * (FEWEST_DENSE_NODES - 1):
+    if line is None or not references.alike or len(survey.pairs) > FEW_NODES * (FEW_NODES - 1):
         return list(groups)
     nodes = sorted({name for pair in survey.pairs for name in pair})
-    if not FEWEST_NODES <= len(nodes) < FEWEST_DENSE_NODES:
+    if not FEWEST_NODES <= len(nodes) <= FEW_NODES:
         return list(groups)
     if len(survey.pairs) < DENSE_SHARE * len(nodes) * (len(nodes) - 1):
         return list(groups)

@@ -275,7 +275,8 @@ def _missing(located: Located) -> str:
     if not lacking:
         return f"{count(len(located.unjudged), 'node')} could not be judged"
     worst = min(lacking, key=lambda one: one.measured_pairs)
-    return f"{worst.expected_pairs - worst.measured_pairs} of {worst.expected_pairs} {_pairs(worst)} were not measured"
+    missing = worst.expected_pairs - worst.measured_pairs
+    return f"{missing} of {worst.expected_pairs} {_pairs(worst)} {verb(missing, 'was', 'were')} not measured"
 
 
 def _pairs(one: Resolution) -> str:
