@@ -116,11 +116,13 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
 @pytest.mark.alone
 def test_an_odd_number_of_nodes_inside_an_allocation(check: Check, tmp_path: Path) -> None:
     done = check(prefix=("salloc", "-Q", "-N3", "--exclusive"))
-    assert done.returncode == 0, done.stderr
     judged = parsed(done.stdout)
+    assert judged["complete"], done.stderr
+    assert not judged["findings"]
     assert [node["node"] for node in judged["nodes"]] == ["n1", "n2", "n3"]
-    assert {pair["verdict"] for pair in judged["pairs"]} == {"PASS"}
     assert len(judged["pairs"]) == 6
+    # a machine that is busy in all attempts leaves pairs undecided; none is named
+    assert {pair["verdict"] for pair in judged["pairs"]} <= {"PASS", *(["INCONCLUSIVE"] if inconclusive(done) else [])}
 
 
 def test_a_full_disk_ends_with_a_sentence_and_keeps_the_samples(lab4: LabPlan, tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from tests.support.json_objects import parsed
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 """Beside other tests, a core that they have slowed before the change may lose nothing by a quota."""
+QUOTA_PERCENT = 8
+"""Much less than a core's share for one of several programs that want it."""
 MEASURE = ("nodes", "n2", "--trials", "arithmetic", "--repetitions", "1")
 
 
@@ -41,7 +43,7 @@ def seatrial(plan: LabPlan, *words: str) -> list[str]:
 def test_a_proof_that_is_ended_restores_the_node(lab4: LabPlan, tmp_path: Path) -> None:
     archive = ["--archive", str(tmp_path)]
     assert run(seatrial(lab4, *MEASURE, *archive, "--run", "before"), timeout_s=150).returncode in (0, 1, 2)
-    planting.plant(lab4.name, "cpu-quota", "n2", Parameters(percent=25))
+    planting.plant(lab4.name, "cpu-quota", "n2", Parameters(percent=QUOTA_PERCENT))
     assert run(seatrial(lab4, *MEASURE, *archive, "--run", "after"), timeout_s=150).returncode in (0, 1, 2)
     file, unlimited = quota_file(lab4)
     changed = file.read_text().strip()
