@@ -8,17 +8,10 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.failures.cause import Speaker, Statement, shortened, statements, strongest
+from seatrial.failures.documents import document_form, without_citations
 from seatrial.failures.last_words import FRAME, RankEnd, first_end, last_words, without_consequences
 from seatrial.failures.output_order import OutputOrder
-from seatrial.failures.printed_text import (
-    boxes,
-    is_source,
-    origins,
-    plain,
-    translations,
-    without_citations,
-    without_warnings,
-)
+from seatrial.failures.printed_text import boxes, origins, plain, translations, without_warnings
 from seatrial.failures.rank_deaths import Ranks, read_loss
 from seatrial.failures.start_failure import COMPLAINS, causes_of_job, spoken, stronger_line
 from seatrial.model.loss import Loss, LossCause
@@ -87,8 +80,8 @@ class JobFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def explain_output(text: str) -> JobFailure | None:
-    """The most specific cause that the text states; None where nothing in it complains, and for sources of programs."""
-    seen = "" if is_source(text) else without_citations(plain(text))
+    """The most specific cause that the text states; None where nothing in it complains, and for documents."""
+    seen = "" if document_form(text) else without_citations(plain(text))
     telling = plain(without_warnings(seen))
     loss = read_loss(seen, Ranks())
     end = first_end(loss, seen)

@@ -1,9 +1,6 @@
 """What launchers, MPI and programs print, without what hides their lines: colours, labels, times, harmless warnings."""
 
-import ast
 import re
-import tomllib
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -49,14 +46,14 @@ HARMLESS = re.compile(
     r"|job \d{1,18} )"
     r"|^(?:srun|salloc|sbatch): (?:Step created for|Granted job allocation|Pending job allocation"
     r"|Nodes \S{1,4000} are ready)"
-    r"|^slurmstepd\S{0,255}: error: (?:Unable to create TMPDIR|Setting TMPDIR)"
+    r"|^slurmstepd\S{0,255}: error: (?:Unable to create TMPDIR|TMPDIR \[|Setting TMPDIR)"
     r"|^slurmstepd\S{0,255}: error: task/cgroup: (?:unable to add task\[pid=\d{1,9}\] to memory cg"
     r"|hwloc_get_obj_below|task\[\d{1,9}\] unable to set taskset|plugin not compiled with hwloc)"
     r"|^slurmstepd\S{0,255}: error: (?:_is_a_lwp|slurm_get_node_energy|_get_joules_task): "
-    r"|NCCL WARN (?:Failed to open lib|Missing \")"
+    r"|NCCL WARN (?:Failed to open lib|Missing \")|cuda_driver\.cc:\d{1,9}\] failed call to cuInit: "
     r"|^(?:\[\S{1,300}\] )?\*\*\* (?:MPI_ERRORS_ARE_FATAL|reported by process)"
     r"|more process(?:es)? ha(?:s|ve) sent help message|_base_help_aggregate"
-    r"|PMIX ERROR: (?:PMIX_)?ERROR in file \S{1,400}gds_ds\d{1,9}_lock"
+    r"|PMIX ERROR: (?:PMIX_)?ERROR in file \S{0,400}gds_ds\d{1,9}_lock"
     r"|\bEDAC \w{1,20}: \d{1,9} CE\b|AER: Corrected|severity=Corrected|device \[[\w:]{1,20}\] error status/mask="
     r"|^libibverbs: Warning: couldn't load driver "
     r"|I_MPI_PMI_LIBRARY will be ignored|Error in initializing MVAPICH2 ptmalloc|NONEXIST-KEY|_pmi2_kvs_get failed"
@@ -77,27 +74,6 @@ PORT = re.compile(
 )
 """What NCCL prints of a port: the node, the port, and its new state."""
 PORT_DOWN, PORT_UP = "error", "active"
-STRING = r"(?:\"[^\"\n]{1,400}\"|'[^'\n]{1,400}')"
-CITES = re.compile(
-    r".{0,400}(?:[`\"']|[a-z] [a-z]{2,20}: )(?:slurmstepd\S{0,255}|srun): (?:error|fatal): |.{0,400}\\n\" {0,4}[,)]"
-    r"|.{0,400}\); {0,8}(?://.{0,400})?$|\s{0,80}(?:// |/\*[* ])|.{0,400}: \.\.\.$"
-    rf"|\s{{0,80}}[bfr]{{0,2}}{STRING}(?: {{0,80}}[:,] {{0,80}}{STRING}){{0,9}} {{0,4}}(?:,|: {{0,4}}[\[{{(])$"
-    rf"|\s{{1,80}}[a-z]\w{{0,80}}: {{1,4}}{STRING}$"
-    r"|\s{0,20}(?:[-*+]|#{1,6}|\d{1,3}[.)]) {1,4}`[^`\n]{1,400}`|\s{0,20}\*\*[^*\n]{1,400}\*\*$"
-)
-"""Lines that cite a message of Slurm or the first words of one, statements and comments of source code, the strings of
-its lists, tables and settings, and items of a document about code."""
-SCRIPT = re.compile(r"(?m)^(?:#!|#(?:SBATCH|PBS|BSUB|FLUX):? |export \w+=)")
-COMMENT = re.compile(r"\s{0,80}#{1,9} ")
-"""How a script is known, and its comments."""
-MARKDOWN_TABLE = re.compile(r"(?m)^\|.*\|\n\|(?: {0,8}:?-{1,400}:? {0,8}\|){1,40}(?:\n\|.*\|$){0,1000}")
-LITERAL_BLOCK = re.compile(r"(?m)(?<=\w::\n)\n(?:[ \t]{1,8}\S.*(?:\n|\Z)|[ \t]*\n){1,1000}")
-"""What reStructuredText shows after a sentence that ends in two colons."""
-CODE_SPAN = re.compile(r"(?<!Assertion )`(?:[^`'\s]{1,200} ){2,40}[^`'\s]{1,200}`|``[^`\n]{1,400}``")
-"""Words that a document quotes within a sentence, unlike `a name'."""
-MOST_DOTS = 100
-"""Dots in a line of a source: reading TOML takes a time that grows with the square of the parts of a name."""
-DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 NO_FOLDER = re.compile(r"^slurmstepd\S{0,255}: error: couldn't chdir to [`'\"]?(\S[^\n'\"]{0,4000}?)['\"]?: ")
 NOT_FOUND = re.compile(
     r"execve\(\): (?:/tmp/)?\./|(?<!\S)(?:/tmp/)?\./\S{1,400}: (?:No such file|command not found)"
@@ -217,33 +193,6 @@ def _misses_folder(text: str) -> bool:
         f"{folder}/" in line and "Permission denied" in line for line in text.split("\n") for folder in folders
     )
     return bool(folders) and (denied or NOT_FOUND.search(text) is not None)
-
-
-def without_citations(text: str) -> str:
-    """Plain text without what cites a message, or contains one as source code and documents do."""
-    for quoted in (MARKDOWN_TABLE, LITERAL_BLOCK, CODE_SPAN):
-        text = quoted.sub("", text)
-    cites = [CITES, *([COMMENT] if SCRIPT.search(text) else [])]
-    return "\n".join(line for line in text.split("\n") if not any(cite.match(line) for cite in cites))
-
-
-def is_source(text: str) -> bool:
-    """Whether the whole text is a source in Python, or a file in TOML: what programs print is neither."""
-    text = dedent(text)
-    if len(text) > MOST_CHARACTERS or any(line.count(".") > MOST_DOTS for line in text.split("\n")):
-        return False
-    try:
-        return any(isinstance(value, dict | list) for value in tomllib.loads(text).values())
-    except (tomllib.TOMLDecodeError, RecursionError):
-        pass
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            body = ast.parse(text).body
-        except (SyntaxError, ValueError, MemoryError, RecursionError):
-            return False
-    tables = (one.value for one in body if isinstance(one, ast.Assign))
-    return any(isinstance(one, DEFINITIONS) for one in body) or any(isinstance(one, ast.Dict) for one in tables)
 
 
 def boxes(text: str) -> list[str]:

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from seatrial.failures.job_output import explain_output
-from seatrial.failures.printed_text import MOST_DOTS, in_english
+from seatrial.failures.printed_text import in_english
 
 TRACE = 'Traceback (most recent call last):\n  File "x.py", line 1, in <module>\n    import foo\nImportError: no foo\n'
 ENDED = "srun: error: n1: task 0: Exited with exit code 1\n"
@@ -320,39 +320,6 @@ def test_what_mpiexec_alone_complains_of_is_quoted() -> None:
     failure = explain_output(f"{line}\nsrun: error: n1: task 0: Segmentation fault\n")
     assert failure is not None
     assert failure.meaning.startswith("rank 0 on n1 was ended by signal 11 (SIGSEGV).")
-
-
-PYTHON = 'TEXTS = {\n    3: "x",\n    "CUDA out of memory": 1,\n}\n'
-TEST = 'def test_x():\n    text = """\nslurmstepd: error: Detected 1 oom-kill event(s) in StepId=1.batch.\n"""\n'
-TOML = "[[cause]]\nlook = 'CUDA out of memory. Tried'\n"
-DOTTED = "[a]\nnames = '{}'\n\n[b]\nlook = 'CUDA out of memory. Tried'\n"
-
-
-@pytest.mark.parametrize("source", [PYTHON, TEST, f"import re\n{PYTHON}", "    " + TOML.replace("\n", "\n    "), TOML])
-@pytest.mark.parametrize("after", ["", "CUDA out of memory. Tried to allocate 2 GiB\n"])
-def test_a_source_is_no_output_unless_something_else_was_printed(source: str, after: str) -> None:
-    failure = explain_output(source + after)
-    assert (failure is not None) is bool(after)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["{'error': 'CUDA out of memory.'}\n", "['CUDA out of memory']\n{'l': 0.3}\n", "error = 'CUDA out of memory.'\n"],
-)
-def test_values_that_a_program_prints_are_no_source(text: str) -> None:
-    assert explain_output(text) is not None
-
-
-@pytest.mark.parametrize(("dots", "silent"), [(MOST_DOTS, True), (MOST_DOTS + 1, False)])
-def test_a_source_has_few_dots_in_a_line(dots: int, silent: bool) -> None:
-    assert (explain_output(DOTTED.format("." * dots)) is None) is silent
-
-
-@pytest.mark.parametrize("nested", ["a" + ".b" * 80_000 + "=1", "a=" + "[" * 90_000, "(" * 90_000, "-" * 90_000 + "1"])
-def test_what_only_looks_like_a_source_takes_little_time(nested: str) -> None:
-    before = time.process_time()
-    assert explain_output(nested) is None
-    assert time.process_time() - before < 5
 
 
 ABORT = "application called MPI_Abort(MPI_COMM_WORLD, 7) - process 3\n"

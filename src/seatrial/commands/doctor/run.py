@@ -16,6 +16,7 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s, enough, fewer_nodes, grouped, longest_budget_s
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.site import choose_launcher, uses_ssh
+from seatrial.failures.documents import document_form
 from seatrial.failures.job_output import explain_output
 from seatrial.launch.contract import MPIEXEC, Launcher
 from seatrial.launch.environments.judge import try_out
@@ -66,7 +67,10 @@ def examine_outputs(texts: Mapping[str, str]) -> Examination:
             remarks.append(noted(OUTPUT, FindingKind.JOB_FAILED, says, failure.remedy, failure.quote))
         if failure is None or failure.overcome:
             before = f"it went on after {failure.quote!r}, and " if failure else ""
-            says = f"{name}: {before}nothing in it says that the job failed."
+            why = f"{before}nothing in it says that the job failed"
+            if form := document_form(text):
+                why = f"it is {form}, and not the output of a run"
+            says = f"{name}: {why}."
             remarks.append(untried(OUTPUT, FindingKind.JOB_FAILED, says, NOTHING))
         else:
             says, printed = f"{name}: {failure.meaning}", failure.quote
