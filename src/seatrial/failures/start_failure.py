@@ -31,7 +31,7 @@ ASKS = re.compile(
 """Slurm's answer to a request for nodes, as by a launch line that allocates its nodes itself."""
 NOISE = re.compile(
     r"Terminated$|Killed$|_step_signal: Terminating|forcing job termination|Force Terminated|Job step aborted"
-    r"|CANCELLED AT|PMIX ERROR: ERROR in file \S{1,400}gds_ds12_lock|^[-*=\s]*$|^\*\*\*|^=+ backtrace|^ *\d+ +(?:/|0x)"
+    r"|CANCELLED AT|PMIX ERROR: ERROR in file \S{0,400}gds_ds12_lock|^[-*=\s]*$|^\*\*\*|^=+ backtrace|^ *\d+ +(?:/|0x)"
 )
 """PMIx prints its line to ordinary users at every start, good or bad."""
 OWN_WORDS = re.compile(r"^(?:srun|salloc|sbatch): error: (\S{0,40}[^\W\d_][^\n]{0,400} [^\n]{0,400})$")
@@ -53,7 +53,7 @@ LINES_OF = (
     ),
     (
         Speaker.TRANSPORT,
-        re.compile(r"UCX +(?:ERROR|FATAL)|ib_mlx5_log\.c|libfabric:\S{0,200}<(?:warn|critical)>|NCCL WARN "),
+        re.compile(r"UCX +(?:ERROR|FATAL|Fatal)|ib_mlx5_log\.c|libfabric:\S{0,200}<(?:warn|critical)>|NCCL WARN "),
     ),
     (Speaker.PMI, re.compile(r"PMIX? ERROR|PMGR_COLLECTIVE ERROR|\bPMI[2xX]?_|mpi/pmix")),
     (

@@ -180,8 +180,8 @@ def test_lines_that_are_no_progress_excuse_no_cause(after: str) -> None:
 XID = "[ 12.5] NVRM: Xid (PCI:0000:3b:00): {}, pid=4711, {}\n"
 LOST_GPU = XID.format(79, "GPU has fallen off the bus.")
 GPU = "a GPU of a02 reports a fault of its hardware"
-MEMORY = "the kernel of a02 reports an uncorrected error of memory or processor"
-ADAPTER = "the kernel of a02 reports a fault of an adapter"
+MEMORY = "an uncorrected error of memory or processor of a02 was reported"
+ADAPTER = "an adapter of a02 reports a fault"
 RANK = "rank 7 on a02 ended with exit code 3. It last said: "
 AT_FAULT = [
     (LOST_GPU, GPU),
