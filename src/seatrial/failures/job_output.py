@@ -12,7 +12,7 @@ from seatrial.failures.documents import document_form, without_citations
 from seatrial.failures.last_words import FRAME, RankEnd, first_end, last_words, without_consequences
 from seatrial.failures.output_order import OutputOrder
 from seatrial.failures.printed_text import boxes, origins, plain, translations, without_warnings
-from seatrial.failures.rank_deaths import Ranks, read_loss
+from seatrial.failures.rank_deaths import OOM_KILL, TIME_LIMIT, Ranks, read_loss
 from seatrial.failures.start_failure import COMPLAINS, causes_of_job, spoken, stronger_line
 from seatrial.model.loss import Loss, LossCause
 
@@ -25,10 +25,19 @@ PROGRAMS = re.compile(
     r"|[^\n:]{1,200}: (?:command not found|Permission denied|No such file or directory)"
     r"|[^\n]{1,400}: Assertion [`'][^\n]{1,400}' failed\.?[^\n]{0,80}|(?:FATAL|ERROR) {0,3}: {2,4}\S.*"
     r"|\S{0,200}Assertion failure at .*|HDF5-DIAG: Error detected .*"
+    r"|\[\d+\]PETSC ERROR: (?!-).*"
     r"|[^\n]{0,200}\b(?:cuda|hip)Error[A-Z]\w+[^\n]{0,400}"
     r"|(?:Fatal )?(?:CUDA|HIP|Cuda) (?:runtime )?[Ee]rror\b[^\n]{1,400})$"
 )
 """Lines with which launchers, shells and run-time libraries complain. A program's own word `error` says nothing."""
+BANNERS = re.compile(
+    r"(?m)^(?:-+ FATAL CALLED -+\n.*\n.*"
+    r"|(?: {0,40}--> FOAM FATAL (?:IO )?ERROR.*|Fatal error: {0,9}"
+    r"| {0,40}Error in routine \S{1,200} \(\d{1,9}\): {0,9})\n.*"
+    r"|(?:\d+\.\d+s: )?flux-[\w-]+(?:\[\d+\])?: (?:ERROR|FATAL): .*|ERROR: \w+(?:Error|Exception)\b.*"
+    r"|(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception): (?![-+.\d]).*)$"
+)
+"""How simulation codes (WRF, OpenFOAM, GROMACS, Quantum ESPRESSO), Flux, Julia and Python say that they end."""
 ENDED = re.compile(
     r"\b(?:0|no) (?:failed|failures?|errors?)\b|noticed that process rank|Primary job"
     r"|non-zero (?:exit|status)|exiting improperly|MPI_ABORT was invoked"
@@ -55,8 +64,8 @@ DEEPEST = re.compile(r"\n {1,8}(#\d{3,6}: \S[^\n]{0,1000})")
 """What HDF5 lists below the name of a failure, the deepest call last."""
 SYSTEM = re.compile(rf"\berrno\W{{1,3}}[1-9]\d{{0,2}}\b|(?:: |\] |\()(?:{'|'.join(map(re.escape, translations()))})\b")
 """How programs print an error of the system."""
-WHAT = re.compile(r"\n +(what\(\): [^\n]{1,400})")
-"""The message of an exception of C++, below its name."""
+WHAT = re.compile(r"\n{1,2} +((?:what\(\)|nested task error): [^\n]{1,400})")
+"""The message of an exception of C++ or Julia, below its name."""
 NO_CAUSE = "Read the lines above it in the output; `seatrial doctor` tries whether a launch works there at all."
 LOGIN = "Load its module in the job script, whose first line is #!/bin/bash -l where modules come with a login shell."
 CRASHED = "Look at the program: a core file, a debugger, or its last lines of output."
@@ -94,7 +103,7 @@ def explain_output(text: str) -> JobFailure | None:
         telling = lasting
         stated = statements(table, telling, printed)
     best = strongest(stated)
-    ended = _ended(loss)
+    ended = _ended(loss, seen)
     if loss.cause is LossCause.CANCELLED and (end or (best is not None and LAUNCH.search(best.quote))):
         ended = None  # the program itself, or srun, took the step back
     restated = (
@@ -169,11 +178,11 @@ def _said(text: str, lines: Sequence[str]) -> JobFailure | None:
 
 
 def _of_launcher(text: str, seen: str) -> JobFailure | None:
-    """The complaint of a launcher in its boxes or lines, or of the system; its cause is unknown, and no rank's end."""
+    """What a launcher says in its boxes or lines, a program as it ends, or the system; no rank's end is reported."""
     if (box := _said(text, [box for box in boxes(seen) if COMPLAINTS.search(box) and not ENDED.search(box)])) is None:
         lines = text.split("\n")
         of_system = [line for line in lines if SYSTEM.search(line) and not WARNS.search(line)]
-        line = _said(text, spoken(lines) or of_system)
+        line = _complaint(text, BANNERS) or _said(text, spoken(lines) or of_system) or _complaint(text)
         return _judged(line, text) if line else None
     return box
 
@@ -188,24 +197,29 @@ def _last_of_stack(text: str, line: str) -> str:
     return stack[-1].string if stack else line
 
 
-def _ended(loss: Loss) -> JobFailure | None:
-    """What ended the job as a whole, where Slurm says so."""
+def _ended(loss: Loss, text: str) -> JobFailure | None:
+    """What ended the job as a whole, where its scheduler says so."""
     where = f" on {', '.join(loss.suspects)}" if loss.suspects else ""
     match loss.cause:
         case LossCause.NODE_FAILURE:
             return JobFailure(meaning=f"{', '.join(loss.suspects) or 'a node'} failed while the job ran.", remedy=LOST)
         case LossCause.TIME_LIMIT:
-            return JobFailure(meaning="the job reached its time limit.", remedy=TIME)
+            return JobFailure(meaning="the job reached its time limit.", remedy=TIME, quote=_line_of(TIME_LIMIT, text))
         case LossCause.CANCELLED:
             return JobFailure(meaning="the job was cancelled.", remedy=CANCELLED)
         case LossCause.OUT_OF_MEMORY:
-            return JobFailure(meaning=f"memory ran out{where}.", remedy=MEMORY)
+            return JobFailure(meaning=f"memory ran out{where}.", remedy=MEMORY, quote=_line_of(OOM_KILL, text))
     return None
 
 
-def _complaint(text: str) -> JobFailure | None:
+def _line_of(expression: re.Pattern[str], text: str) -> str:
+    """The first line that matches, shortened; empty if none does."""
+    return next((shortened(line) for line in text.split("\n") if expression.search(line)), "")
+
+
+def _complaint(text: str, complains: re.Pattern[str] = PROGRAMS) -> JobFailure | None:
     """The first line with which a launcher, a shell or a library complains; of a traceback its last line."""
-    complaint = PROGRAMS.search(text)
+    complaint = complains.search(text)
     if complaint is None:
         return None
     line = complaint.group()

@@ -20,10 +20,13 @@ CONSEQUENCE = re.compile(
     r"|(?:YOUR )?APPLICATION TERMINATED WITH |This typically refers to a problem with your|Please see the FAQ page"
     r"|MPT ERROR: Rank \d{1,9}\(g:\d{1,9}\) received signal|(?:-1:)?MPT ERROR: MPI_COMM_WORLD rank \d{1,9} has term"
     r"|(?:-1:)?\s{0,9}aborting job$|MPT: Received signal"
-    r"|\[[\w.-]+(?::\d+)+\] (?:Signal|Caught signal|\*\*\* Process)|Backtrace for this error|NOTE: invoking MPI_ABORT"
+    r"|\[[\w.-]+(?::\d+)+\] (?:Signal|Caught signal|\*\*\* (?:Process|End of))|signal \d{1,2} \(\w"
+    r"|Backtrace for this error|NOTE: invoking MPI_ABORT"
     r"|You may or may not see output|exactly when Open MPI kills|with errorcode \d|Proc: \[\[|Errorcode: \d"
     r"|.{0,400}(?:failed \(exitcode: |Sending process \d{1,9} closing signal|errors\.ChildFailedError)"
-    r"|\S+ more process(?:es)? ha(?:s|ve) sent help"
+    r"|\S+ more process(?:es)? ha(?:s|ve) sent help|forrtl: error \(78\)|\[\w+\.?\] PLE \d"
+    r"|\S+: rank \d{1,9} (?:died from|exited with) "
+    r"|ERROR: +One or more process \(first noticed|\[[\w.-]+:mpispawn_\d+\]|flux-job: task\(s\) exited with"
     r"|.{0,400}\b(?:application called MPI_Abort\(|MPI_ABORT was invoked|PMI\w{0,9}_Abort\(|_base_help_aggregate))"
 )
 """Lines in which a launcher or MPI reports that ranks have ended, or that it ends the others."""
@@ -32,7 +35,9 @@ EDGE = "-=* \t"
 EXCEPTION = re.compile(r"\w(?:Error|Exception)\b|\bsevere \(|\bSIG[A-Z]{3,5}\b|[Ss]egmentation fault")
 FRAME = re.compile(
     r"#?\d{1,4}:? +(?:/|0x|#)|(?:\[\d{1,9}\] )?#\d{1,4} +\S|at [\w.$/]{1,200}\(|=+ +backtrace"
-    r"|\S{1,200} +[0-9A-F]{16} +\S|Image +PC +Routine\b"
+    r"|\S{1,200} +[0-9A-F]{16} +\S|Image +PC +Routine\b|\[[\w.-]+:\d+\] \[ ?\d+\] "
+    r"|From .{0,400}\bFoam::|in file \S+ at line \d|FOAM (?:parallel run )?(?:exiting|aborting)"
+    r"|Stacktrace:$|\[\d{1,4}\] [\w.!#]{1,200}\(|@ \S|in expression starting at "
 )
 """A line of a list of calls."""
 ABORTS = (
@@ -42,8 +47,9 @@ ABORTS = (
         r"(?:\s{1,80}(?:with errorcode|Errorcode:) (?P<code>-?\d{1,9}))?"
     ),
     re.compile(r"\bABORT from MPI rank (?P<rank>\d{1,9})\b(?P<code>(?!))?"),
+    re.compile(r"plexec One of MPI processes was aborted\.\(rank=(?P<rank>\d{1,9})\)(?P<code>(?!))?"),
 )
-"""How MPICH, Open MPI and MVAPICH report that a rank called MPI_Abort."""
+"""How MPICH, Open MPI, MVAPICH and Fujitsu's MPI report that a rank called MPI_Abort."""
 TORCHRUN = re.compile(r"failed \(exitcode: (-?[1-9]\d{0,3})\) local_rank: (\d{1,9})")
 """What torchrun reports of the worker that ended first; a signal is a negative code."""
 PRIMARY_JOB = re.compile(
@@ -51,7 +57,7 @@ PRIMARY_JOB = re.compile(
 )
 """What Open MPI reports of a rank that ended by its own choice, without its number."""
 IN_SHELL = re.compile(
-    r"(?m)^(?:\S{0,400}: line \d{1,9}: +\d{1,9}|(?:\[\d{1,9}\] )?signal \(\d{1,2}[\d.-]{0,9}\):) ("
+    r"(?m)^[ \t]{0,8}(?:\S{0,400}: line \d{1,9}: +\d{1,9}|(?:\[\d{1,9}\] )?signal \(\d{1,2}[\d.-]{0,9}\):) ("
     + "|".join(re.escape(str(name)) for name in SIGNALS)
     + r")\b"
 )

@@ -19,9 +19,12 @@ TASKS = re.compile(r"srun: error: ([\w.,\[\]-]+): tasks? ([\d,-]+): ([^\n]+)")
 NUMBER = re.compile(r"\d{1,9}")
 NODE_FAILURE = re.compile(r"srun: error: Node failure on ([\w.,\[\]-]+)")
 OOM_KILL = re.compile(
-    r"slurmstepd(?:-([\w.-]{1,255}))?: error: [^\n]{0,400}"
+    r"slurmstepd(?:-(?P<node>[\w.-]{1,255}))?: error: [^\n]{0,400}"
     r"(?:[Dd]etected \d{1,9} oom[_-]kill event|oom-kill|[Ee]xceeded (?:job |step )?memory limit(?! at some point))"
+    r"|Job has gone over cgroup memory limit of \d|(?m:^)(?:TERM_MEMLIMIT: |=>> PBS: job killed: \w{0,9}mem \d"
+    r"|(?:\[(?P<nid>NID \d{1,9})\] )?[^\n]{0,80}\bApid \d{1,18}: OOM killer terminated this process)"
 )
+"""How Slurm, HTCondor, LSF, PBS and ALPS report that a job used too much memory."""
 ABORTED = re.compile(r"srun: Job step aborted|\*\*\* (?:STEP|JOB) [^\n]{0,400} CANCELLED")
 BY_SLURM = "srun: Job step aborted"
 ENDING = re.compile(rf"_step_signal: Terminating|srun: Terminating job step|{ABORTED.pattern}")
@@ -42,10 +45,14 @@ BAD_TERMINATION = re.compile(
 EXIT_STRING = re.compile(r"APPLICATION TERMINATED WITH THE EXIT STRING: [^\n]{0,400}\(signal (\d{1,9})\)")
 OWN_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d{1,9})\] Signal: [^\n]{0,400}\((\d{1,9})\)")
 UCX_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d{1,9}):\d+:\d+\] Caught signal (\d{1,9})")
-MPI_HANDLERS = (
+RANK_ENDS = (
     re.compile(
         r"(?m)^\[(?P<host>[\w.-]+):mpi_rank_(?P<rank>\d{1,9})\]\[error_sighandler\] "
         r"[^\n]{0,400}\(signal (?P<signal>\d{1,9})\)"
+    ),
+    re.compile(
+        r"(?m)^\[(?P<host>[\w.-]+):mpispawn_\d{1,9}\]\[child_handler\] MPI process \(rank: (?P<rank>\d{1,9}), "
+        r"pid: \d{1,9}\) (?:exited with status (?P<code>\d{1,9})|terminated with signal (?P<signal>\d{1,9}))"
     ),
     re.compile(
         r"MPT ERROR: Rank (?P<rank>\d{1,9})\(g:\d{1,9}\) received signal \w{1,20}\((?P<signal>\d{1,9})\)"
@@ -53,15 +60,28 @@ MPI_HANDLERS = (
     ),
     re.compile(
         r"MPT ERROR: MPI_COMM_WORLD rank (?P<rank>\d{1,9}) has terminated without calling MPI_Finalize\(\)"
-        r"[\s\S]{0,200}?MPT: Received signal (?P<signal>\d{1,9})(?P<host>(?!))?"
+        r"[\s\S]{0,200}?MPT: Received signal (?P<signal>\d{1,9})"
+    ),
+    re.compile(
+        r"(?m)^(?P<host>[A-Za-z][\w.-]*): rank (?P<rank>\d{1,9}) "
+        r"(?:died from signal (?P<signal>\d{1,9})|exited with code (?P<code>\d{1,9}))"
+    ),
+    re.compile(
+        r"One or more process \(first noticed rank (?P<rank>\d{1,9})\) terminated with signal (?P<signal>\d{1,9})"
     ),
 )
-"""How MVAPICH2 and MPT report that a signal ended a rank."""
+"""How MVAPICH2, MPT, PALS and JSM report the end of a rank."""
 SIGNALS = {signal.strsignal(number): int(number) for number in signal.valid_signals()}
 KILL, TERM = int(signal.SIGKILL), int(signal.SIGTERM)
 SHELL_SIGNALS = range(129, 129 + 31)
 """Exit codes with which a shell around the program reports that a signal ended it."""
-TIME_LIMIT, NODE_FAIL = "DUE TO TIME LIMIT", "DUE TO NODE FAILURE"
+TIME_LIMIT = re.compile(
+    r"CANCELLED (?:AT \S{1,40} )?DUE TO TIME LIMIT|(?m:^)(?:=>> PBS: job killed: (?:walltime|cput) \d|TERM_RUNLIMIT: "
+    r"|Job exceeded its walltime limit|MOAB_INFO: {1,9}job exceeded wallclock limit"
+    r"|job \d[\d.]{0,18} exceeded hard wallclock time)"
+)
+"""How Slurm, PBS, LSF, Moab and Grid Engine report that a job reached its time limit."""
+NODE_FAIL = re.compile(r"CANCELLED (?:AT \S{1,40} )?DUE TO NODE FAILURE")
 
 
 class Ranks(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,10 +103,10 @@ def read_loss(text: str, ranks: Ranks, *, timed_out: bool = False) -> Loss:
     failures = (node for found in NODE_FAILURE.findall(text) for node in nodes_of(found))
     failed = tuple(itertools.islice(failures, MOST_NAMED))
     failed += tuple(_place_at(host, ranks) for host in DAEMON_LOST.findall(text))
-    if failed or NODE_FAIL in text:
+    if failed or NODE_FAIL.search(text):
         return Loss(cause=LossCause.NODE_FAILURE, suspects=_unique(failed), deaths=deaths)
     if _from_outside(text, deaths):
-        cause = LossCause.TIME_LIMIT if TIME_LIMIT in text else LossCause.CANCELLED
+        cause = LossCause.TIME_LIMIT if TIME_LIMIT.search(text) else LossCause.CANCELLED
         return Loss(cause=cause, deaths=deaths)
     deaths = _with_memory(text, deaths)
     suspects = _suspects(deaths)
@@ -99,7 +119,7 @@ def _from_outside(text: str, deaths: Sequence[RankDeath]) -> bool:
     srun reports that it aborts the step before the ranks' ends; where the two cross on the way, the first rank that is
     seen to end was terminated (signal 15), which a death by itself hardly is.
     """
-    if TIME_LIMIT in text:
+    if TIME_LIMIT.search(text):
         return True
     aborted, memory = ABORTED.search(text), OOM_KILL.search(text)
     if aborted is None or (memory is not None and memory.start() < aborted.start()):
@@ -184,10 +204,18 @@ def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
     for rank, code in FIRST_EXIT.findall(text):
         named = True
         yield RankDeath(node=_place_of(int(rank), "", ranks), rank=int(rank), exit_code=int(code))
-    for match in (match for handler in MPI_HANDLERS for match in handler.finditer(text)):
+    ends = [{"host": "", **match.groupdict("")} for report in RANK_ENDS for match in report.finditer(text)]
+    signals = {end["signal"] for end in ends}
+    for end in ends:
         named = True
-        number = int(match["rank"])
-        yield RankDeath(node=_place_of(number, match["host"] or "", ranks), rank=number, signal=int(match["signal"]))
+        number = int(end["rank"])
+        yield RankDeath(
+            node=_place_of(number, end["host"], ranks),
+            rank=number,
+            signal=int(end["signal"]) if end["signal"] else None,
+            exit_code=None if end["signal"] else int(end["code"]),
+            first=signals == {str(TERM)} or end["signal"] != str(TERM),
+        )
     blocks = [*_bad_terminations(text)]
     others_killed = len(blocks) > 1
     for rank, pid, host, kind, value, by_signal in blocks:
@@ -238,7 +266,7 @@ def _at_the_same_proxy(rank: int | None, ranks: Ranks) -> tuple[int | None, ...]
 
 def _with_memory(text: str, deaths: tuple[RankDeath, ...]) -> tuple[RankDeath, ...]:
     """The deaths; those that slurmstepd attributes to the kernel's lack of memory are marked."""
-    nodes = set(OOM_KILL.findall(text))
+    nodes = {match["node"] or match["nid"] or "" for match in OOM_KILL.finditer(text)}
     if not nodes:
         return deaths
     hit = {one for one in deaths if one.first and (one.node in nodes or (nodes == {""} and one.signal == KILL))}

@@ -353,3 +353,25 @@ def test_ranks_that_are_killed_after_an_abort_are_not_the_cause(text: str, meani
 )
 def test_what_the_system_says_in_another_language_is_read_in_english(printed: str, english: str) -> None:
     assert in_english(printed) == english
+
+
+@pytest.mark.parametrize(
+    ("words", "ends"),
+    [
+        ("slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO {} ***\n", True),
+        ("If your job ends DUE TO {}, ask for another partition.\n", False),
+    ],
+)
+@pytest.mark.parametrize("why", ["TIME LIMIT", "PREEMPTION", "NODE FAILURE"])
+def test_only_slurm_says_why_it_ended_a_job(words: str, why: str, ends: bool) -> None:
+    assert (explain_output(words.format(why)) is not None) is ends
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["=>> PBS: job killed: walltime 61 exceeded limit 60", "TERM_MEMLIMIT: job killed after reaching LSF's limit."],
+)
+def test_what_another_scheduler_says_is_quoted(line: str) -> None:
+    failure = explain_output(f"step 1\n{line}\nstep 2\nstep 3\n")
+    assert failure is not None
+    assert (failure.quote, failure.overcome) == (line, False)

@@ -254,3 +254,33 @@ def test_hydra_reports_a_signal_as_the_shell_does(code: int, signal: int | None,
     )
     (death,) = read_loss(text, Ranks()).deaths
     assert (death.node, death.signal, death.exit_code) == ("n9", signal, exit_code)
+
+
+@pytest.mark.parametrize(
+    ("text", "suspects"),
+    [
+        ("n1: rank 0 died from signal 15\nn3: rank 2 died from signal 11\n", ("n3",)),
+        ("n1: rank 0 died from signal 15\nn3: rank 2 died from signal 15\n", ("n1", "n3")),
+        ("n1: rank 0 exited with code 3\nn3: rank 2 died from signal 15\n", ("n1",)),
+        ("n1: rank 0 has died from signal 15\n", ()),
+    ],
+)
+def test_ranks_that_pals_terminates_are_not_the_first(text: str, suspects: tuple[str, ...]) -> None:
+    assert read_loss(text, FOUR).suspects == suspects
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("=>> PBS: job killed: walltime 61 exceeded limit 60\n", LossCause.TIME_LIMIT),
+        ("It said =>> PBS: job killed: walltime 61 exceeded limit 60\n", LossCause.UNKNOWN),
+        ("=>> PBS: job killed: vmem 9kb exceeded limit 8kb\n", LossCause.OUT_OF_MEMORY),
+        ("=>> PBS: job killed: node 3 (n3) requested job die, code 15009\n", LossCause.UNKNOWN),
+        ("TERM_RUNLIMIT: job killed after reaching LSF run time limit.\n", LossCause.TIME_LIMIT),
+        ("TERM_OWNER: job killed by owner.\n", LossCause.UNKNOWN),
+        ("[NID 00021] 2013-05-01 10:11:14 Apid 34: OOM killer terminated this process.\n", LossCause.OUT_OF_MEMORY),
+        ("[NID 00021] 2013-05-01 10:11:14 Apid 34: initiated application termination\n", LossCause.UNKNOWN),
+    ],
+)
+def test_limits_of_other_schedulers_are_those_of_the_job(text: str, cause: LossCause) -> None:
+    assert read_loss(text, FOUR).cause is cause
