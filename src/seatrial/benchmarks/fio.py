@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from seatrial.benchmarks.declaration import (
@@ -249,11 +249,30 @@ def _plausible(
 def _text(text: str) -> Output:
     reading = Reading("fio", text, closing=rf"{DISK.pattern}.*\butil=\d+\.\d\d%|{ANY_TOTAL}.*msec")
     reading.find_version(VERSION.pattern)
+    for lines in _runs(reading):
+        _run(reading, lines)
+    return reading.output()
+
+
+def _runs(reading: Reading) -> Iterator[Sequence[OutputLine]]:
+    """The lines of each run: jobs that are declared below results, or a second version, begin another one."""
+    begun, versions, results = 0, 0, False
+    for line in reading.whole_lines:
+        versions += VERSION.match(line.text) is not None
+        declared = DECLARED.match(line.text) is not None
+        if versions > 1 or (declared and results):
+            yield reading.whole_lines[begun : line.number - 1]
+            begun, versions, results = line.number - 1, int(not declared), False
+        results = results or (JOB.match(line.text) or GROUP.match(line.text)) is not None
+    yield reading.whole_lines[begun:]
+
+
+def _run(reading: Reading, lines: Sequence[OutputLine]) -> None:
     modes: dict[str, set[str]] = {}
     totals: dict[str, set[str]] = {}
     declarations: dict[str, str] = {}
     job, group = "", ""
-    for line in reading.whole_lines:
+    for line in lines:
         if declared := DECLARED.match(line.text):
             modes.setdefault(declared["group"], set()).add(declared["mode"])
             declarations[declared["job"]] = f"{declared['mode']},{declared['others']}"
@@ -272,8 +291,7 @@ def _text(text: str) -> Output:
         elif group and (total := TOTAL.match(line.text) or OLD_TOTAL.match(line.text)):
             totals[group].add(total["direction"].lower())
             _total(reading, line, total, group)
-    _complete(reading, modes, totals)
-    return reading.output()
+    _complete(reading, lines, modes, totals)
 
 
 def _unit(match: "re.Match[str]", name: str) -> float:
@@ -299,10 +317,12 @@ def _total(reading: Reading, line: OutputLine, match: "re.Match[str]", group: st
         reading.breach(FindingKind.WORK_SKIPPED, f"group {group} moved no data", line)
 
 
-def _complete(reading: Reading, modes: dict[str, set[str]], totals: dict[str, set[str]]) -> None:
-    """A summary for each group with each direction of its jobs; the statistics of disks have a line each."""
+def _complete(
+    reading: Reading, lines: Sequence[OutputLine], modes: dict[str, set[str]], totals: dict[str, set[str]]
+) -> None:
+    """A run has a summary for each group with each direction of its jobs; statistics of disks have a line each."""
     if not totals:
-        reading.lack("the summary (Run status group 0) is missing")
+        reading.lack(f"the run that begins in line {lines[0].number if lines else 1} has no summary (Run status group)")
         return
     for group, declared in modes.items():
         wanted = {"read"} if declared & READS else set()
@@ -310,23 +330,20 @@ def _complete(reading: Reading, modes: dict[str, set[str]], totals: dict[str, se
         directions = totals.get(group, set())
         for direction in sorted(wanted - directions) if MIXED not in directions else ():
             reading.lack(f"the summary of group {group} has no line for {direction}")
-    disks = [line for line, _ in reading.matches(DISKS.pattern)]
-    ends = disks or [line for line, _ in reading.matches(ANY_TOTAL)]
-    if not ends:
-        return
-    last = ends[-1]
-    if another := reading.search(f"{DECLARED.pattern}|{VERSION.pattern}", reading.whole_lines[last.number :]):
-        reading.lack(f"the run that begins in line {another[0].number} has no end (the statistics of disks)")
+    disks = [line for line, _ in reading.matches(DISKS.pattern, lines)]
     if not disks and modes:
-        reading.note(
-            "All results are there, and the statistics of disks are missing: its file system has none, or the text was "
-            "cut off there."
-        )
+        if lines[-1] == reading.whole_lines[-1] and reading.search(DISKS.pattern):
+            reading.lack(f"the run that begins in line {lines[0].number} has no statistics of disks, which others have")
+        else:
+            reading.note(
+                "All results are there, and the statistics of disks are missing: its file system has none, or the text "
+                "was cut off there."
+            )
         return
-    rows = list(reading.matches(DISK.pattern, reading.whole_lines[last.number :]))
+    rows = [line for line, _ in reading.matches(DISK.pattern, lines) if not disks or line.number > disks[-1].number]
     if not rows:
         reading.lack("the statistics of disks have no line")
-    elif AGGREGATE in rows[-1][0].text:
+    elif AGGREGATE in rows[-1].text:
         reading.lack("the statistics of disks end before the disks of the last device")
 
 

@@ -22,9 +22,8 @@ TEMPERATURES = re.compile(r"temps:(?P<temps>[ \dC-]{1,2000})")
 DEVICE = re.compile(r"^GPU (?P<gpu>\d{1,4}): (?P<name>.{1,120}?) \(UUID: ")
 TESTED = re.compile(r"^Tested (?P<gpus>\d{1,4}) GPUs?:")
 OUTCOME = re.compile(r"^\s*GPU (?P<gpu>\d{1,4}): (?P<word>OK|FAULTY)\b")
-BEGUN = re.compile(
-    r"^GPU \d{1,4}: .{1,120}\(UUID: |proc'd: |^Burning for |^Run length not specified|^Initialized device"
-)
+STARTED = re.compile(r"^GPU \d{1,4}: .{1,120}\(UUID: |^Burning for |^Run length not specified")
+BEGUN = re.compile(rf"{STARTED.pattern}|proc'd: |^Initialized device")
 SETTING = re.compile(
     r"\bInitialized device (?P<gpu>\d{1,4}) with (?P<memory>\d{1,9}) MB .{0,120}?using (?P<kind>DOUBLES|FLOATS)"
 )
@@ -58,18 +57,12 @@ def parse(text: str) -> Output:
     run = BurnRun()
     begun = 0
     for line in reading.whole_lines:
-        if run.whole and BEGUN.search(line.text):
-            _add(reading, run)
+        if (run.whole and BEGUN.search(line.text)) or (run.reported and STARTED.search(line.text)):
+            _end(reading, run, begun)
             run, begun = BurnRun(), 0
         begun = begun or (line.number if BEGUN.search(line.text) else 0)
         _line(reading, run, line)
-    if run.tested < 0:
-        reading.lack(f"the run that begins in line {begun or 1} has no verdict on its GPUs (Tested ... GPUs)")
-    elif not run.tested:
-        reading.lack("it tested no GPU")
-    elif not run.whole:
-        reading.lack(f"the verdicts on {count(run.tested, 'GPU')} are not all there: {len(run.outcomes)} are")
-    _add(reading, run)
+    _end(reading, run, begun)
     return reading.output()
 
 
@@ -105,6 +98,17 @@ def _progress(run: BurnRun, line: OutputLine, part: str) -> None:
     for gpu, cell in enumerate(temperatures["temps"].split(" - ")[:MOST_GPUS] if temperatures else ()):
         if degrees := re.match(r"\s*(\d{1,3}) C", cell):
             run.temperatures[gpu] = line, degrees[1]
+
+
+def _end(reading: Reading, run: BurnRun, begun: int) -> None:
+    """The end of a run that begins in this line, without which it is incomplete, and its numbers."""
+    if run.tested < 0:
+        reading.lack(f"the run that begins in line {begun or 1} has no verdict on its GPUs (Tested ... GPUs)")
+    elif not run.tested:
+        reading.lack("it tested no GPU")
+    elif not run.whole:
+        reading.lack(f"the verdicts on {count(run.tested, 'GPU')} are not all there: {len(run.outcomes)} are")
+    _add(reading, run)
 
 
 def _add(reading: Reading, run: BurnRun) -> None:

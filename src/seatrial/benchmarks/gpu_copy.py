@@ -20,12 +20,16 @@ LAST = "gpu_all_to_gpu_all"
 def parse(text: str) -> Output:
     """All copies of one output. Copies between all GPUs come last; without them nothing shows that it is whole."""
     reading = Reading("gpu-copy", text)
-    last = ""
+    first = last = ""
     for line in reading.whole_lines:
         row = ROW.match(line.text)
         if row is None:
             continue
-        last = row[0]
+        copied = row[0][: row.start("rate")]
+        first = first or copied
+        if last and copied == first:
+            _end(reading, last)
+        last = copied
         source, target = row["from"], row["to"]
         labels: dict[str, Label] = {"from": source, "to": target, "by": row["by"]}
         if row["how"] == "and":
@@ -40,9 +44,14 @@ def parse(text: str) -> Output:
             labels = {name: value for name, value in labels.items() if value != f"gpu{number}"}
         metric = HOST if "cpu" in (source, target) else LOCAL if source == target and number.isdecimal() else PEER
         add_rate(reading, metric, row["rate"], line, labels)
+    _end(reading, last)
+    return reading.output()
+
+
+def _end(reading: Reading, last: str) -> None:
+    """A run that ends in this line is incomplete unless it is one of the last copies."""
     if not last.startswith(LAST):
         reading.lack(f"its last line is not {LAST}_...: nothing shows that it is whole (its end is unknown)")
-    return reading.output()
 
 
 BENCHMARK = Benchmark(

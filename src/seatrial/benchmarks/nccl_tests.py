@@ -56,6 +56,8 @@ def _complete(reading: Reading, run: NcclRun) -> None:
         reading.lack(f"{where} has no rows")
     elif not run.averages:
         reading.lack(f'{where} has no "# Avg bus bandwidth"')
+    elif run.heads > run.averages:
+        reading.lack(f"{where} is {count(run.heads, 'run')} at least, and only {run.averages} came to an end")
     elif run.closing is None:
         reading.lack(f"{where} has no # below its average")
     elif not run.complete:

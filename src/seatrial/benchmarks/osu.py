@@ -1,7 +1,7 @@
 """OSU micro-benchmarks, and OMB-Py: tables of message size and latency, bandwidth or message rate; versions 2 to 7."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 import msgspec
 
@@ -135,7 +135,7 @@ def parse_up_to(text: str, largest_bytes: int) -> Output:
     for place, table in enumerate(tables):
         _read(reading, table)
         _judge(reading, table)
-        _complete(reading, tables, place, ends.get(table.test, ()))
+        _complete(reading, tables, place, ends.get(table.test, set()))
     return reading.output()
 
 
@@ -271,7 +271,7 @@ def _ends(tables: Iterable[OsuTable]) -> dict[str, set[int]]:
     return ends
 
 
-def _complete(reading: Reading, tables: list[OsuTable], place: int, ended: Collection[int]) -> None:
+def _complete(reading: Reading, tables: list[OsuTable], place: int, ended: set[int]) -> None:
     """A table ends at the largest size of its test: there is no closing line. `ended`: where tables of it ended."""
     table = tables[place]
     name = f"the table of the {table.test} test (line {table.title.number})"
@@ -293,7 +293,10 @@ def _complete(reading: Reading, tables: list[OsuTable], place: int, ended: Colle
         reading.lack(f"{name} has no row before {gaps[0]} bytes: lines are missing")
     largest = table.largest or _default(reading, table)
     if not table.largest and len(ended) == 1:
-        (largest,) = ended
+        like = [other.rows[-1][0] for other in tables if other.test == table.test and other.rows]
+        others = [other for other in tables if other.collective is table.collective and other.rows]
+        by_default = any(other.rows[-1][0] >= _default(reading, other) for other in others)  # no -m that all tests have
+        largest = largest if len(like) == 1 and by_default else max(like)
     if sizes[-1] < largest:
         reading.lack(f"{name} ends at {sizes[-1]} bytes, not at {largest}")
 

@@ -47,8 +47,8 @@ class PerftestTable(msgspec.Struct):
     """The size of each."""
     setting: str = ""
     """Title and connection, as the lines above the table print them."""
-    closed: bool = False
-    """Whether a rule ends it."""
+    rules: list[int] = msgspec.field(default_factory=list)
+    """Lines of those below its rows: the first ends it."""
 
 
 def parse(text: str) -> Output:
@@ -61,6 +61,7 @@ def _text(text: str) -> Output:
     test, setting, begun, tables = "", "", list[OutputLine](), list[PerftestTable]()
     for line in reading.whole_lines:
         if title := TITLE.match(line.text):
+            _reopen(tables, line)
             test = title["what"].lower().removesuffix(" test")
             setting = ""
             reading.evidence("test", test, line)
@@ -73,19 +74,25 @@ def _text(text: str) -> Output:
             columns = [(each["what"].replace("_", " "), each["unit"]) for each in COLUMN.finditer(heading["columns"])]
             tables.append(PerftestTable(test=test, heading=line, columns=columns, setting=setting))
         elif tables and tables[-1].rows and RULE.match(line.text):
-            tables[-1].closed = True
-        elif tables and not tables[-1].closed and is_row(row := _apart(line.text, 2 + len(tables[-1].columns))):
+            tables[-1].rules += [line.number] if len(begun) <= len(tables) else []
+        elif tables and not tables[-1].rules and is_row(row := _apart(line.text, 2 + len(tables[-1].columns))):
             _row(reading, tables[-1], line._replace(text=row))
     if len(tables) < max(len(begun), 1):
         reading.lack("it has no table, or one of its tests has none (a line that begins with #bytes #iterations)")
     for table in tables:
         if not table.rows:
             reading.lack(f"the table of line {table.heading.number} has no row with a number in each column")
-        elif not table.closed:
+        elif not table.rules:
             reading.lack(f"the table of line {table.heading.number} has no rule of dashes at its end")
         elif lost := lost_rows(table.rows):
             reading.lack(f"the table of line {table.heading.number}: {lost}")
     return reading.output()
+
+
+def _reopen(tables: list[PerftestTable], title: OutputLine) -> None:
+    """The only rule below rows, right above the title of the next run, is that of the title: the rows were cut off."""
+    if tables and tables[-1].rules == [title.number - 1]:
+        tables[-1].rules.clear()
 
 
 def _json(text: str) -> Output:

@@ -58,8 +58,10 @@ def parse(text: str) -> Output:
     state = TransferState()
     for line in reading.whole_lines:
         if version := VERSION.match(line.text):
+            if reading.version:
+                _end(reading, state)
             reading.version = version["version"]
-            state.open_head = line
+            state = TransferState(open_head=line)
         elif test := TEST.match(line.text):
             state.test = int(test["test"])
             state.open_head = line
@@ -69,13 +71,18 @@ def parse(text: str) -> Output:
             reading.breach(kind, "the copied data are wrong" if mismatch else "it reports an error", line)
         else:
             _line(reading, state, line)
+    _end(reading, state)
+    return reading.output()
+
+
+def _end(reading: Reading, state: TransferState) -> None:
+    """The end of a run, without which it is incomplete."""
     if state.open_head is not None:
         reading.lack(f"what begins in line {state.open_head.number} has no end (Aggregate, or Averages of a matrix)")
     elif not state.closed:
         reading.lack("it has no transfers and no matrix")
     if state.unidirectional > state.bidirectional and not reading.search(ONE_WAY_ONLY.pattern):
         reading.lack("the matrix of both directions at once is missing")
-    return reading.output()
 
 
 def _line(reading: Reading, state: TransferState, line: OutputLine) -> None:

@@ -9,7 +9,7 @@ import pytest
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import BENCHMARKS, detected, parse_as, parse_auto
 from seatrial.model.errors import UsageError
-from tests.support.benchmark_outputs import OUTPUTS, hpl, openfoam, osu, stream
+from tests.support.benchmark_outputs import OUTPUTS, hpl, openfoam, osu, osu_collective, stream
 from tests.support.format_variants import VARIANTS
 from tests.support.gpu_outputs import GPU_OUTPUTS
 
@@ -86,6 +86,36 @@ def test_tables_of_osu_end_where_the_earlier_ones_ended() -> None:
     assert "ends at 1024 bytes" in parse_as(BENCHMARKS["osu"], small + osu(largest=1024)).missing[0]
 
 
+@pytest.mark.parametrize(
+    ("tables", "missing"),
+    [
+        ((osu(largest=65536), osu(largest=65536)), ()),
+        ((osu(largest=65536), osu("Bandwidth", largest=65536)), (2,)),  # the last one has no table like it behind it
+        ((osu(largest=65536), osu(largest=65536), osu("Bandwidth")), ()),
+        ((osu(largest=65536), osu("Bandwidth")), (1,)),
+        ((osu(largest=2 << 20), osu()), (1,)),
+        ((osu(), osu()), ()),
+        ((osu(largest=65536), osu_collective()), ()),  # -m of a test between two ranks
+    ],
+)
+def test_a_table_of_osu_that_ends_before_others_was_cut_off(tables: tuple[str, ...], missing: tuple[int, ...]) -> None:
+    """`missing`: which tables are, counted from 1, each by the line of its title."""
+    starts = [1 + "".join(tables[:place]).count("\n") for place in range(len(tables))]
+    said = " ".join(parse_as(BENCHMARKS["osu"], "".join(tables)).missing)
+    assert [f"(line {start})" in said for start in starts] == [place in missing for place in range(1, len(tables) + 1)]
+
+
+def test_a_late_line_of_a_device_begins_no_other_run_of_gpu_burn() -> None:
+    """A slow device is initialised when others have reported work; another time to burn begins a run."""
+    (made,) = GPU_OUTPUTS["gpu-burn"]
+    before, rest = made().split("40.0%", 1)
+    for line, complete in (
+        ("Initialized device 1 with 81251 MB, using FLOATS", True),
+        ("Burning for 9 seconds", False),
+    ):
+        assert parse_auto(f"{before}{line}\n40.0%{rest}")[1].complete is complete
+
+
 def test_a_log_that_ends_within_the_banner_of_the_next_one_is_incomplete() -> None:
     text = openfoam(cells=1000)
     second = text.index("/*---", 10)
@@ -146,3 +176,15 @@ def test_a_second_run_that_was_cut_off_hides_behind_no_complete_one(name: str, m
     for share in (0.4, 0.6, 0.8):
         begun = "".join(lines[: int(len(lines) * share)])
         assert not parse_as(BENCHMARKS[name], text + begun).complete
+
+
+@pytest.mark.parametrize(("name", "made"), CASES)
+def test_a_run_that_was_cut_off_hides_before_no_complete_one(name: str, made: Callable[[], str]) -> None:
+    """A job that died was started again, and its script appends."""
+    text = made()
+    lines = text.splitlines(keepends=True)
+    for share in (0.3, 0.6, 0.9):
+        begun = "".join(lines[: int(len(lines) * share)])
+        if detected(begun) is not None and not parse_as(BENCHMARKS[name], begun).complete:
+            output = parse_as(BENCHMARKS[name], begun + text)
+            assert not output.complete or output.breaches, (share, begun[-80:])
