@@ -52,6 +52,8 @@ def parse(text: str) -> Output:
         elif name == "Summary":
             _summary(reading, lines)
         _checks(reading, name, lines)
+    if not parts:
+        _summary(reading, reading.whole_lines)
     if reading.values_of("rate_flops_per_s") and not any(name == "HPL" for name, _ in parts):
         reading.breach(FindingKind.RESIDUAL_MISSING, "the section of HPL, which checks its result, is missing")
     _clock(reading)
@@ -98,7 +100,7 @@ def _summary(reading: Reading, lines: Sequence[OutputLine]) -> None:
     success = next(((line, value) for line, key, value in fields if key == "Success"), None)
     if success and success[1] != "1":
         reading.breach(FindingKind.RESIDUAL_FAILED, "HPCC itself reports failure (Success is not 1)", success[0])
-    if not success:
+    if fields and not success:
         reading.lack("the summary has no Success line")
 
 
@@ -157,7 +159,7 @@ BENCHMARK = Benchmark(
     contains=("hpl", "gups", "stream"),
     marks=(r"HPC Challenge Benchmark", r"^Begin of (?:MPI|Star|Single)\w+ section\."),
     beginnings=("#" * 72 + "\nThis is the DARPA/DOE", "===ExeBinSignature=== MD5: "),
-    parts=(r"^End of (?:MPI|Star|Single)\w+ section\.|^HPL_Tflops=",),
+    parts=(r"^End of (?:MPI|Star|Single)\w+ section\.|^(?:HPL_Tflops|StarDGEMM_Gflops|PTRANS_GBs|StarSTREAM_Triad)=",),
     parse=parse,
     metrics=(
         Metric("rate_flops_per_s", "HPL, DGEMM and FFT", least_share=LEAST_OF_PEAK),

@@ -9,7 +9,7 @@ from seatrial.model.unit_text import NUMBER, number_of, unit_of
 from seatrial.model.verdict import FindingKind
 
 BANDWIDTH, LATENCY, MESSAGES = "bandwidth_bytes_per_s", "latency_s", "messages_per_s"
-TEST = re.compile(r"^(?P<test>conf|(?:tcp|udp|sctp|sdp|rds|rc|uc|ud|xrc|ver)_\w{2,40}):\s*$")
+TEST = re.compile(r"^[ \t]{0,20}(?P<test>conf|(?:tcp|udp|sctp|sdp|rds|rc|uc|ud|xrc|ver)_\w{2,40}):\s*$")
 VALUE = re.compile(
     rf"^\s{{1,9}}(?P<name>bw|recv_bw|latency|msg_rate|msg_size)\s{{0,20}}=\s{{0,9}}(?P<number>{NUMBER})"
     r"\s(?P<unit>[A-Za-z/]{1,12})"
@@ -53,7 +53,8 @@ BENCHMARK = Benchmark(
     title="qperf",
     requires="qperf on both hosts, as a server on the other",
     marks=(
-        r"^(?:tcp|udp|sctp|sdp|rds|rc|uc|ud|xrc|ver)_\w{2,40}+:[ \t]*+\n(?:[ \t]++\w{1,40}+[ \t]++=|[a-z ]{1,40}:? )",
+        r"^[ \t]{0,20}(?:tcp|udp|sctp|sdp|rds|rc|uc|ud|xrc|ver)_\w{2,40}+:[ \t]*+\n"
+        r"(?:[ \t]++\w{1,40}+[ \t]++=|[a-z ]{1,40}:? )",
     ),
     beginnings=(
         "conf:",

@@ -118,7 +118,7 @@ def read_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
 
 @lru_cache(maxsize=1)  # whoever recognises a table reads it, and whoever judges it reads the same text
 def _columns(text: str, line: str) -> tuple[TableColumn, ...]:
-    columns = json_columns(text) if is_json(text) else csv_columns(text, line)
+    columns = columns_of(json_value(text)) if is_json(text) else csv_columns(text, line)
     if not columns or not columns[0].cells:
         raise UsageError("The file has no values.", REMEDY)
     measured = ((column.name, *without_unit(column.cells)) for column in columns)
@@ -157,6 +157,9 @@ def csv_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
     rows = _joined_heads(_aligned(lines, printed[first:]) if delimiter == " " else _rows(lines, delimiter))
     width = len(rows[0])
     uneven = next((number for number, row in enumerate(rows, 1) if len(row) != width), None)
+    if uneven is not None and 2 * max((widths := Counter(map(len, rows))).values()) < len(rows):
+        what = f"its lines have {min(widths)} to {max(widths)} cells, so it is no table"
+        raise UsageError(f"{what}; it begins {lines[0][:60]!r}.", REMEDY)
     if uneven is not None:
         raise UsageError(
             f"Row {uneven} has {count(len(rows[uneven - 1]), 'cell')}, the first row has {width}.",
@@ -267,11 +270,6 @@ def _begins_number(cell: str) -> bool:
     return _is_number(cell) or (ALMOST.fullmatch(cell) is not None and not cell.isalnum())
 
 
-def json_columns(text: str) -> tuple[TableColumn, ...]:
-    """A list of numbers, a list of lists (one per series), a list of objects (one per row), or an object of lists."""
-    return columns_of(json_value(text))
-
-
 def json_object(text: str) -> object:
     """What a text that is a JSON object holds; None for another text. Raises UsageError where it cannot be read."""
     return json_value(text) if text.lstrip()[:1] == "{" and is_json(text) else None
@@ -304,7 +302,9 @@ def _json_line(line: str, number: int) -> object:
 
 
 def columns_of(value: object) -> tuple[TableColumn, ...]:
-    """Columns of a JSON value that is already read; of an object in a single member those of that object."""
+    """Columns of a JSON value: a list of numbers, of lists (series) or of objects (rows); an object of lists, or within
+    a single member.
+    """
     while isinstance(value, dict) and len(value) == 1 and isinstance(next(iter(value.values())), dict):
         (value,) = value.values()
     match value:

@@ -34,7 +34,7 @@ ONE_NODE = {
     "likwid-bench": r"^LIKWID MICRO BENCHMARK|^MByte/s:\s",
     "Intel's Linpack": r"^(?:=+ )?Timing linear equation system solver|^Performance Summary \(GFlops\)",
     "sysbench": r"^sysbench \d|^[\d.]{1,20} Mi?B transferred \([\d.]|^ {1,8}events per second: {1,20}\d",
-    "stress-ng": r"^stress-ng: \w{4,7}: ",
+    "stress-ng": r"\bstress-ng: \w{4,7}: ",
     "mixbench": r"^mixbench\b|^Experiment ID, Single Precision",
     "Graph500": r"^[ \t]*+(?:(?:bfs|sssp) +)?(?:min|max|median|harmonic_mean)_TEPS:",
     "lmbench": r"^STREAM2? \w{3,8} (?:latency|bandwidth): \d|^ +L M B E N C H ",
@@ -52,6 +52,10 @@ ONE_NODE = {
     "ping": r"^PING \S{1,100} \(|^rtt min/avg/max/mdev = ",
     "cyclictest": r"^T: ?\d{1,5} \( {0,8}\d{1,8}\) P: ?\d",
     "nvidia-smi dmon": r"^# gpu {1,8}(?:pwr|sm|fb)\b",
+    "IOzone": r"^[ \t]*+(?:Children see|Parent sees) throughput for |^[ \t]*+Iozone: Performance Test of File I/O",
+    "gdsio": r"^IoType: \w{1,20} XferType: \w",
+    "bonnie++": r"^Version +\d[\w.]{1,8} +-{6}Sequential Output-",
+    "ioping": r"^\d{1,9} requests completed in [\d.]{1,12} \w{1,3}, .{0,60}iops",
 }
 """Programs whose figures are of one node: name and mark."""
 OUTPUTS = (
@@ -122,7 +126,8 @@ OUTPUTS = (
         document=True,
     ),
     _output(
-        r"\[\s*ID\]\s+Interval\s+Transfer|\"iperf|Connecting to host \S{1,99} port |STREAM TEST|netperf|sockperf",
+        r"\[\s*ID\]\s+Interval\s+Transfer|\"iperf|Connecting to host \S{1,99} port "
+        r"|(?:STREAM|REQUEST/RESPONSE) TEST|netperf|sockperf|^lagscope \d",
         "the output of a network benchmark between two hosts (iperf or similar)",
         f"It has one pair of nodes at most. {CHECK}",
     ),
@@ -155,6 +160,7 @@ OUTPUTS = (
         r"^IO500 version |^\[RESULT\] +(?:ior|mdtest)-\w{4}-\w{4,6} ",
         "the result of IO500",
         "seatrial judge reads the outputs of IOR and mdtest that it ran (its folder of results).",
+        document=True,
     ),
     _output(
         r'\A\s*\{\s*"Version"\s*:\s*"[^"]{0,40}",[\s\S]{0,4000}?"Tests"\s*:',
@@ -163,9 +169,28 @@ OUTPUTS = (
         document=True,
     ),
     _output(
-        r"^OPERATION +RESULT TYPE +FIRST DONE|^ISO Date,Label,Phase,RuntimeMS|^elbencho\b",
+        r"\bOPERATION +RESULT TYPE +FIRST DONE|^ISO Date,Label,Phase,RuntimeMS|^elbencho\b",
         "the output of elbencho",
         "A table of nodes and rates is judged: seatrial judge TABLE.csv.",
+        document=True,
+    ),
+    _output(
+        r'"library_build_type"\s*:\s*"|^(?:\d{1,7}: )?Benchmark {2,200}Time {2,40}CPU {1,20}Iterations\b',
+        "the output of Google Benchmark",
+        "A table of its times is judged, a row for each node and run: seatrial judge TABLE.csv.",
+        document=True,
+    ),
+    _output(
+        r"^(?:\d{1,7}: {1,4}|\[\d{1,7}\] )?:::MLL(?:OG)? \{",
+        "the log of MLPerf",
+        "A table of its times is judged, a row for each node and run: seatrial judge TABLE.csv.",
+        document=True,
+    ),
+    _output(
+        r'\A\s*\{\s*"status"\s*:\s*"\w{1,20}"\s*,\s*"data"\s*:\s*\{\s*"resultType"\s*:',
+        "an answer of Prometheus",
+        "Write a table of it: jq -r '.data.result[] | [.metric.instance, .value[1]] | @csv'.",
+        document=True,
     ),
     *(
         _output(
@@ -233,6 +258,9 @@ OUTPUTS = (
     ),
     _output(r"\A\s*(?:\{\s*[\"}]|\[\s*[\[{\"])", JSON_TEXT),
     _output(r"\A\s*(?:<\?xml|<html|<!DOCTYPE|<svg)", "XML or HTML"),
+    _output(
+        r"(?i)(?:</?(?:br|p|span|div|pre|td|tr)\b[^<>\n]{0,200}>[^<>]{0,2000}){6}", "HTML", "Save the page as text."
+    ),
 )
 """The first whose mark occurs in the text counts."""
 HEAD_LINES = 12

@@ -64,6 +64,24 @@ OTHERS = {
     "opainfo": "hfi1_0:1                 PortGUID:0x001175010165afd8\n   PortState:     Active\n",
     "rocm-smi": "=====ROCm System Management Interface=====\nGPU[0]\t\t: Card series: \t\tAMD Instinct MI250X\n",
     "numactl": "available: 2 nodes (0-1)\nnode 0 cpus: 0 1 2 3\nnode distances:\n",
+    "IO500 ": "# Results\n\n```\n[RESULT]       ior-easy-write  501.974 GiB/s : time 315.20 s\n```\n",
+    "elbencho": "09:32:25 - DEBUG - stdout: OPERATION   RESULT TYPE         FIRST DONE   LAST DONE\n"
+    "READ   Elapsed time : 1.5s 2.4s\n",
+    "Google Benchmark": "1: Run on (16 X 4500 MHz CPU s)\n1: Benchmark            Time             CPU   Iterations\n"
+    "1: copy/8         0.295 us        0.567 us      2291565\n",
+    "Google Benchmark ": '{"context": {"num_cpus": 64, "library_build_type": "release"}, "benchmarks": [{"name": "a/8",'
+    '"real_time": 2.5}, {"name": "a/16", "real_time": 5.0}, {"name": "a/32", "real_time": 9.9}]}',
+    "MLPerf": '0: :::MLLOG {"namespace": "", "time_ms": 1725490438668, "key": "run_stop", "value": null}\n',
+    "answer of Prometheus": '{"status":"success","data":{"resultType":"vector","result":[{"metric":{"instance":"n1"},'
+    '"value":[1790680000.5,"203.1"]}]}}',
+    "IOzone": "        Children see throughput for  1 initial writers  =  109333.84 KB/sec\n"
+    "        Min xfer                                        = 2097152.00 KB\n",
+    "gdsio": "IoType: READ XferType: GPUD Threads: 1 DataSetSize: 18/10(KiB) Throughput: 1.83 GiB/sec, "
+    "ops: 7 total_time 9 s\n",
+    "HTML": 3 * "<p><p>&nbsp;Mop/s total     =    495.93\n<br>\n",
+    "network benchmark": "MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 port 0 AF_INET to n2 ()\nLocal /Remote\n",
+    "network benchmark ": "lagscope 1.0.1\n------\n01:13:26 INFO: Minimum = 35.500us, Average = 47.863us\n",
+    "stress-ng ": "Jul 28 16:19:31 n1 stress-ng[13]: stress-ng: metrc: [13] cpu   3181  10.02   2.01\n",
     "stress-ng": "stress-ng: info:  [12] dispatching hogs: 2 cpu\nstress-ng: metrc: [12] cpu  25731  10.00  2573.07\n",
     "sysbench": "sysbench 1.0.20 (using system LuaJIT 2.1.0)\n\nNumber of threads: 2\nPrime numbers limit: 10000\n\n"
     "CPU speed:\n    events per second:  2345.67\n\nGeneral statistics:\n    total time:   10.0005s\n",

@@ -206,9 +206,11 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
         return (Kind.FLEET,)
     other = catalogue.recognised(text)
     if catalogue.detected(text) is not None:
-        output = catalogue.parse_auto(text)[1] if other is PROSE else None
-        if other is not None and output is not None and not (output.results or output.breaches):
-            raise UsageError(f"This looks like {other.name}, without a result in it.", other.remedy)
+        quoted, output = catalogue.parse_auto(text) if other is PROSE else (None, None)
+        if other is not None and quoted and output and not (output.results or output.breaches):
+            raise UsageError(
+                f"This looks like {other.name} that quotes {quoted.title}, without a result in it.", other.remedy
+            )
         return (Kind.OUTPUT,)
     if other is not None and other.document and not by_node(text):
         raise UsageError(f"This looks like {other.name}, which seatrial judge does not read.", other.remedy)
