@@ -158,7 +158,7 @@ def csv_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
     width = len(rows[0])
     uneven = next((number for number, row in enumerate(rows, 1) if len(row) != width), None)
     if uneven is not None and 2 * max((widths := Counter(map(len, rows))).values()) < len(rows):
-        what = f"its lines have {min(widths)} to {max(widths)} cells, so it is no table"
+        what = f"its lines have {min(widths)} to {max(widths)} cells, so it is not a table"
         raise UsageError(f"{what}; it begins {lines[0][:60]!r}.", REMEDY)
     if uneven is not None:
         raise UsageError(

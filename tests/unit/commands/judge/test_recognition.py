@@ -190,7 +190,7 @@ def test_folders_are_outputs_by_node_pairs_or_a_run(tmp_path: Path, seatrial: Se
         ("MByte/s:  136080.57\nIterations:  512\n", "likwid-bench"),
         ("hello\nworld\n", "seatrial judge does not know this"),
         ("[1,0]<stdout>:5 GB/s\nwarning\nanother warning\n", "does not know this: Row 2 has"),
-        ("Starting the burn-in\nphase 1\nall 3 disks were found, rate 5\n", "2 to 7 cells, so it is no table; it"),
+        ("Starting the burn-in\nphase 1\nall 3 disks were found, rate 5\n", "2 to 7 cells, so it is not a table; it"),
         ("", "The file is empty"),
     ],
 )
