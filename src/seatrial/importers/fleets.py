@@ -191,7 +191,7 @@ def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collec
     if identified or NUMBERS.isdisjoint(map(_plain, roles.runs)):
         refuse_copies(fleets)
     if identified or not roles.runs:
-        refuse_unlike_rows(fleets)
+        refuse_unlike_rows([*fleet.values()] for fleet in fleets)
     _refuse_explained(columns, roles, keys, numbers)
     return FleetTable(strata=tuple(measured), roles=roles, parts=parts, without_value=tuple(without),
                       lone=lone_cells(columns, roles, [
@@ -298,12 +298,14 @@ def _stratum(fleet: Fleet, conditions: Labels, unit: str, column: str) -> Stratu
     return Stratum(conditions=conditions, unit=unit, sense=sense, with_gaps=fleet)
 
 
-def one_stratum(fleet: Fleet, *, sense: Sense | None = None, left_out: tuple[str, ...] = ()) -> FleetTable:
+def one_stratum(
+    fleet: Fleet, *, sense: Sense | None = None, unit: str = "", left_out: tuple[str, ...] = ()
+) -> FleetTable:
     """Values of a form without columns. Raises UsageError for impossible ones.
 
     `left_out`: outputs that have no value, because their run failed.
     """
-    stratum = msgspec.structs.replace(_stratum(fleet, (), "", ""), sense=sense)
+    stratum = msgspec.structs.replace(_stratum(fleet, (), unit, ""), sense=sense)
     without = tuple(node for node, values in fleet.items() for value in values if math.isnan(value))
     return FleetTable(strata=(stratum,), without_value=without, left_out=left_out, failed=without if left_out else ())
 

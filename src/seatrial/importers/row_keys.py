@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -93,26 +93,32 @@ def refuse_copies(strata: Sequence[Mapping[str, Sequence[float]]]) -> None:
 UNNAMED = "Add a column that names the condition of each row, or a column `run` if they are runs."
 
 
-def refuse_unlike_rows(
-    strata: Sequence[Mapping[str, Sequence[float]]], what: str = "row", remedy: str = UNNAMED
-) -> None:
+def refuse_unlike_rows(strata: Iterable[Sequence[Sequence[float]]], what: str = "row", remedy: str = UNNAMED) -> None:
     """Raise UsageError where the rows (or files) of a node differ on all nodes alike: conditions that nothing names.
 
-    The n-th values of all nodes are compared with each node's own median. Only differences of more than ROWS_DIFFER
-    count, and of ROWS_SCALES times what is left: repetitions differ by chance, in another order on each node.
+    The n-th values of all nodes are compared with each node's own median: repetitions differ by chance, in another
+    order on each node.
     """
     for stratum in strata:
-        runs = [values for values in stratum.values() if values and min(values) > 0]
-        if len(runs) < FEWEST_ALIKE or len({len(values) for values in runs}) > 1 or len(runs[0]) < 2:
-            continue
-        logs = np.log(np.asarray(runs, dtype=np.float64))
-        logs -= np.median(logs, axis=1, keepdims=True)
-        places = np.median(logs, axis=0)
-        left = robust_scale(logs - places, 0.0)
-        if float(np.ptp(places)) > max(ROWS_DIFFER, ROWS_SCALES * left):
-            levels = ", ".join(f"{100 * math.exp(place):.0f} %" for place in places[:4])
+        if levels := common_levels(stratum, ROWS_DIFFER):
+            shown = ", ".join(f"{100 * level:.0f} %" for level in levels[:4])
             raise UsageError(
-                f"The {count(len(places), what)} of each node differ on all nodes alike ({levels} of the node's "
+                f"The {count(len(levels), what)} of each node differ on all nodes alike ({shown} of the node's "
                 "median), so they are not runs of one measurement.",
                 remedy,
             )
+
+
+def common_levels(nodes: Sequence[Sequence[float]], least: float) -> list[float]:
+    """The level of each row (or file) as a share of a node's own median, if they differ on all nodes alike; else none.
+
+    Differences of more than `least` count that are ROWS_SCALES times what is left of the values of nodes.
+    """
+    runs = [values for values in nodes if values and min(values) > 0]
+    if len(runs) < FEWEST_ALIKE or len({len(values) for values in runs}) > 1 or len(runs[0]) < 2:
+        return []
+    logs = np.log(np.asarray(runs, dtype=np.float64))
+    logs -= np.median(logs, axis=1, keepdims=True)
+    places = np.median(logs, axis=0)
+    apart = float(np.ptp(places)) > max(least, ROWS_SCALES * robust_scale(logs - places, 0.0))
+    return [math.exp(place) for place in places] if apart else []

@@ -151,6 +151,11 @@ def in_unit(value: float, unit: str) -> str:
     return f"{value:.6g} {unit}".strip()
 
 
+def level(value: float, unit: str) -> str:
+    """A median in its unit, whatever it is: 2.311 Tflop/s, 203.1 GB/s, 117.8 k."""
+    return in_unit(value, unit) if unit in _BASE_UNITS else f"{prefixed(value)} {unit}".rstrip()
+
+
 def with_deviations(values: Sequence[float], deviations: Sequence[float | None], unit: str) -> tuple[str, ...]:
     """0.610 ± 0.005, 0.764 ± 0.001 Tflop/s: values of a benchmark in the unit of the first, which the last names."""
     scale = _scale(values[0], _BASE_UNITS[unit]) if unit in _BASE_UNITS else Scale(1.0, unit, 2)

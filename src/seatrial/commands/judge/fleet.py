@@ -10,12 +10,12 @@ from seatrial.benchmarks.catalogue import detected, outputs_by_node, refusal_of_
 from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.sources import Sources
 from seatrial.driver import facts_reading
-from seatrial.importers.fleets import FleetTable, aligned, one_stratum, read_fleet_table
+from seatrial.importers.fleets import FleetTable, Labels, aligned, one_stratum, read_fleet_table
 from seatrial.importers.listed_nodes import with_listed_nodes
-from seatrial.importers.row_keys import refuse_unlike_rows
+from seatrial.importers.row_keys import common_levels, refuse_unlike_rows
 from seatrial.judgement.comparison import history
 from seatrial.judgement.fleet import outputs, strata
-from seatrial.judgement.fleet.strata import FleetJudgement
+from seatrial.judgement.fleet.strata import FileShift, FleetJudgement
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import SENSES, Sense
@@ -70,7 +70,7 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     facts_of = _facts(wanted)
     judged = _with_rows(strata.judge_strata(tables, sense, effect=effect), tables)
     _refuse_unlike_columns(tables)
-    _refuse_unlike_files(tables)
+    judged = _with_shifts(judged, tables)
     return fleet_report(strata.with_facts(judged, facts_of) if facts_of else judged, tables)
 
 
@@ -92,15 +92,28 @@ def _refuse_unlike_columns(tables: Mapping[str, FleetTable]) -> None:
         )
 
 
-def _refuse_unlike_files(tables: Mapping[str, FleetTable]) -> None:
-    """Raise UsageError for files of the same nodes in which all of these are faster than in another: two states."""
-    medians: defaultdict[object, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+def _with_shifts(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> FleetJudgement:
+    """The judgement with the files in which all nodes are worse than in another: no PASS of them all.
+
+    Raises UsageError if they are worse by more than runs of one state are.
+    """
+    medians: defaultdict[tuple[Labels, str], defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for stratum in (each for table in tables.values() for each in table.strata):
         for subject, runs in stratum.values.items():
             medians[stratum.conditions, stratum.unit][subject] += [median(runs)] if runs else []
-    everywhere = [{name: of for name, of in fleet.items() if len(of) == len(tables)} for fleet in medians.values()]
+    everywhere = {key: [of for of in fleet.values() if len(of) == len(tables)] for key, fleet in medians.items()}
     remedy = "seatrial import writes each into the archive, and seatrial compare says what changed between them."
-    refuse_unlike_rows(everywhere if len(tables) > 1 else [], "file", remedy)
+    refuse_unlike_rows(everywhere.values(), "file", remedy)
+    shifts = []
+    for of in judged.strata:
+        levels = common_levels(everywhere.get((of.conditions, of.unit), []), judged.effect)
+        if by_level := dict(zip(levels, tables, strict=False)):
+            low, high = by_level[min(levels)], by_level[max(levels)]
+            worse, better = (low, high) if of.higher_is_better else (high, low)
+            loss = 1 - min(levels) / max(levels)
+            shifts.append(FileShift(worse=worse, better=better, loss=loss, where=of.text))
+    verdict = Verdict.NOTE if shifts and judged.verdict is Verdict.PASS else judged.verdict
+    return msgspec.structs.replace(judged, shifts=tuple(shifts), verdict=verdict)
 
 
 def _with_rows(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> FleetJudgement:

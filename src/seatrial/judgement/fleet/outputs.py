@@ -5,19 +5,20 @@ Outputs with numbers of single GPUs give a value for each GPU, which is a part o
 
 import math
 import statistics
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from seatrial.benchmarks.catalogue import outputs_in, parse_auto
+from seatrial.benchmarks.catalogue import BENCHMARKS, others_in, outputs_in, parse_as, parse_auto
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge, with_lacking
 from seatrial.benchmarks.gpu_peers import Condition, metric_of, values_of_gpus
 from seatrial.importers.fleets import FleetTable, Stratum, aligned, one_stratum
 from seatrial.importers.outcome_words import ran
 from seatrial.importers.output_names import place_of, reason, without_output
-from seatrial.model.benchmark import Better, Output
+from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.errors import UsageError
 
 
@@ -39,8 +40,8 @@ def table_of_outputs(texts: Mapping[str, str], column: str = "", expected: Colle
     """The best value of each run, by its node, or by its GPUs; None where no text is of a known benchmark.
 
     The node is what the file's name has before or after that of the benchmark. `column`: a label of the main metric,
-    such as Copy of STREAM. `expected`: texts that should be outputs whatever their names are. Raises UsageError where
-    the outputs are of several benchmarks.
+    such as Copy of STREAM. `expected`: texts that should be outputs whatever their names are. Further benchmarks in the
+    same texts are conditions. Raises UsageError where texts begin with several benchmarks.
     """
     read: list[NodeOutput] = []
     others: dict[str, str] = {}
@@ -63,9 +64,60 @@ def table_of_outputs(texts: Mapping[str, str], column: str = "", expected: Colle
     read += (NodeOutput(name, *place_of(name, first.name), Output(benchmark="", missing=(lost[name],)))
              for name in sorted(lost))  # fmt: skip
     silent = frozenset(run.node for run in read if not run.output.benchmark and not ran(run.output.missing[0]))
-    compared = zip(read, with_lacking([run.output for run in read]), strict=True)
-    table = table_of_nodes(first, (run._replace(output=output) for run, output in compared), column)
-    return msgspec.structs.replace(table, not_begun=silent)
+    tables: dict[str, FleetTable] = {}
+    unlike = UsageError("")
+    for benchmark, runs in [(first, read), *_beside(first, read, texts)]:
+        compared = zip(runs, with_lacking([run.output for run in runs]), strict=True)
+        try:
+            tables[benchmark.name] = table_of_nodes(
+                benchmark, (run._replace(output=output) for run, output in compared), column
+            )
+        except UsageError as error:
+            unlike = unlike if str(unlike) else error
+    if not tables:
+        raise unlike
+    return msgspec.structs.replace(_side_by_side(tables), not_begun=silent)
+
+
+def _beside(
+    first: Benchmark, read: Sequence[NodeOutput], texts: Mapping[str, str]
+) -> Iterator[tuple[Benchmark, list[NodeOutput]]]:
+    """Further benchmarks in the texts with their outputs; one that half of them have, or more, belongs to all."""
+    having: defaultdict[str, list[str]] = defaultdict(list)
+    for run in read:
+        for other in others_in(first, texts[run.name]) if run.output.benchmark else ():
+            having[other.name].append(run.name)
+    for name, own in having.items():
+        other, parsed = BENCHMARKS[name], {each: parse_as(BENCHMARKS[name], texts[each]) for each in own}
+        missing = Output(benchmark="", missing=(f"it has no output of {other.title}",))
+        runs = [
+            run._replace(
+                output=judge(other, parsed[run.name]) if run.name in parsed else missing,
+                repeated=outputs_in(other, texts[run.name]) if run.name in parsed else 1,
+            )
+            for run in read
+            if run.name in parsed or 2 * len(own) >= len(read)
+        ]
+        if any(output.results or output.breaches for output in parsed.values()):
+            yield other, runs
+
+
+def _side_by_side(tables: Mapping[str, FleetTable]) -> FleetTable:
+    """The only table, or those of several benchmarks, by name, as one, in which each is a condition."""
+    if len(tables) == 1:
+        return next(iter(tables.values()))
+    every = tables.values()
+    return FleetTable(
+        strata=tuple(
+            msgspec.structs.replace(stratum, conditions=(("benchmark", name), *stratum.conditions))
+            for name, table in tables.items()
+            for stratum in table.strata
+        ),
+        parts={subject: part for table in every for subject, part in table.parts.items()},
+        without_value=tuple(node for table in every for node in table.without_value),
+        failed=tuple(node for table in every for node in table.failed),
+        left_out=tuple(f"{name}: {left}" for name, table in tables.items() for left in table.left_out),
+    )
 
 
 def table_of_nodes(benchmark: Benchmark, outputs: Iterable[NodeOutput], column: str = "") -> FleetTable:
@@ -73,8 +125,10 @@ def table_of_nodes(benchmark: Benchmark, outputs: Iterable[NodeOutput], column: 
     runs: dict[str, list[tuple[int, float]]] = {}
     of_gpus: dict[Condition, dict[tuple[str, int], list[tuple[int, float]]]] = {}
     left_out: list[str] = []
+    outputs = list(outputs)
+    metric = _metric(benchmark, [run.output for run in outputs])
     for name, node, number, output, repeated in outputs:
-        why, *values = _values(benchmark, output, column, repeated)
+        why, *values = _values(benchmark, metric, output, column, repeated)
         left_out += [f"{name} ({why})"] if why else []
         runs.setdefault(node, []).extend((number * len(values) + place, value) for place, value in enumerate(values))
         for condition, gpus in values_of_gpus(benchmark, output).items() if not why else ():
@@ -85,7 +139,14 @@ def table_of_nodes(benchmark: Benchmark, outputs: Iterable[NodeOutput], column: 
         failed = tuple(node for node, values in runs.items() for _, value in values if math.isnan(value))
         return _table_of_gpus(benchmark, of_gpus, column, tuple(left_out), failed)
     fleet = {node: [value for _, value in sorted(of_node, key=lambda run: run[0])] for node, of_node in runs.items()}
-    return one_stratum(fleet, sense=benchmark.main.sense, left_out=tuple(left_out))
+    return one_stratum(fleet, sense=metric.sense, unit=metric.unit, left_out=tuple(left_out))
+
+
+def _metric(benchmark: Benchmark, outputs: Sequence[Output]) -> Metric:
+    """The main metric, or the first one that there is where no output has that: osu_latency prints no rate."""
+    printed = {result.metric for output in outputs for result in output.results}
+    having = [metric for metric in (benchmark.main, *benchmark.metrics) if metric.name in printed]
+    return having[0] if having else benchmark.main
 
 
 def _table_of_gpus(
@@ -111,14 +172,16 @@ def _table_of_gpus(
     return FleetTable(strata=tuple(strata), parts=parts, left_out=left_out, failed=failed)
 
 
-def _values(benchmark: Benchmark, output: Output, column: str, repeated: int) -> tuple[str, *tuple[float, ...]]:
-    """Why an output has no value, and its values: the best one of the main metric, or that of each time it ran.
+def _values(
+    benchmark: Benchmark, metric: Metric, output: Output, column: str, repeated: int
+) -> tuple[str, *tuple[float, ...]]:
+    """Why an output has no value, and its values: the best one of the metric, or that of each time it ran.
 
     Raises UsageError for a column that it does not have.
     """
     if not output.valid:
         return (output.missing or [breach.reason for breach in output.breaches])[0], math.nan
-    metric = benchmark.main
+    main_labels = benchmark.main_labels if metric is benchmark.main else {}
     labels = [result.labels for result in output.results if result.metric == metric.name]
     numbers = output.values(metric.name)
     words = [{str(label).lower() for label in of_result.values()} for of_result in labels]
@@ -127,10 +190,16 @@ def _values(benchmark: Benchmark, output: Output, column: str, repeated: int) ->
     chosen = [
         place
         for place, (of_result, named) in enumerate(zip(labels, words, strict=True))
-        if (column.lower() in named if column else of_result.items() >= benchmark.main_labels.items())
+        if (column.lower() in named if column else of_result.items() >= main_labels.items())
     ]
     if not chosen:
         return f"no number of {metric.name}", math.nan
+    if metric.better is Better.LESS:  # the smallest message, for which the path and not the rate counts
+        least = min(
+            (size for place in chosen if isinstance(size := labels[place].get("bytes"), int) and size), default=0
+        )
+        chosen = [place for place in chosen if least and labels[place]["bytes"] == least] or chosen
+        chosen = [place for place in chosen if labels[place].get("statistic") == "average"] or chosen
     if len(chosen) == repeated and all(labels[place] == labels[chosen[0]] for place in chosen):
         return "", *(numbers[place] for place in chosen)
     return "", (max if metric.better is Better.MORE else min)(numbers[place] for place in chosen)

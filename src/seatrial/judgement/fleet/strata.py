@@ -48,6 +48,16 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
     """Fewest values that it has under one of them."""
 
 
+class FileShift(msgspec.Struct, frozen=True, kw_only=True):
+    """A file in which all nodes are worse than in another one; `loss` is a share."""
+
+    worse: str
+    better: str
+    loss: float
+    where: str
+    """The condition; empty: the only one."""
+
+
 class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     """All conditions, and who is named."""
 
@@ -68,6 +78,8 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     """The largest of the conditions: loss under one condition that is found in 95 % of cases."""
     failed: tuple[str, ...] = ()
     """Nodes of failed runs."""
+    shifts: tuple[FileShift, ...] = ()
+    """Files in which all nodes are worse than in another one."""
     suspects: tuple[PeerSuspect, ...] = ()
     """Facts that the nodes that are not healthy have, and healthy ones do not."""
     without_facts: tuple[str, ...] = ()

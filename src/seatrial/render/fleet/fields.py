@@ -9,7 +9,7 @@ from seatrial.importers.column_roles import ColumnRoles
 from seatrial.importers.fleets import FleetTable
 from seatrial.importers.lone_cells import LoneCell
 from seatrial.judgement.fleet.judge import JudgedStratum, node_verdict
-from seatrial.judgement.fleet.strata import FleetJudgement, Named
+from seatrial.judgement.fleet.strata import FileShift, FleetJudgement, Named
 from seatrial.judgement.peer_suspects import PeerSuspect
 from seatrial.model.verdict import Verdict
 from seatrial.render.fleet.remarks import all_lone
@@ -79,6 +79,7 @@ class FleetFields(FleetFigures, frozen=True, kw_only=True):
     columns: tuple[FleetColumns, ...]
     without_value: tuple[str, ...]
     failed: tuple[str, ...]
+    shifts: tuple[FileShift, ...]
     lone: tuple[LoneCell, ...]
 
 

@@ -2,12 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 
 import msgspec
 
 from seatrial.importers.fleets import FleetTable
 from seatrial.importers.lone_cells import LoneCell
 from seatrial.judgement.fleet.judge import FewerRuns
+from seatrial.judgement.fleet.strata import FileShift
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, folded, some, verb
@@ -51,6 +53,12 @@ def _texts(cells: Sequence[LoneCell]) -> dict[tuple[str, ...], str]:
 def failed_text(failed: Sequence[str], names: int) -> str:
     """`2 runs of n3 and n5 failed`. `failed`: the node of each failed run."""
     return f"{count(len(failed), 'run')} of {some(tuple(dict.fromkeys(failed)), names)} failed"
+
+
+def shift_text(shift: FileShift) -> str:
+    """`all nodes 8.0 % worse in after.csv than in before.csv`."""
+    files = " than in ".join(PurePath(file).name for file in (shift.worse, shift.better))
+    return f"all nodes {share(shift.loss)} worse in {files}{shift.where and ', '}{shift.where}"
 
 
 def fewer_runs_text(fewer: Sequence[FewerRuns], names: int, noun: str = "node") -> str:

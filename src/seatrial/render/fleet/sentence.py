@@ -11,7 +11,7 @@ from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some, verb
 from seatrial.render.finding_text import fitting_sentence
-from seatrial.render.fleet.remarks import MOST_NAMES, all_lone, failed_text, fewer_runs_text, led_by_lone
+from seatrial.render.fleet.remarks import MOST_NAMES, all_lone, failed_text, fewer_runs_text, led_by_lone, shift_text
 from seatrial.statistics.estimates import FEWEST_ALIKE
 from seatrial.statistics.fleets import FEWEST_RUNS
 
@@ -32,6 +32,8 @@ def fleet_sentence(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> 
     ways = [f"{sentences[number][-1]}; {proved}" for number in names if proved]
     ways += [text for number in names for text in sentences[number]]
     ways = led_by_lone(judged.verdict, ways, all_lone(tables))
+    if judged.shifts and judged.verdict is Verdict.NOTE:
+        ways = [f"{shift_text(judged.shifts[0])}; {text}" for text in ways]
     return fitting_sentence(judged.verdict, ways, _gaps(judged), needed=not judged.named)
 
 

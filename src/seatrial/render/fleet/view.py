@@ -10,12 +10,12 @@ from seatrial.judgement.fleet.judge import JudgedStratum, node_verdict
 from seatrial.judgement.fleet.strata import FleetJudgement, Named
 from seatrial.judgement.peer_suspects import suspects_text
 from seatrial.model import subject
-from seatrial.model.units import prefixed, share
+from seatrial.model.units import level, prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
 from seatrial.render.distribution import Distribution, Reference, of_verdicts, over_each_other, small
 from seatrial.render.fleet.fields import fleet_fields
-from seatrial.render.fleet.remarks import MOST_NAMES, fewer_runs_notes, lone_note
+from seatrial.render.fleet.remarks import MOST_NAMES, fewer_runs_notes, lone_note, shift_text
 from seatrial.render.fleet.sentence import fewer_runs, fleet_sentence, in_conditions
 from seatrial.render.report import (
     Block,
@@ -43,7 +43,7 @@ NAMED = ("node", "verdict", "#loss", "under", "#runs")
 CONDITIONS: Cells[JudgedStratum] = {
     "condition": lambda stratum: stratum.text or "all",
     "#nodes": lambda stratum: str(len(stratum.nodes)),
-    "#median": lambda stratum: f"{prefixed(stratum.result.median)} {stratum.unit}".rstrip() if stratum.result else "",
+    "#median": lambda stratum: level(stratum.result.median, stratum.unit) if stratum.result else "",
     "#lowest": lambda stratum: share(_lowest(stratum).loss) if stratum.result else "",
     "": lambda stratum: _lowest(stratum).node if stratum.result else "",
     "#would show": lambda stratum: share(stratum.result.detectable) if stratum.result else "",
@@ -180,7 +180,7 @@ def _notes(judged: FleetJudgement) -> Iterator[str]:
     for stratum in [stratum for stratum in judged.strata if stratum.impossible][:MOST_NAMES]:
         yield f"{stratum.text or 'Values'}: {stratum.doubtful_unit(MOST_NAMES)}."
     if judged.only and judged.only.result:
-        yield from _figures(judged, judged.only.result)
+        yield from _figures(judged, judged.only.result, judged.only.unit)
     lacking = by_text((each.text, each.missing) for each in judged.strata if each.missing)
     gaps = [
         f"{some(names, MOST_LISTED)}{in_conditions(texts) if len(texts) < len(judged.strata) else ''}"
@@ -191,16 +191,19 @@ def _notes(judged: FleetJudgement) -> Iterator[str]:
     yield from fewer_runs_notes(fewer_runs(judged))
     if few := [f"{each.text} ({len(each.nodes)} of {each.few_of})" for each in judged.strata if each.few_of]:
         yield f"Measured on fewer than half: {some(few, MOST_NAMES)}."
+    if judged.shifts:
+        shifts = some([shift_text(shift) for shift in judged.shifts], MOST_NAMES)
+        yield f"Other states, if that returns: {shifts}. seatrial compare says what changed between them."
     if judged.rare_parts:
         yield f"Parts that a third of the nodes or more lack: {some(judged.rare_parts, MOST_NAMES)}."
     if judged.without_facts:
         yield f"No facts are known of {some(judged.without_facts, MOST_NAMES)}."
 
 
-def _figures(judged: FleetJudgement, result: FleetResult) -> Iterator[str]:
+def _figures(judged: FleetJudgement, result: FleetResult, unit: str) -> Iterator[str]:
     """Notes on the values of the only condition."""
     yield (
-        f"Median {prefixed(result.median)}; one run scatters by {share(result.run_scatter)}, healthy nodes by "
+        f"Median {level(result.median, unit)}; one run scatters by {share(result.run_scatter)}, healthy nodes by "
         f"{share(result.node_scatter)}. Slow is a node that loses {share(result.threshold)} or more; a loss of "
         f"{share(result.detectable)} is found in 95 % of cases."
     )

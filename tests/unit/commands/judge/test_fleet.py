@@ -14,7 +14,7 @@ from seatrial.model.imported import Sense
 from seatrial.model.verdict import Verdict
 from seatrial.render.fleet.view import fleet_report
 from seatrial.render.report import Report
-from tests.support.benchmark_outputs import hpl, stream
+from tests.support.benchmark_outputs import hpl, osu, stream
 from tests.support.builders import Cluster
 from tests.support.command_line import Seatrial
 from tests.support.facts_examples import server
@@ -290,6 +290,37 @@ def test_outputs_that_do_not_pass_their_gates_have_no_value(tmp_path: Path, seat
         assert "n3-stream.out (the arrays do not have" in " ".join(seatrial("judge", *words, code=None).out.split())
 
 
+@pytest.mark.parametrize("having", [8, 3])
+def test_further_benchmarks_in_the_files_are_conditions(having: int, tmp_path: Path, seatrial: Seatrial) -> None:
+    """STREAM behind HPL: node 3 is slow in it alone. `having`: how many nodes ran it."""
+    for node in range(1, 9):
+        seconds = 0.0116 if node == 3 else 0.0081 + node / 1e6
+        text = hpl() + (stream(triad_s=seconds) if node <= having else "")
+        (tmp_path / f"n{node}.out").write_text(text)
+    data = seatrial("judge", str(tmp_path), "--json", code=2).object["data"]
+    of = {dict(stratum["conditions"])["benchmark"]: stratum for stratum in data["strata"]}
+    assert {name: (stratum["unit"], len(stratum["nodes"])) for name, stratum in of.items()} == {
+        "hpl": ("flop/s", 8), "stream": ("B/s", having)
+    }  # fmt: skip
+    assert data["suspected"] == ["n3"]
+    assert not data["failed"]
+
+
+def test_a_node_without_the_further_benchmark_of_the_others_has_failed(tmp_path: Path, seatrial: Seatrial) -> None:
+    for node in range(1, 9):
+        (tmp_path / f"n{node}.out").write_text(hpl() + (stream() if node != 5 else ""))
+    data = seatrial("judge", str(tmp_path), "--json", code=2).object["data"]
+    assert (data["failed"], data["unmeasured"]) == (["n5"], ["n5"])
+
+
+def test_nodes_are_compared_by_a_latency_where_no_output_has_a_rate(tmp_path: Path, seatrial: Seatrial) -> None:
+    for node in range(1, 9):
+        text = osu() if node != 3 else osu().replace("  1.50", "  1.95")
+        (tmp_path / f"n{node}-osu_latency.out").write_text(text)
+    data = seatrial("judge", str(tmp_path), "--json", code=2).object["data"]
+    assert (data["suspected"], data["better"]) == (["n3"], "lower")
+
+
 def test_outputs_of_two_benchmarks_are_no_fleet(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "n1.out").write_text(stream())
     (tmp_path / "n2.out").write_text(hpl())
@@ -345,7 +376,25 @@ def test_files_in_which_all_nodes_are_faster_than_in_another_are_no_runs(
     ran = seatrial("judge", *files, code=64 if refused else None)
     assert ("2 files of each node differ on all nodes alike" in ran.err) == refused
     assert ("seatrial compare" in ran.err) == refused
+    if not refused:
+        (shift,) = seatrial("judge", *files, "--json", code=0).object["data"]["shifts"]
+        assert (Path(shift["worse"]).name, shift["loss"]) == ("new.csv", pytest.approx(0.07, abs=0.01))
     rows = [f"{node},{run},{(factor if node == 'n1' else 1) * value:.3f}" for node, values in fleet(8).items()
             for run, value in enumerate(values)]  # fmt: skip
     (tmp_path / "new.csv").write_text("\n".join(["node,run,rate", *rows, ""]))
     assert seatrial("judge", *files, code=None).code != 64
+
+
+@pytest.mark.parametrize(("factor", "effect", "word"), [(0.985, "2 %", "PASS"), (0.97, "2 %", "NOTE"),
+                                                        (0.97, "4 %", "PASS")])  # fmt: skip
+def test_files_in_which_all_nodes_are_a_little_worse_are_no_pass(
+    factor: float, effect: str, word: str, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    chance = random.Random(3)
+    for name, of in (("old", 1.0), ("new", factor)):
+        rows = [f"n{node},{run},{of * 200 * (1 + chance.gauss(0, 0.001)):.3f}" for node in range(8) for run in range(4)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["node,run,rate", *rows, ""]))
+    files = [str(tmp_path / f"{name}.csv") for name in ("old", "new")]
+    ran = seatrial("judge", *files, "--effect", effect, code=0)
+    assert ran.out.startswith(word)
+    assert ("worse in new.csv than in old.csv" in " ".join(ran.out.split())) == (word == "NOTE")
