@@ -97,6 +97,7 @@ CONDITIONS = ("ranks", "nodes", "threads")
 NUMBER = re.compile(r"[-+]?\d{1,64}+(?:\.\d{0,64}+)?+(?:[eE][-+]?\d{1,6}+)?+")
 LAST_LINE = "last line"
 NO_BEGINNING = "its first lines are missing"
+REMEDY = "Leave this file out, or run the benchmark again."
 IN_A_LINE = frozenset({
     FindingKind.PROGRAM_FAILED, FindingKind.DATA_CORRUPT, FindingKind.RESIDUAL_FAILED, FindingKind.NOT_A_NUMBER,
 })  # fmt: skip
@@ -326,28 +327,33 @@ def _unrelated(text: str, wanted: str) -> UsageError:
 
 
 def output_batch(source: Source, text: str) -> Batch:
-    """The values of a complete, valid output; its node by a name like NODE-stream-1n-226-iter-1.out.
+    """The values of complete, valid outputs in a text; their node by a name like NODE-stream-1n-226-iter-1.out.
 
     Positive numbers of each metric and what it belongs to; the median of several, which are one run. Without those of
     the result, such as residuals. Raises UsageError.
     """
-    benchmark, output = parse_auto(text)
-    if benchmark is None or not output.complete:
-        why = output.missing[0] if output.missing else "it is not the output of a known benchmark"
-        raise UsageError(f"The output is not complete: {why}.", "Leave this file out, or run the benchmark again.")
-    output = judge(benchmark, output)
-    if not output.valid:
-        invalid = next(breach for breach in output.breaches if breach.kind.verdict is Verdict.INVALID)
-        raise UsageError(f"The output is not valid: {invalid.reason}.", "Leave this file out.")
+    benchmark, parsed = parse_auto(text)
+    if benchmark is None:
+        raise UsageError(f"The output is not complete: {parsed.missing[0]}.", REMEDY)
     match = OUTPUT_NAME.fullmatch(source.file.rpartition("/")[2])
-    conditions = {name: str(output.work(name)) for name in CONDITIONS if output.work(name) is not None}
-    if output.version:
-        conditions["version"] = output.version
-    values = tuple(values_of(benchmark, output, match["node"] if match else ALL_NODES))
+    conditions: dict[str, str] = {}
+    values: list[ImportedValue] = []
+    for each in (benchmark, *others_in(benchmark, text)):
+        what = "The output" if each is benchmark else f"The output of {each.title} in it"
+        output = judge(each, parsed if each is benchmark else parse_as(each, text))
+        if not output.complete:
+            raise UsageError(f"{what} is not complete: {output.missing[0]}.", REMEDY)
+        if not output.valid:
+            invalid = next(breach for breach in output.breaches if breach.kind.verdict is Verdict.INVALID)
+            raise UsageError(f"{what} is not valid: {invalid.reason}.", REMEDY)
+        stated = {**{name: output.work(name) for name in CONDITIONS}, "version": output.version or None}
+        of = "" if each is benchmark else f"{each.name} "
+        conditions |= {f"{of}{name}": str(value) for name, value in stated.items() if value is not None}
+        values += values_of(each, output, match["node"] if match else ALL_NODES)
     if not values:
-        raise UsageError("The output has no positive number of any metric.", "Leave this file out.")
+        raise UsageError("The output has no positive number of any metric.", REMEDY)
     source = msgspec.structs.replace(source, form=benchmark.name, conditions=conditions)
-    return Batch(label=f"run {match['run']}" if match else source.file, source=source, values=values)
+    return Batch(label=f"run {match['run']}" if match else source.file, source=source, values=tuple(values))
 
 
 def values_of(benchmark: Benchmark, output: Output, node: str) -> Iterator[ImportedValue]:

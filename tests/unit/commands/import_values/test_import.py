@@ -375,3 +375,14 @@ def test_of_a_mean_with_its_deviation_the_mean_is_the_value(
     assert read == values
     capsys.readouterr()
     assert imported(archive, written(tmp_path, "bad.csv", "date,HPL\na,0.76±x\nb,0.6\n")) == 64
+
+
+def test_all_benchmarks_of_a_file_are_imported_or_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = written(tmp_path, "whole.out", stream() + osu())
+    assert imported(tmp_path / "runs", whole, "--json") == 0
+    names = {metric["metric"].split()[0] for metric in found(capsys)["metrics"]}
+    assert names == {"osu", "stream"}
+    cut = written(tmp_path, "cut.out", stream().partition("Solution")[0] + osu())
+    assert imported(tmp_path / "others", cut) == 64
+    assert "The output of STREAM in it is not complete" in capsys.readouterr().err
+    assert not (tmp_path / "others").exists()
