@@ -149,3 +149,25 @@ def test_a_newer_run_of_another_kind_does_not_hide_the_metric_and_the_verdict_is
     seatrial("judge", str(tmp_path / "tflops.csv"), "--better", "higher", code=1)
     ran = seatrial("history", "latency_us", "--archive", str(archive), code=2)
     assert ran.out.rpartition("INCONCLUSIVE")[2].startswith("  fewer than 12 values: latency_us of all nodes; 3 runs")
+
+
+@pytest.mark.parametrize(("factor", "subjects"), [(0.9, ["fabric:all", "node:n3"]), (0.995, ["fabric:all"])])
+def test_a_node_that_became_worse_beside_others_is_named(
+    factor: float, subjects: list[str], tmp_path: Path, seatrial: Seatrial
+) -> None:
+    """One node of eight does not move the middle of all."""
+    chance = np.random.default_rng(4)
+    levels = {(3, day): 200 * factor for day in range(15, 25)}
+    rows = [
+        f"n{node},2026-10-{day:02d},{levels.get((node, day), 200) * (1 + chance.normal(0, 0.003)):.3f}"
+        for day in range(1, 25)
+        for node in range(1, 9)
+    ]
+    (tmp_path / "rates.csv").write_text("\n".join(["node,date,rate", *rows, ""]))
+    seatrial("import", str(tmp_path / "rates.csv"), "--archive", str(tmp_path / "runs"), code=0)
+    words = ("--archive", str(tmp_path / "runs"))
+    ran = seatrial("history", "rate", *words, "--json", code=len(subjects) - 1)
+    assert [each["subject"] for each in ran.object["data"]["histories"]] == subjects
+    assert [each["verdict"] for each in ran.object["data"]["histories"]] == ["PASS", "SLOW"][: len(subjects)]
+    series = seatrial("judge", "--as", "series", "--runs", "..", *words, "--json", code=len(subjects) - 1)
+    assert [each["name"] for each in series.object["data"]["series"]] == ["rate", "rate of n3"][: len(subjects)]

@@ -11,14 +11,21 @@ from seatrial.archive.reader import parse_all
 from seatrial.archive.run_sets import StoredRun, find_runs, load_tables
 from seatrial.importers.series import ValueSeries
 from seatrial.judgement.comparison.conditions import unlike_runs
-from seatrial.judgement.comparison.history import Explained, History, nodes_of, span_of, values_over_runs
+from seatrial.judgement.comparison.history import (
+    Explained,
+    History,
+    better_of,
+    nodes_of,
+    span_of,
+    values_over_runs,
+    worsened_nodes,
+)
 from seatrial.judgement.comparison.suspects import find_suspects
 from seatrial.judgement.series_changes import judge_series
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
-from seatrial.model.imported import SeriesSense
 from seatrial.model.run_values import BaselineLevel, MetricTable, Reals
-from seatrial.model.subject import Subject
+from seatrial.model.subject import FABRIC, Subject
 from seatrial.model.words import natural_sorted, some
 from seatrial.statistics.change_points import ChangePoint
 
@@ -99,20 +106,22 @@ def _histories(
 ) -> Iterator[History]:
     """The histories of the metrics of this name that these runs have of the subject. `kept`: names and values of
     baselines.
+
+    Nodes that became worse, which all pairs together do not show, are further subjects.
     """
     leaf_of = {node: leaf for run in runs for node, leaf in run.summary.leaf_of.items()}
-    for table in tables:
-        if table.metric.name.startswith(name):
-            values = values_over_runs(table, subject, leaf_of)
+    for table in (table for table in tables if table.metric.name.startswith(name)):
+        for own in (subject, *(worsened_nodes(table, leaf_of) if subject == FABRIC else ())):
+            values = values_over_runs(table, own, leaf_of)
             if not np.isnan(values).all():
                 levels = (
-                    BaselineLevel(name=label, value=_level(earlier, table, values, subject, leaf_of))
+                    BaselineLevel(name=label, value=_level(earlier, table, values, own, leaf_of))
                     for label, of_baseline in kept
                     for earlier in of_baseline
                     if earlier.metric == table.metric
                 )
                 beside = tuple(level for level in levels if np.isfinite(level.value))
-                yield replace(_history(runs, table, subject, values), baselines=beside)
+                yield replace(_history(runs, table, own, values), baselines=beside)
 
 
 def _prominence(history: History) -> tuple[int, int]:
@@ -150,8 +159,7 @@ def _history(measured: Sequence[StoredRun], table: MetricTable, subject: Subject
     rows = np.flatnonzero(~np.isnan(values))
     runs = tuple(measured[row] for row in rows.tolist())
     series = ValueSeries(name=table.metric.name, values=tuple(float(value) for value in values[rows]))
-    better = SeriesSense.LOWER if table.metric.sign > 0 else SeriesSense.HIGHER
-    (judged,) = judge_series([series], better=better).series
+    (judged,) = judge_series([series], better=better_of(table)).series
     return History(
         metric=table.metric,
         subject=subject,

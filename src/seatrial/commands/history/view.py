@@ -118,7 +118,8 @@ def _sentence(histories: Sequence[History], word: str) -> str:
     """
     changed = [each for each in histories if each.changes]
     first = next((each for each in changed if each.judged.worsened), (changed or histories)[0])
-    parts = [f"{len(changed)} of {count(len(histories), 'metric')} changed"] if len(histories) > 1 else []
+    metrics, moved = ({each.metric.name for each in some_of} for some_of in (histories, changed))
+    parts = [f"{len(moved)} of {count(len(metrics), 'metric')} changed"] if len(metrics) > 1 else []
     named = f"{_named(first)}: {summary(first)}"
     if first.judged.undecided and not changed:
         named, parts = f"{first.judged.undecided}: {_named(first)}", [count(len(first.runs), "run"), *parts]

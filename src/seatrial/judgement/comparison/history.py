@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -10,13 +11,17 @@ import numpy as np
 from seatrial.importers.series import ValueSeries
 from seatrial.judgement.comparison.records import Suspect
 from seatrial.judgement.comparison.subjects import COMMON_SHARE
-from seatrial.judgement.series_changes import JudgedSeries
+from seatrial.judgement.series_changes import JudgedSeries, judge_series
 from seatrial.model.errors import UsageError
+from seatrial.model.imported import SeriesSense
 from seatrial.model.run_values import BaselineLevel, MetricTable, Reals, RunMetric, RunSummary
 from seatrial.model.subject import FABRIC, Subject, SubjectKind, node
 from seatrial.model.units import LATENCY
 from seatrial.model.words import natural_sorted
 from seatrial.statistics.change_points import ChangePoint
+from seatrial.statistics.estimates import ERROR_RATE
+from seatrial.statistics.fleets import EFFECT
+from seatrial.statistics.scan import SHORTEST
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,13 +126,52 @@ def values_by_node(table: MetricTable, leaf_of: Mapping[str, str]) -> dict[str, 
 def series_of(
     tables: Sequence[MetricTable], runs: Sequence[RunSummary], leaf_of: Mapping[str, str]
 ) -> tuple[ValueSeries, ...]:
-    """One series for each metric: all nodes or pairs together, a value a run, with the time of the run."""
+    """One series for each metric: all nodes or pairs together, a value a run, with the time of the run.
+
+    One for each node that became worse follows: all nodes together do not show it.
+    """
     times = tuple(run.started for run in runs)
     return tuple(
         ValueSeries(
-            name=table.metric.name,
-            values=tuple(float(value) for value in values_over_runs(table, FABRIC, leaf_of)),
+            name=table.metric.name if own == FABRIC else f"{table.metric.name} of {own.name}",
+            values=tuple(float(value) for value in values_over_runs(table, own, leaf_of)),
             times=times,
+            better=better_of(table),
         )
         for table in tables
+        for own in (FABRIC, *worsened_nodes(table, leaf_of))
     )
+
+
+def better_of(table: MetricTable) -> SeriesSense:
+    """Which values of a metric are good."""
+    return SeriesSense.LOWER if table.metric.sign > 0 else SeriesSense.HIGHER
+
+
+def worsened_nodes(table: MetricTable, leaf_of: Mapping[str, str]) -> list[Subject]:
+    """The nodes whose values became worse over the runs while those of all pairs together did not."""
+    columns: defaultdict[str, list[int]] = defaultdict(list)
+    for place, pair in enumerate(table.pairs):
+        for name in {*pair}:
+            columns[name].append(place)
+    series = [ValueSeries(name="", values=tuple(values_over_runs(table, FABRIC, leaf_of).tolist()))]
+    for name in natural_sorted(columns) if len(columns) > 1 else ():
+        pairs = tuple(table.pairs[place] for place in columns[name])
+        own = msgspec.structs.replace(table, pairs=pairs, values=table.values[:, columns[name]])
+        values = values_over_runs(own, FABRIC, leaf_of)
+        if _may_be_worse(values * table.metric.sign):
+            series.append(ValueSeries(name=name, values=tuple(values.tolist())))
+    error_rate = ERROR_RATE / max(len(columns), 1)
+    judged = judge_series(series, better=better_of(table), effect=EFFECT, error_rate=error_rate).series
+    worse = [one.series.name for one in judged if one.worsened is not None]
+    return [] if "" in worse else [node(name) for name in worse]
+
+
+def _may_be_worse(values: Reals) -> bool:
+    """Whether the newest values are worse than any of as many before them by half of the smallest effect that matters.
+
+    `values`: lower ones are better; the judgement itself takes some milliseconds for each node.
+    """
+    measured = values[np.isfinite(values)]
+    means = np.convolve(measured, np.full(SHORTEST, 1 / SHORTEST), "valid") if len(measured) >= SHORTEST else measured
+    return len(means) > 1 and bool(means[-1] - means.min() >= EFFECT / 2 * abs(means.min()))
