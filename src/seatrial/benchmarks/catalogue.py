@@ -338,18 +338,18 @@ def output_batch(source: Source, text: str) -> Batch:
     match = OUTPUT_NAME.fullmatch(source.file.rpartition("/")[2])
     conditions: dict[str, str] = {}
     values: list[ImportedValue] = []
-    for each in (benchmark, *others_in(benchmark, text)):
-        what = "The output" if each is benchmark else f"The output of {each.title} in it"
-        output = judge(each, parsed if each is benchmark else parse_as(each, text))
+    for program in (benchmark, *others_in(benchmark, text)):
+        what = "The output" if program is benchmark else f"The output of {program.title} in it"
+        output = judge(program, parsed if program is benchmark else parse_as(program, text))
         if not output.complete:
             raise UsageError(f"{what} is not complete: {output.missing[0]}.", REMEDY)
         if not output.valid:
             invalid = next(breach for breach in output.breaches if breach.kind.verdict is Verdict.INVALID)
             raise UsageError(f"{what} is not valid: {invalid.reason}.", REMEDY)
         stated = {**{name: output.work(name) for name in CONDITIONS}, "version": output.version or None}
-        of = "" if each is benchmark else f"{each.name} "
+        of = "" if program is benchmark else f"{program.name} "
         conditions |= {f"{of}{name}": str(value) for name, value in stated.items() if value is not None}
-        values += values_of(each, output, match["node"] if match else ALL_NODES)
+        values += values_of(program, output, match["node"] if match else ALL_NODES)
     if not values:
         raise UsageError("The output has no positive number of any metric.", REMEDY)
     source = msgspec.structs.replace(source, form=benchmark.name, conditions=conditions)

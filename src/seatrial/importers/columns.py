@@ -144,8 +144,9 @@ def csv_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
     text, _ = _printed(text, line)
     printed = [line for line in SEPARATOR.sub("", text).splitlines() if line.strip(DELIMITERS)]
     written = [line.strip(" ") for line in printed]
-    printed = [line for line, bare in zip(printed, written, strict=True) if not _is_beside(bare)]
-    lines = [_without_bars(line) for line in written if not _is_beside(line)]
+    barred = 2 * sum(line[0] == line[-1] == "|" for line in written) > len(written)
+    printed = [line for line, bare in zip(printed, written, strict=True) if not _is_beside(bare, barred=barred)]
+    lines = [_without_bars(line) for line in written if not _is_beside(line, barred=barred)]
     first = titles(lines)
     lines = lines[first:]
     if not lines:
@@ -191,9 +192,9 @@ def remarks_of_nodes(text: str, line: str = "") -> list[tuple[str, str]]:
     return [] if is_json(text) else _printed(text.strip("\r\n"), line)[1]
 
 
-def _is_beside(line: str) -> bool:
-    """Whether a line is a comment or a rule, and not a row."""
-    return line.startswith("#") or RULE.fullmatch(line) is not None
+def _is_beside(line: str, *, barred: bool) -> bool:
+    """Whether a line is a comment, a rule, or prose beside a table in bars, and not a row."""
+    return line.startswith("#") or RULE.fullmatch(line) is not None or (barred and "|" not in line)
 
 
 def _aligned(lines: Sequence[str], printed: Sequence[str]) -> list[list[str]]:
@@ -302,9 +303,7 @@ def _json_line(line: str, number: int) -> object:
 
 
 def columns_of(value: object) -> tuple[TableColumn, ...]:
-    """Columns of a JSON value: a list of numbers, of lists (series) or of objects (rows); an object of lists, or within
-    a single member.
-    """
+    """Columns of a JSON value: a list of numbers, of lists (series) or of objects (rows); an object of lists."""
     while isinstance(value, dict) and len(value) == 1 and isinstance(next(iter(value.values())), dict):
         (value,) = value.values()
     match value:

@@ -301,10 +301,7 @@ def _stratum(fleet: Fleet, conditions: Labels, unit: str, column: str) -> Stratu
 def one_stratum(
     fleet: Fleet, *, sense: Sense | None = None, unit: str = "", left_out: tuple[str, ...] = ()
 ) -> FleetTable:
-    """Values of a form without columns. Raises UsageError for impossible ones.
-
-    `left_out`: outputs that have no value, because their run failed.
-    """
+    """Values of a form without columns; `left_out`: outputs of failed runs. Raises UsageError for impossible values."""
     stratum = msgspec.structs.replace(_stratum(fleet, (), unit, ""), sense=sense)
     without = tuple(node for node, values in fleet.items() for value in values if math.isnan(value))
     return FleetTable(strata=(stratum,), without_value=without, left_out=left_out, failed=without if left_out else ())

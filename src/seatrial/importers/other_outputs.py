@@ -55,6 +55,7 @@ ONE_NODE = {
     "IOzone": r"^[ \t]*+(?:Children see|Parent sees) throughput for |^[ \t]*+Iozone: Performance Test of File I/O",
     "gdsio": r"^IoType: \w{1,20} XferType: \w",
     "bonnie++": r"^Version +\d[\w.]{1,8} +-{6}Sequential Output-",
+    "mbw": r"^(?:\d{1,6}|AVG)\s+Method: [A-Z]{3,10}\s+Elapsed: ",
     "ioping": r"^\d{1,9} requests completed in [\d.]{1,12} \w{1,3}, .{0,60}iops",
 }
 """Programs whose figures are of one node: name and mark."""
@@ -232,8 +233,8 @@ OUTPUTS = (
         "It has the values of one moment: a table of them is judged, a row for each node: seatrial judge TABLE.csv.",
     ),
     _output(
-        r'\A\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:',
-        "the JSON of hyperfine",
+        r'\A\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:|^Benchmark \d{1,4}: .{1,400}\n {1,8}Time \(mean ',
+        "the output of hyperfine",
         "A table of its times is judged, a row for each node and run: seatrial judge TABLE.csv.",
         document=True,
     ),

@@ -78,6 +78,8 @@ OTHERS = {
     "        Min xfer                                        = 2097152.00 KB\n",
     "gdsio": "IoType: READ XferType: GPUD Threads: 1 DataSetSize: 18/10(KiB) Throughput: 1.83 GiB/sec, "
     "ops: 7 total_time 9 s\n",
+    "mbw": "0\tMethod: MEMCPY\tElapsed: 0.02185\tMiB: 64.00000\tCopy: 2928.392 MiB/s\n",
+    "hyperfine ": "Benchmark 1: sleep 0.05\n  Time (mean ± σ):      58.2 ms ±   6.9 ms    [User: 1.1 ms]\n",
     "HTML": 3 * "<p><p>&nbsp;Mop/s total     =    495.93\n<br>\n",
     "network benchmark": "MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 port 0 AF_INET to n2 ()\nLocal /Remote\n",
     "network benchmark ": "lagscope 1.0.1\n------\n01:13:26 INFO: Minimum = 35.500us, Average = 47.863us\n",

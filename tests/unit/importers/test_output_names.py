@@ -2,8 +2,8 @@
 
 import pytest
 
+from seatrial.benchmarks.node_outputs import table_of_outputs
 from seatrial.importers.output_names import place_of, without_output
-from seatrial.judgement.fleet.outputs import table_of_outputs
 from tests.support.benchmark_outputs import hpl, stream
 
 FAILED = "./stream_c.exe: cannot execute: Permission denied\n"

@@ -127,3 +127,13 @@ def test_words_in_place_of_numbers_are_failures_whatever_the_column_is_called(na
     rows = "".join(f"{node},{'ERROR' if node == 'a2' else 100 + run}\n" for node in NODES for run in (1, 2, 3))
     table = read_fleet_table(f"node,{name}\n{rows}")
     assert (table.failed, table.roles.runs) == (("a2",) * 3, ())
+
+
+def test_prose_beside_a_table_in_bars_is_no_row_and_a_name_alone_is_one() -> None:
+    """A name alone is a node without its cells, and must not be lost."""
+    rows = "".join(f"| {row.replace(',', ' | ')} |\n" for row in ROWS.splitlines())
+    text = f"Triad, November\n\n| node | run | triad |\n|:--|--:|--:|\n{rows}\n¹ after an update\n"
+    assert set(read_fleet_table(text).values) == set(NODES)
+    assert read_fleet_table(text.replace("\n¹", "| a5 | 1 | |\n¹")).without_value == ("a5",)
+    with pytest.raises(UsageError, match="Row 14 has 1 cell"):
+        read_fleet_table(text.replace("\n¹", "| a5 |\n¹"))

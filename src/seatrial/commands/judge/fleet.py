@@ -7,6 +7,7 @@ import msgspec
 
 from seatrial.archive import run_sets
 from seatrial.benchmarks.catalogue import detected, outputs_by_node, refusal_of_folder
+from seatrial.benchmarks.node_outputs import table_of_outputs
 from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.sources import Sources
 from seatrial.driver import facts_reading
@@ -14,7 +15,7 @@ from seatrial.importers.fleets import FleetTable, Labels, aligned, one_stratum, 
 from seatrial.importers.listed_nodes import with_listed_nodes
 from seatrial.importers.row_keys import common_levels, refuse_unlike_rows
 from seatrial.judgement.comparison import history
-from seatrial.judgement.fleet import outputs, strata
+from seatrial.judgement.fleet import strata
 from seatrial.judgement.fleet.strata import FileShift, FleetJudgement
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
@@ -41,7 +42,7 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     for file in sources.paths:
         if file.is_dir():
             folder = sources.folder(file)
-            if (table := outputs.table_of_outputs(folder, column)) is None:
+            if (table := table_of_outputs(folder, column)) is None:
                 raise refusal_of_folder(folder, "output of a known benchmark")
             tables[str(file)] = table
         elif parts := outputs_by_node(text := sources.text(file)):
@@ -58,7 +59,7 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
                     raise
                 lost.append(file.name if file.name not in texts else str(file))
                 texts[lost[-1]] = text
-    if printed_table := outputs.table_of_outputs(texts, column, lost):
+    if printed_table := table_of_outputs(texts, column, lost):
         tables[count(len(texts), "output")] = printed_table
     sense = SENSES.get(wanted.better)
     if sense and len({each.sense for table in tables.values() for each in table.strata if each.sense}) > 1:

@@ -179,7 +179,8 @@ def _is_pairs(beginning: bytes) -> bool:
             return parse_csv(iter([beginning])).pairs > 0
         return FORMATS["nxnlatbw"].fits(text) and parse_columns([beginning], RANK_COLUMNS).pairs > 0
     except UsageError:  # a damaged table of pairs, unless its first column can be one of nodes beside other things
-        return named and heading.lower().replace(",", " ").split()[0] not in NODE_NAMES and not _is_star(text)
+        pairs = named and heading.lower().replace(",", " ").split()[0] not in NODE_NAMES and not _is_star(text)
+        return pairs and catalogue.recognised(text) is None
 
 
 def _is_star(text: str) -> bool:

@@ -8,10 +8,10 @@ import msgspec
 
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.node_outputs import NodeOutput, table_of_nodes
 from seatrial.drift.peer_groups import gpu_models
 from seatrial.importers.fleets import FleetTable
 from seatrial.judgement.benchmark_findings import breach_finding
-from seatrial.judgement.fleet.outputs import NodeOutput, table_of_nodes
 from seatrial.judgement.fleet.strata import FleetJudgement, Named, judge_strata
 from seatrial.judgement.peer_suspects import with_suspects
 from seatrial.judgement.processor_waits import explained

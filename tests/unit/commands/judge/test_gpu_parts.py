@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.judgement.fleet.outputs import table_of_outputs
+from seatrial.benchmarks.node_outputs import table_of_outputs
 from seatrial.judgement.fleet.strata import judge_strata
 from seatrial.model.verdict import Verdict
 from tests.support.command_line import Seatrial
