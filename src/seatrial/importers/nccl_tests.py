@@ -38,11 +38,6 @@ REDUCED = re.compile(r"^#\s*Reducing maxBytes to (?P<bytes>\d{1,18})")
 FAILED = re.compile(
     r"Test (?:NCCL|CUDA|HIP|RCCL|MPI) failure|: Test failure \S{1,80}:\d{1,9}|^(?:\S{1,255}: )?Test timed? ?out\b"
 )
-ROW = re.compile(
-    rf"^\s*+\d{{1,18}}\s+\d{{1,18}}\s+\w{{3,12}}\s+[a-z]{{3,10}}(?:\s+-?\d{{1,6}})?(?:(?:\s+{NUMBER}){{3}}\s+(?:{NUMBER}|N/A)){{2}}\s*$"
-)
-"""A row by itself; its columns are COLUMNS in all versions."""
-COLUMNS = 2 * ("time", "algbw", "busbw", "#wrong")
 SIZE = re.compile(r"\d{1,18}")
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 GIGABYTE = 1e9
@@ -169,9 +164,8 @@ def nccl_runs(lines: Iterable[Line]) -> list[NcclRun]:
             runs[-1].heads += 1
             if iterations := ITERATIONS.search(text):
                 runs[-1].iterations = whole_number(iterations["iterations"])
-        elif runs or HEADING.match(text) or AVERAGE.match(text) or ROW.match(text):  # the end of one without its head
-            columns = COLUMNS if ROW.match(text) else ()
-            runs = runs or [NcclRun(head=line, version=version, test=command, columns=columns)]
+        elif runs or HEADING.match(text) or AVERAGE.match(text):  # a table whose settings are missing, or its end
+            runs = runs or [NcclRun(head=line, version=version, test=command)]
             _add(runs[-1], line)
         named = set(COMMAND.findall(text)) & COLLECTIVES.keys() if not text.startswith("#") else set()
         if len(named) == 1:  # a list of programs names several
