@@ -83,7 +83,7 @@ def read_standings(folder: Path) -> tuple[Standing, ...] | None:
     """How the nodes of this user's run, or of root's, are; None as with `read_headline`."""
     path = kept_file(folder, NODES_FILE)
     kept = _read(path, Standings, MOST_NODES_BYTES) if path is not None else None
-    if kept is None and path is not None and path.parent != folder:
+    if kept is None and (path is None or path.parent != folder):
         kept = _read(folder / NODES_FILE, Standings, MOST_NODES_BYTES)
     return kept.nodes if kept is not None and kept.seatrial == __version__ else None
 

@@ -25,30 +25,35 @@ class JsonOutput:
         """Prepare for the next command line."""
         self.wanted = is_wanted(arguments)
         self.nagios = is_wanted(arguments, NAGIOS)
-        self._printed = False
+        self.printed = False
+        """Whether what a program reads was printed."""
+
+    def print_text(self, text: str) -> None:
+        """What a program reads in a form of its own."""
+        self.printed = True
+        print(text, end="")
 
     def print_report(self, report: "Report", error: "Failure | None" = None) -> None:
         """The object of a report. `error`: what could not be written beside it."""
         context = click.get_current_context(silent=True)
         command = context.command_path.partition(" ")[2] if context else ""
         text = json.json_text(envelope.envelope(report, command=command, time=clock.now_text(), error=error))
-        self._printed = True
-        print(text, end="")
+        self.print_text(text)
 
     def print_nagios(self, report: "Report") -> int:
         """The line of a report; the exit code of the plugin."""
         state, line = nagios.as_nagios(report)
-        self._printed = True
+        self.printed = True
         print(line)
         return int(state)
 
     def print_error(self, error: "Failure") -> int:
         """What a command that ended early prints for programs, where its result is not printed yet; its exit code."""
         if self.nagios:
-            if not self._printed:
+            if not self.printed:
                 print(nagios.unknown(error.sentence))
             return int(nagios.State.UNKNOWN)
-        if self.wanted and not self._printed:  # a second object would spoil the first
+        if self.wanted and not self.printed:  # a second object would spoil the first
             print(json.json_text(envelope.error_envelope(error, time=clock.now_text())), end="")
         return error.exit_code
 

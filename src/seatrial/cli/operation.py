@@ -7,7 +7,6 @@ Exit code of metrics 0 also where Slurm does not answer, which the numbers say; 
 import contextlib
 import shlex
 import shutil
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from seatrial.archive import gate, layout, listing, reader
 from seatrial.archive.layout import DamagedRun
 from seatrial.archive.listing import StoredHeadline
 from seatrial.cli import report
+from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import archive_option, seconds
 from seatrial.cli.outcome import OutputForms, keep_report, output_options, say
 from seatrial.cli.parameters import Text, Word, option
@@ -37,6 +37,7 @@ from seatrial.model.monitoring import Ask, NodeStanding, Target, parse_target
 from seatrial.model.run import RunInfo
 from seatrial.model.settings import CheckSettings
 from seatrial.process.time_limit import TimeUp, timed
+from seatrial.render.standing import standings_of
 
 if TYPE_CHECKING:
     from seatrial.render.report import Report
@@ -81,16 +82,16 @@ def judged(rows: Sequence[listing.RunRow]) -> list[listing.RunRow]:
 
 def judge(folder: Path, limit_s: float) -> StoredHeadline:
     """Judge a run, and keep the first line of its report. Raises Unjudged, whatever is wrong with the run."""
-    if limit_s < LEAST_S:
-        raise Unjudged(
-            "It has no headline, and judging the others took all the time that a list has.", _by_hand(folder)
-        )
     made = report_within(folder, limit_s)
     return StoredHeadline(seatrial="", verdict=made.word, headline=made.headline, exit_code=int(made.exit_code))
 
 
 def report_within(folder: Path, limit_s: float = RUN_S) -> "Report":
     """The report of a run, whose first line is kept. Raises Unjudged, whatever is wrong with the run."""
+    if limit_s < LEAST_S:
+        raise Unjudged(
+            "It has no headline, and judging the others took all the time that a list has.", _by_hand(folder)
+        )
     try:
         with timed(limit_s):
             made = report.report_of(folder)
@@ -145,9 +146,8 @@ def read_runs(archive: Path) -> Iterator[tuple[RunInfo, Judged] | None]:
                 continue
             ended = info.ended or info.started
             nodes = listing.read_standings(folder)
-            if nodes is None:
-                judge(folder, min(until_s - time.monotonic(), RUN_S))
-                nodes = listing.read_standings(folder)
+            if nodes is None:  # not by what was kept just now: the disk may be full, or another user's
+                nodes = standings_of(report_within(folder, min(until_s - time.monotonic(), RUN_S))) or None
         except (DamagedRun, Unjudged):
             nodes = None
         if nodes is None or not _is_past(ended):
@@ -247,10 +247,10 @@ def metrics(target: Target, ask: Ask, names: int, interval: float, archive: Path
         figures += metrics_figures.gate_figures(gates)
     figures += metrics_figures.slurm_figures(state, names, now_s) if state else ()
     if target == Target():
-        sys.stdout.write(metrics_run.exposition(figures).decode())
+        JSON_OUTPUT.print_text(metrics_run.exposition(figures).decode())
     else:
         metrics_run.deliver(figures, target)
     if state and not all(state.answered.values()):
         silent = ", ".join(name for name, ok in state.answered.items() if not ok)
-        say(f"{silent}: no answer within {metrics_run.COMMAND_S:.0f} s; these numbers are unknown.")
+        say(f"{silent}: no usable answer within {metrics_run.COMMAND_S:.0f} s; these numbers are unknown.")
     return ExitCode.PASS

@@ -13,7 +13,7 @@ import select
 import sys
 from collections.abc import Sequence
 
-from seatrial.cli.json_output import NAGIOS, is_wanted
+from seatrial.cli.json_output import JSON_OUTPUT, NAGIOS, is_wanted
 from seatrial.frame.entry import UNKNOWN
 from seatrial.model.errors import ExitCode
 from seatrial.render.escape import PLAIN
@@ -80,13 +80,13 @@ def secure() -> Outlet:
 def settled(code: int, output: Outlet, arguments: Sequence[str]) -> int:
     """Write what is left, and return the exit code that the command leaves with.
 
-    It is the command's own, except where a program was to read a JSON object and cannot have read it: then a PASS is
-    INCOMPLETE.
+    It is the command's own, except where a program was to read a JSON object or numbers and cannot have read them: then
+    a PASS is INCOMPLETE.
     """
     with contextlib.suppress(ValueError):  # a command may have closed it
         sys.stdout.flush()
     lost = output.failure
-    for_program = is_wanted(arguments) or is_wanted(arguments, NAGIOS)
+    for_program = JSON_OUTPUT.printed or is_wanted(arguments) or is_wanted(arguments, NAGIOS)
     without_reader = UNKNOWN if is_wanted(arguments, NAGIOS) else ExitCode.INCOMPLETE
     if lost is not None and lost.errno not in GONE:
         print(f"seatrial: The result could not be written to standard output: {lost.strerror}.", file=sys.stderr)

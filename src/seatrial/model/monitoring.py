@@ -1,6 +1,8 @@
 """What monitors get: how nodes are after the runs of an archive, whether Slurm is asked, and where the numbers go."""
 
+import contextlib
 import enum
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.node_trials import Measure
 from seatrial.model.verdict import Verdict
 
+PORT = re.compile(r"[1-9][0-9]{0,4}")
 GRAPHITE_PORT = 2003
 """The port of carbon's plaintext protocol."""
 
@@ -37,8 +40,10 @@ def parse_target(text: str, what: str) -> Target:
     if kind == "textfile" and place:
         return Target(textfile=Path(place))
     host, _, port = place.rpartition(":") if ":" in place else (place, "", str(GRAPHITE_PORT))
-    if kind == "graphite" and host and port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536:
-        return Target(graphite=(host.strip("[]"), int(port)))
+    with contextlib.suppress(UnicodeError):  # no name that can be looked up
+        name = host.strip("[]")
+        if kind == "graphite" and name.encode("idna") and PORT.fullmatch(port) and int(port) < 65536:
+            return Target(graphite=(name, int(port)))
     raise UsageError(f"{what} {text!r} is not a place for metrics.", "Write textfile:FILE, graphite:HOST:PORT or -.")
 
 

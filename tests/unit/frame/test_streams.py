@@ -58,6 +58,12 @@ def test_json_that_is_lost_is_never_a_pass(archives: Path, archive: str, redirec
         )
 
 
+@pytest.mark.parametrize("redirections", [*LOST, *KEPT])
+def test_numbers_for_a_monitor_that_are_lost_are_no_pass(archives: Path, redirections: str) -> None:
+    found = ran(redirections, "metrics", "--slurm", "never", "--archive", str(archives / "bad"))
+    assert found.returncode == (2 if redirections in LOST else 0)
+
+
 @pytest.mark.parametrize(("words", "code"), [(["--json"], 2), ([], 0)])
 def test_a_reader_that_goes_away(archives: Path, words: list[str], code: int) -> None:
     command = [PYTHON, "-m", "seatrial", "report", "run", *words, "--archive", str(archives / "good")]

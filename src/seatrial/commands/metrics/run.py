@@ -18,8 +18,9 @@ from prometheus_client.core import GaugeMetricFamily
 
 from seatrial.commands.metrics.figures import Figure, SlurmState
 from seatrial.files.inputs import MIB, BadInput, decoded, read_input
+from seatrial.files.named import named_file
 from seatrial.files.owners import cache_folder, make_trusted
-from seatrial.files.writing import own_folder, replace_file
+from seatrial.files.writing import own_folder
 from seatrial.model.errors import ErrorKind, LaunchError, SeatrialError
 from seatrial.model.monitoring import Ask, Target
 from seatrial.process.process import Completed, run
@@ -39,10 +40,11 @@ def exposition(figures: Iterable[Figure]) -> bytes:
 
 
 def deliver(figures: Iterable[Figure], target: Target) -> None:
-    """Hand the numbers over. Raises SeatrialError where that fails; a file is written whole or not at all."""
+    """Hand the numbers over. Raises SeatrialError where that fails; a file appears when it is whole."""
     if target.textfile is not None:
         try:
-            replace_file(target.textfile, exposition(figures))
+            with named_file(target.textfile) as file:
+                file.write(exposition(figures))
         except OSError as error:
             what = f"{target.textfile} cannot be written: {error.strerror or error}."
             raise Undelivered(what, "Name a file in a folder of yours.") from error

@@ -1,6 +1,8 @@
 """Numbers for a monitor: what Slurm's commands print, how often they are asked, and that no name can forge a line."""
 
+import os
 import socket
+import stat
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +28,7 @@ from seatrial.model.monitoring import Ask, Condition, Fault, NodeStanding, OpenF
 from seatrial.model.verdict import Verdict
 from seatrial.process.process import Completed
 from seatrial.slurm import argv, census
+from tests.support.second_user import OTHER, needs_root
 
 SINFO = """\
 n1   |idle      |main* |0/2/0/2 |1000 |0   |
@@ -251,6 +254,8 @@ def test_what_is_remembered_is_read_back_and_garbage_is_not(tmp_path: Path) -> N
         ("graphite:host", Target(graphite=("host", 2003))),
         ("graphite:host:99", Target(graphite=("host", 99))),
         ("graphite:[::1]:99", Target(graphite=("::1", 99))),
+        ("graphite:h:65535", Target(graphite=("h", 65535))),
+        (f"graphite:{'h' * 63}.b:1", Target(graphite=(f"{'h' * 63}.b", 1))),
     ],
 )
 def test_places(text: str, target: Target) -> None:
@@ -258,21 +263,44 @@ def test_places(text: str, target: Target) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "file", "textfile:", "graphite:", "graphite:h:0", "graphite:h:x", "graphite:h:70000"]
+    "text",
+    [
+        *("", "file", "textfile:", "graphite:", "graphite:h:0", "graphite:h:x", "graphite:h:65536", "graphite:h:080"),
+        *(f"graphite:h:{'9' * 5000}", f"graphite:{'h' * 64}:1", "graphite:a..b:1", "graphite:.:1"),
+    ],
 )
 def test_what_is_no_place_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="not a place for metrics"):
         parse_target(text, "--to")
 
 
-def test_a_file_is_written_whole_through_nobodys_link(tmp_path: Path) -> None:
-    (tmp_path / "victim").write_text("private")
-    (tmp_path / "a.prom").symlink_to(tmp_path / "victim")
-    deliver([*slurm_figures(SlurmState(), 1, NOW_S)], Target(textfile=tmp_path / "a.prom"))
-    assert (tmp_path / "victim").read_text() == "private"
-    assert [path.name for path in sorted(tmp_path.iterdir())] == ["a.prom", "victim"]
+def test_a_file_is_written_whole_where_its_name_leads(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    (tmp_path / "folder" / "a.prom").symlink_to("b.prom")
+    deliver([*slurm_figures(SlurmState(), 1, NOW_S)], Target(textfile=tmp_path / "link" / "a.prom"))
+    assert (tmp_path / "folder" / "a.prom").is_symlink()
+    assert [path.name for path in sorted((tmp_path / "folder").iterdir())] == ["a.prom", "b.prom"]
+    assert b"slurm_" in (tmp_path / "folder" / "b.prom").read_bytes()
     with pytest.raises(Undelivered, match="cannot be written"):
         deliver([], Target(textfile=tmp_path / "missing" / "a.prom"))
+
+
+@needs_root
+def test_no_file_takes_the_place_of_a_device_or_pipe_and_no_link_of_others_is_followed(tmp_path: Path) -> None:
+    """`textfile:/dev/null` of root left a file in place of the device."""
+    os.mknod(tmp_path / "null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    deliver([*slurm_figures(SlurmState(), 1, NOW_S)], Target(textfile=tmp_path / "null"))
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("victim")
+    (tmp_path / "victim").write_text("private")
+    os.chown(tmp_path / "link", OTHER, OTHER, follow_symlinks=False)
+    for name in ("pipe", "link"):
+        with pytest.raises(Undelivered, match="cannot be written"):
+            deliver([], Target(textfile=tmp_path / name))
+    kinds = {path.name: stat.S_IFMT(path.lstat().st_mode) for path in tmp_path.iterdir()}
+    assert kinds == {"null": stat.S_IFCHR, "pipe": stat.S_IFIFO, "link": stat.S_IFLNK, "victim": stat.S_IFREG}
+    assert (tmp_path / "victim").read_text() == "private"
 
 
 def test_graphite_that_does_not_listen_is_one_sentence() -> None:

@@ -110,6 +110,30 @@ def test_runs_of_the_archive_say_how_nodes_stand(tmp_path: Path, capsys: pytest.
     assert {one.verdict for one in cluster(archive).nodes.values()} == {Verdict.PASS}
 
 
+@pytest.mark.parametrize("others", [False, True])
+def test_how_nodes_are_is_said_where_nothing_can_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: bool
+) -> None:
+    """A full disk, an archive that may only be read, a home of somebody else: all runs were `cannot be read`."""
+    for name, share in (("a", 0.6), ("b", 0.6), ("c", 1.0)):
+        record(Cluster(nodes=names(4), parts=slow_part("node", "n3", share)), tmp_path, name)
+    (tmp_path / "c" / "journal.jsonl").write_text("")
+    monkeypatch.setattr(listing, "_keep", lambda *_: None)
+    if others:
+        monkeypatch.setattr(listing, "kept_file", lambda *_: None)
+    made = cluster(tmp_path)
+    assert (made.runs, made.unread, made.nodes["n3"].verdict) == (2, 1, Verdict.SLOW)
+    assert not [*tmp_path.glob("*/standings.json")]
+
+
+def test_what_root_kept_is_read_where_nothing_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record(Cluster(nodes=names(4)), tmp_path, "a")
+    cluster(tmp_path)
+    monkeypatch.setattr(listing, "kept_file", lambda *_: None)
+    kept = read_standings(tmp_path / "a")
+    assert kept is not None and len(kept) == 4
+
+
 def test_no_command_shows_the_status_where_there_are_runs_and_the_help_where_there_are_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
