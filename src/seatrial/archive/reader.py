@@ -84,7 +84,21 @@ class _Heading(msgspec.Struct, frozen=True):
 
 
 def read_info(folder: Path) -> RunInfo:
-    """run.json of the run in `folder`. Raises DamagedRun."""
+    """run.json of the run in `folder`, which has the name of the folder: a copy, and whoever made a run for others to
+    read, may say that of another run. Raises DamagedRun.
+    """
+    return msgspec.structs.replace(info_as_written(folder), run=_run_in(folder))
+
+
+def _run_in(folder: Path) -> str:
+    """The name of a run by its folder's; a link is another name for a run that is in the same archive."""
+    place = Path(os.path.abspath(folder))  # noqa: PTH100 - `./` and `..` have no name
+    real = Path(os.path.realpath(place))
+    return layout.run_of(real if real.parent == Path(os.path.realpath(place.parent)) else place)
+
+
+def info_as_written(folder: Path) -> RunInfo:
+    """run.json of the run in `folder`, with the name of the run as it says. Raises DamagedRun."""
     path = folder / layout.RUN_FILE
     content = _description(folder)
     with damage():

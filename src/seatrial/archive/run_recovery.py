@@ -79,7 +79,7 @@ def recover(folder: Path) -> Recovered:
     """
     with _claimed(folder) as (claim, before), sentences(folder):
         ended = before is not None and proof(before) is False
-        return _close(claim, msgspec.structs.replace(read_info(claim), run=layout.run_of(folder)), ended=ended)
+        return _close(claim, read_info(claim), ended=ended)
 
 
 def refuse_foreign(folder: Path) -> None:

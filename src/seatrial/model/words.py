@@ -88,7 +88,10 @@ def utc_text(moment: datetime, timespec: str = "seconds") -> str:
 def moment_of(text: str) -> datetime:
     """A date or a time in ISO 8601, in UTC unless it says otherwise. Raises ValueError."""
     moment = datetime.fromisoformat(text)
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError as error:
+        raise ValueError(f"{text!r} is in UTC in a year that no calendar has") from error
 
 
 def age_s(time: str, at: datetime) -> float:

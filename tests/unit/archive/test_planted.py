@@ -15,7 +15,7 @@ import pytest
 from seatrial.archive import changed_settings, contents, layout, lease, listing
 from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile
 from seatrial.archive.layout import DamagedRun
-from seatrial.archive.reader import read_info
+from seatrial.archive.reader import info_as_written, read_info
 from seatrial.archive.run_sets import find_runs
 from seatrial.archive.working_folder import remove_leftovers
 from seatrial.archive.writer import RunTaken, RunWriter
@@ -165,7 +165,7 @@ def test_a_run_with_the_name_of_a_leftover_is_not_removed(tmp_path: Path) -> Non
     folder = record(CLUSTER, tmp_path, "run").rename(tmp_path / ".seatrial-scratch-0123456789abcdef")
     os.utime(folder, (1, 1))
     assert remove_leftovers([tmp_path]) == 0
-    assert read_info(folder).run == "run"
+    assert info_as_written(folder).run == "run"
 
 
 def test_an_imported_run_with_another_name_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +179,7 @@ def test_an_imported_run_with_another_name_is_not_replaced(tmp_path: Path, monke
     for path in kept.iterdir():
         os.utime(path, (1, 1))
     run([*words, "other"])
-    assert read_info(kept).run == "good-0001"
+    assert info_as_written(kept).run == "good-0001"
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o700])

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import msgspec
 import pytest
 
 from seatrial.archive import layout
-from seatrial.archive.run_sets import MOST_NOTES
+from seatrial.archive.reader import read_info
+from seatrial.archive.run_sets import MOST_NOTES, find_runs
 from seatrial.frame.command_line import run
 from tests.support.run_archives import healthy_run
 
@@ -117,3 +119,35 @@ def test_values_that_seatrial_does_not_write_are_no_internal_error(whole: Path, 
             connection.read_parquet(str(good)).project(f"* REPLACE ({spoilt})").write_parquet(str(values))
         assert run(["compare", "good", "h3", "--archive", str(archive)]) == 2, spoilt
         assert "its values are not what seatrial writes" in capsys.readouterr().err, spoilt
+
+
+def described(run_folder: Path, **changes: object) -> None:
+    path = run_folder / layout.RUN_FILE
+    path.write_bytes(msgspec.json.encode(msgspec.json.decode(path.read_bytes()) | changes))
+
+
+@pytest.mark.parametrize("started", ["9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00"])
+def test_a_time_of_no_year_stops_no_range(started: str, whole: Path, tmp_path: Path, capsys: Read) -> None:
+    archive, good = tmp_path / "archive", tmp_path / "good"
+    shutil.copytree(whole, archive)
+    shutil.copytree(whole, good, ignore=shutil.ignore_patterns(BAD))
+    described(archive / BAD, started=started)
+    codes = [run(["history", "bandwidth", "--runs", "2026-11-01..", "--archive", str(one)]) for one in (archive, good)]
+    assert codes[0] == codes[1]
+    assert capsys.readouterr().out.count("h3 ") == 2
+
+
+def test_a_run_has_the_name_of_its_folder(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy that said to be h1 took the place of h1 in ranges of dates, as its folder comes first by name."""
+    archive = tmp_path / "archive"
+    shutil.copytree(whole, archive)
+    shutil.copytree(archive / BAD, archive / "a1")
+    described(archive / "a1", run="h1", started=read_info(archive / "h1").started)
+    (archive / "latest").symlink_to("h3")  # another name for one run
+    stored = {one.summary.run: one.folder.name for one in find_runs(archive, "..").runs}
+    assert stored.keys() == {"a1", "h1", "h2", "h3", BAD}
+    assert (stored["h1"], stored["a1"]) == ("h1", "a1")
+    monkeypatch.chdir(archive / "h1")
+    assert read_info(Path()).run == "h1"
+    (tmp_path / "beside").symlink_to(archive / "h3")
+    assert read_info(tmp_path / "beside").run == "beside"

@@ -13,7 +13,7 @@ from seatrial.archive import layout
 from seatrial.archive.journal import ValuesImported, of_type
 from seatrial.archive.layout import DamagedRun
 from seatrial.archive.liveness import Life, examine
-from seatrial.archive.reader import read_entries, read_info
+from seatrial.archive.reader import info_as_written, read_entries
 from seatrial.commands.import_values.batches import ImportOptions, read_batches, runs_of
 from seatrial.driver.opening import times_of, write_batch
 from seatrial.files.inputs import TABLES_BYTES, Allowance, BadInput, as_text, files_in, read_input
@@ -90,7 +90,7 @@ def _is_there(folder: Path, group: Sequence[Batch]) -> bool:
 def _discard_half(folder: Path) -> bool:
     """Remove what a killed import left of a run: the files that are imported now have all of it. Whether it was one."""
     with contextlib.suppress(OSError, DamagedRun), own_folder(folder) as own:
-        info = read_info(own.for_libraries)
+        info = info_as_written(own.for_libraries)
         of_import = info.kind is RunKind.IMPORT and info.run == layout.run_of(folder)  # others may have renamed another
         if of_import and (layout.is_open(folder) or info.ending is Ending.RECOVERED):
             own.empty()
