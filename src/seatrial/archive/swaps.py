@@ -1,5 +1,10 @@
 """Searches for a faulty part by exchanging parts: `<archive>/swaps/<name>.json`, replaced as a whole."""
 
+import contextlib
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -7,10 +12,14 @@ import msgspec
 from seatrial.archive.baselines import NAME
 from seatrial.archive.layout import SWAPS_FOLDER, read_record, refuse_later
 from seatrial.files.inputs import DESCRIPTION_BYTES
-from seatrial.files.writing import Foreign, replace_own_file, shared_folder
+from seatrial.files.writing import Foreign, open_own, replace_own_file, shared_folder
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.part_swap import SwapHistory
+from seatrial.process.time_limit import timed
+
+BUSY_S = 10.0
+"""Another command computes and writes within a second."""
 
 
 def _path(archive: Path, name: str) -> Path:
@@ -39,9 +48,36 @@ def read_swap(archive: Path, name: str) -> SwapHistory:
 def write_swap(archive: Path, history: SwapHistory) -> None:
     """Write or replace a history; readers see the old or the new one. Raises SeatrialError."""
     path = _path(archive, history.name)
+    with _sentences(path), shared_folder(path.parent):
+        replace_own_file(path, msgspec.json.format(msgspec.json.encode(history), indent=1) + b"\n")
+
+
+def change_swap(archive: Path, name: str, change: Callable[[SwapHistory], SwapHistory]) -> SwapHistory:
+    """Replace a history by what becomes of it; commands that do so at the same time wait for each other.
+
+    Raises what `read_swap` and `change` raise, SeatrialError where another command takes long.
+    """
+    read_swap(archive, name)
+    path = _path(archive, name)
+    busy = SeatrialError(f"Another command changes the search {name!r} just now.", "Wait for it, and repeat this one.")
+    with contextlib.ExitStack() as held, timed(BUSY_S, busy):
+        while True:
+            with _sentences(path):
+                handle = open_own(path, os.O_RDWR)
+            held.callback(os.close, handle)
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(handle), path.lstat()):  # else another command has replaced it
+                break
+        history = change(read_swap(archive, name))
+        write_swap(archive, history)
+    return history
+
+
+@contextmanager
+def _sentences(path: Path) -> Iterator[None]:
     try:
-        with shared_folder(path.parent):
-            replace_own_file(path, msgspec.json.format(msgspec.json.encode(history), indent=1) + b"\n")
+        yield
     except Foreign as error:
         what = f"{path} cannot be written: {error.strerror}."
         raise SeatrialError(what, "Only its owner continues a search; start one of your own.") from error

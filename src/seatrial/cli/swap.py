@@ -1,5 +1,6 @@
 """seatrial swap: which part is at fault, by exchanging parts between places."""
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,7 +15,6 @@ from seatrial.commands.swap import words as swap_words
 from seatrial.driver import clock
 from seatrial.files.inputs import TABLES_BYTES
 from seatrial.model.errors import UsageError
-from seatrial.model.part_swap import SwapHistory
 
 
 @click.group(cls=CommandGroup)
@@ -78,13 +78,9 @@ def record(
 ) -> int:
     """Record what was exchanged and what was measured then; says what to exchange next."""
     time = clock.now_text()
-    history = swap_words.recorded(_read(archive, name), exchange, results, run=run, time=time)
-    swaps.write_swap(archive, history)
+    add = partial(swap_words.recorded, exchanges=exchange, results=results, run=run, time=time)
+    history = swaps.change_swap(archive, name, lambda before: add(swap_words.checked(before)))
     return output.show(swap_view.swap_report(swap_judge.judge(history)))
-
-
-def _read(archive: Path, name: str) -> SwapHistory:
-    return swap_words.checked(swaps.read_swap(archive, name))
 
 
 @swap.command()
@@ -93,5 +89,5 @@ def _read(archive: Path, name: str) -> SwapHistory:
 @output_options("plot")
 def status(name: str, archive: Path, output: OutputForms) -> int:
     """Print what a search has shown so far, and what to exchange next."""
-    history = _read(archive, name)
+    history = swap_words.checked(swaps.read_swap(archive, name))
     return output.show(swap_view.swap_report(swap_judge.judge(history)))
