@@ -65,7 +65,9 @@ def site_files() -> tuple[Path, ...]:
         return (Path(named),) if named else ()
     home = os.environ.get("XDG_CONFIG_HOME", "")
     folder = Path(home) if Path(home).is_absolute() else Path(os.environ.get("HOME", "") or "/") / ".config"
-    return tuple(path for path in (SYSTEM, folder / "seatrial" / "site.toml") if path.is_file())
+    own = folder / "seatrial" / "site.toml"
+    candidates = ((SYSTEM, SYSTEM.is_file()), (own, os.path.isfile(own)))  # noqa: PTH113 - a home may be closed to this user
+    return tuple(path for path, exists in candidates if exists)
 
 
 def site_defaults(options: Collection[str], flags: Collection[str], lists: Collection[str]) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from seatrial.cli.site import OF_A_SITE, SHARED, SiteCommand, site_options
+from seatrial.cli.site_file import site_files
 from seatrial.driver.node_selection import described
 from seatrial.frame.command_line import run
 from seatrial.model.errors import UsageError
@@ -50,6 +51,27 @@ def test_the_users_file_comes_after_that_of_the_system_and_before_the_command_li
     assert (given.slurm.account, given.slurm.qos, given.wait_s, given.idle_only) == ("ops", "high", 180.0, True)
     assert given.slurm.arguments == ("--comment=x", "--mail-type=END")
     assert set(given.from_site) == {"--account", "--wait", "--idle-only", "--slurm-arg"}
+
+
+@needs_root
+def test_a_home_that_this_user_may_not_enter_has_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under `su` or `sudo -E`, which keep HOME; a closed folder of the system's own file is said."""
+    with folder_for_all() as folder:
+        closed = folder / "closed"
+        closed.mkdir(mode=0o700)
+        (closed / "seatrial").mkdir()
+        (closed / "seatrial" / "site.toml").write_text('account = "ops"\n')
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(closed))
+        monkeypatch.setattr("seatrial.cli.site_file.SYSTEM", folder / "none.toml")
+        assert as_user(OTHER, site_files) == ()
+        monkeypatch.setattr("seatrial.cli.site_file.SYSTEM", closed / "seatrial" / "site.toml")
+        assert "PermissionError" in as_user(OTHER, lambda: repr(_raised(site_files)))
+
+
+def _raised(action: Callable[[], object]) -> BaseException:
+    with pytest.raises(BaseException) as raised:
+        action()
+    return raised.value
 
 
 def test_a_file_that_others_can_have_written_names_no_programs(home: Path) -> None:
