@@ -13,8 +13,8 @@ from seatrial.model.part_swap import JOINT, SwapHistory, SwapStep
 from seatrial.model.words import count, verb
 
 WORDS = {"good": True, "bad": False}
-MOST_PLACES = 8
-"""The number of possible results grows as a power of 2."""
+MOST_PLACES = MOST_MOVABLE = 8
+"""The number of possible results, and of possible exchanges, grows as a power of 2."""
 PLACE_EXAMPLE = "Write each place as node=n1,card=c1,cable=k1."
 RESULT_EXAMPLE = "Write n1=bad n2=good; for a measurement between two places n1+n2=bad."
 EXCHANGE_EXAMPLE = "Write card:n1,n2, or card,cable:n1,n2 for several kinds at once."
@@ -212,6 +212,9 @@ def checked(history: SwapHistory) -> SwapHistory:
         raise UsageError(f"No part is of the kind {unknown[0]!r}.", f"Kinds: {', '.join(history.kinds)}.")
     if not (history.movable and history.fixed):
         raise UsageError("No kind of part can be moved.", f"{PLACE_EXAMPLE} --fixed node says what cannot be moved.")
+    if len(history.movable) > MOST_MOVABLE:
+        what = f"{count(len(history.movable), 'kind')} of parts can be moved; at most {MOST_MOVABLE} are compared."
+        raise UsageError(what, "Leave out those that are not suspected, or name them with --fixed.")
     rates = (history.miss_rate, history.false_alarm_rate)
     if not (history.steps and all(0 < rate < 0.5 for rate in rates)):
         raise UsageError(

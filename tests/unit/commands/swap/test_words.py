@@ -151,3 +151,14 @@ def test_nothing_is_measured_on_a_shelf(seatrial: Seatrial) -> None:
     Path("one.csv").write_text(ONE_PLACE)
     seatrial("swap", "start", "gpu", "--from", "one.csv", code=1)
     assert "lacks a part" in seatrial("swap", "record", "gpu", "shelf1=good", code=64).err
+
+
+def test_exchanges_of_too_many_kinds_of_parts_are_not_compared(seatrial: Seatrial) -> None:
+    """Of 40 kinds they took more than 4 GB of memory."""
+
+    def places(kinds: int) -> list[str]:
+        return [f"node=n{n}," + ",".join(f"k{kind}=p{n}k{kind}" for kind in range(kinds)) for n in (1, 2)]
+
+    assert "9 kinds of parts can be moved; at most 8" in seatrial("swap", "start", "x", *places(9), code=64).err
+    seatrial("swap", "start", "x", *places(8), code=2)
+    seatrial("swap", "start", "y", *places(9), "--fixed", "node,k0", code=2)
