@@ -23,7 +23,7 @@ from seatrial.files.writing import own_folder
 from seatrial.model import formats
 from seatrial.model.fabric import Component, Fabric, Wiring
 from seatrial.model.measurement import Corruption, Kernel, Measurement, Phase, Round, Verification
-from seatrial.model.run import Ending, NodeState, RecordedRun, RunInfo
+from seatrial.model.run import Ending, NodeState, RecordedRun, RunInfo, RunKind
 from seatrial.model.subject import Direction
 from seatrial.node.node import parse_facts
 from seatrial.pairs.rounds import circle_rounds
@@ -181,6 +181,7 @@ def info_of(cluster: Cluster, **changes: object) -> RunInfo:
     info = RunInfo(
         format=formats.RUN,
         run="run",
+        kind=RunKind.CHECK,
         seatrial="0.1.0",
         command=("check",),
         started="2026-11-21T10:00:00Z",
@@ -262,7 +263,7 @@ def record(
 
 
 def described_again(folder: Path, **changes: object) -> None:
-    """Change the description of a closed run, as its owner can, or an earlier version left it."""
+    """Change the description of a closed run, as its owner can."""
     info = msgspec.structs.replace(read_info(folder), **changes)
     with own_folder(folder) as own:
         contents.write_run_file(own, info)
@@ -282,8 +283,8 @@ def copy_samples(folder: Path, run: str) -> None:
     (folder / layout.SAMPLES_FILE).write_bytes(_SAMPLES[key])
 
 
-def as_closed_by_earlier_version(folder: Path) -> Path:
-    """Earlier versions did not record what a run held, so that nothing is compared when it is read; the folder."""
+def without_checksums(folder: Path) -> Path:
+    """The folder of a run whose description has lost what the run held, so that nothing is compared with that."""
     content = msgspec.json.decode((folder / layout.RUN_FILE).read_bytes()) | {"contents": None}
     (folder / layout.RUN_FILE).write_bytes(msgspec.json.encode(content))
     return folder

@@ -10,7 +10,7 @@ from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
 from seatrial.model.limit import Limit, LimitTerm
 from seatrial.model.measurement import Estimate
-from seatrial.model.run import Design, Ending, NodeState, RunInfo
+from seatrial.model.run import Design, Ending, NodeState, RunInfo, RunKind
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict
 
 LEAF_OF = {"n1": "leaf1", "n2": "leaf1", "n3": "leaf2", "n4": "leaf2"}
@@ -59,6 +59,7 @@ def run_info(**changes: object) -> RunInfo:
     run = RunInfo(
         format=1,
         run="2026-11-20T031502-a1b2",
+        kind=RunKind.CHECK,
         seatrial="0.1.0",
         command=("seatrial", "check", "--nodes", "n[1-4]"),
         started="2026-11-20T03:15:02Z",

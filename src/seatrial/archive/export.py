@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seatrial.archive import layout
-from seatrial.archive.journal import Delivered, GroupDelivered
 from seatrial.archive.layout import DamagedRun, ExportFormat, kept_file, opened_inside
-from seatrial.archive.reader import read_entries, read_info
+from seatrial.archive.reader import read_info
 from seatrial.archive.samples import (
     NoDuckdb,
     journals_of,
     opened,
     parquet,
-    query,
     query_samples,
     read_errors,
     system_errors,
@@ -58,7 +56,6 @@ countries also behind a semicolon, unless an apostrophe (39) is in front, which 
 (https://owasp.org/www-community/attacks/CSV_Injection).
 """
 REMEDY = "Name another file with --output; the run itself is whole."
-MADE_AGAIN = "`seatrial runs show` makes it again from the journal."
 KERNEL_TABLE = """
 WITH rounds AS (
   SELECT phase, kernel, message_bytes, window_messages, source, target, round, median(time_s) AS time_s
@@ -111,7 +108,7 @@ def _samples_or_problem(folder: Path, made_from: Mapping[Path, str]) -> Path | S
     try:
         if layout.is_open(folder):
             raise SeatrialError(f"{folder} is still growing or was cut off.", "seatrial runs recover closes it.")
-        return path if path in made_from and _belongs(folder, path, made_from[path]) else _made(folder)
+        return path if path in made_from and _belongs(folder, made_from[path]) else _made(folder)
     except NoDuckdb:
         raise
     except SeatrialError as error:
@@ -126,25 +123,16 @@ def _made(folder: Path) -> Path:
             f"{folder / layout.SAMPLES_FILE} must be made, which is not done in another user's run.",
             "Set XDG_CACHE_HOME to a folder of yours with enough space.",
         )
-    if target.parent == folder or not target.exists() or not _belongs(folder, target, journals_of([target])[target]):
+    if target.parent == folder or not target.exists() or not _belongs(folder, journals_of([target])[target]):
         with sentences(target.parent):
             write_samples(folder, folder.name, target)
     return target
 
 
-def _belongs(folder: Path, path: Path, made_from: str) -> bool:
-    """Whether samples.parquet was made from the run's journal; where an earlier version made it, rows are counted."""
+def _belongs(folder: Path, made_from: str) -> bool:
+    """Whether samples.parquet was made from the run's journal."""
     contents = read_info(folder).contents
-    if contents is not None:
-        return made_from == contents.journal_sha256
-    entries = read_entries(folder)
-    samples = sum(len(entry.measurement.times_s) for entry in entries if isinstance(entry, Delivered | GroupDelivered))
-    try:
-        return query_samples([path], "SELECT count(*) FROM samples WHERE NOT warm") == [(samples,)]
-    except NoDuckdb:
-        raise
-    except SeatrialError:
-        return False
+    return contents is not None and made_from == contents.journal_sha256
 
 
 def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
@@ -191,19 +179,6 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def sample_counts(folders: Sequence[Path]) -> dict[Path, int | DamagedRun]:
-    """Folder of a run -> its timed samples, 0 if it has no samples.parquet, or what is wrong with that file.
-
-    Raises NoDuckdb.
-    """
-    counts: dict[Path, int | DamagedRun] = {folder: samples_problem(folder) or 0 for folder in folders}
-    files = [folder for folder, count in counts.items() if count == 0 and os.path.lexists(folder / layout.SAMPLES_FILE)]
-    if files:
-        with opened() as connection:  # for all of them, because this takes longer than to count
-            counts |= {folder: _count(connection, folder / layout.SAMPLES_FILE) for folder in files}
-    return counts
-
-
 def samples_problem(folder: Path) -> DamagedRun | None:
     """What is wrong with the run's samples.parquet, as its ends show; None where it is intact or missing."""
     path = folder / layout.SAMPLES_FILE
@@ -225,17 +200,8 @@ def _check_ends(folder: Path, path: Path) -> None:
     described = int.from_bytes(last[:4], "little")
     ends = first == PARQUET and last[4:] == PARQUET
     if not ends or not 0 < described <= length - FOOTER_BYTES - len(PARQUET):
-        raise DamagedRun(f"{path} is not a whole Parquet file.", MADE_AGAIN)
-
-
-def _count(connection: "duckdb.DuckDBPyConnection", path: Path) -> int | DamagedRun:
-    sql = "SELECT count(*) FILTER (NOT warm), count(*) - count(warm) FROM samples"
-    try:
-        with read_errors():
-            ((timed, unknown),) = query(connection, [path], sql)
-    except DamagedRun as error:
-        return DamagedRun(f"{path}: {error}")
-    return DamagedRun(f"{path} holds other data than samples.", MADE_AGAIN) if unknown else int(timed)
+        remedy = "`seatrial runs show` makes it again from the journal."
+        raise DamagedRun(f"{path} is not a whole Parquet file.", remedy)
 
 
 def kernel_table(folder: Path) -> list[tuple[Any, ...]]:

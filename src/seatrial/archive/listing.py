@@ -5,7 +5,6 @@ A damaged run has a row that describes the damage, and hides no other.
 
 import contextlib
 import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,15 +13,14 @@ import msgspec
 from seatrial import __version__
 from seatrial.archive import layout, reader
 from seatrial.archive.contents import shorter
-from seatrial.archive.export import sample_counts, samples_problem
+from seatrial.archive.export import samples_problem
 from seatrial.archive.layout import DamagedRun, kept_file, read_record
 from seatrial.archive.liveness import Life, presumed
-from seatrial.archive.samples import NoDuckdb
 from seatrial.files.writing import own_folder
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import node_of
 from seatrial.model.monitoring import Standing
-from seatrial.model.run import RunInfo, run_kind
+from seatrial.model.run import RunInfo
 
 FILE, NODES_FILE = "headline.json", "standings.json"
 MOST_BYTES, MOST_NODES_BYTES = 64 << 10, 16 << 20
@@ -119,7 +117,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     launcher: str = ""
     nodes: int = 0
     samples: int | None = 0
-    """Timed samples; None: no DuckDB or too little memory to count them, or they cannot be read."""
+    """Timed samples; None: the run is damaged."""
     folder: str
     state: str = DAMAGED
     """`closed`, `damaged`, or how an open run is (`liveness.Life`)."""
@@ -146,9 +144,6 @@ def list_archive(archive: Path, node: str = "") -> list[RunRow]:
         folder = reader.where_now(listed)  # it may be closed at this moment
         if (row := _row(folder, node)) is not None:
             rows[folder] = row
-    uncounted = [folder for folder, row in rows.items() if row.samples is None and row.state == CLOSED]
-    for folder, count in _counted(uncounted).items():
-        rows[folder] = _with_samples(rows[folder], count)
     return [*reversed(rows.values())]
 
 
@@ -157,27 +152,8 @@ def _has(info: RunInfo, node: str) -> bool:
     return node in {*info.nodes, *map(node_of, info.nodes)} or any(state.node == node for state in info.lost)
 
 
-def _counted(folders: Sequence[Path]) -> Mapping[Path, int | DamagedRun | None]:
-    """Timed samples of runs that earlier versions closed, which did not record their number."""
-    try:
-        return sample_counts(folders)
-    except NoDuckdb:
-        return dict.fromkeys(folders)
-
-
-def _with_samples(row: RunRow, samples: int | DamagedRun | None) -> RunRow:
-    if isinstance(samples, DamagedRun):
-        return msgspec.structs.replace(
-            row, ending=DAMAGED, state=DAMAGED, samples=None, problem=row.problem or str(samples)
-        )
-    return msgspec.structs.replace(row, samples=samples)
-
-
 def _row(folder: Path, node: str) -> RunRow | None:
-    """None for a run without the node. Of run.json only the row is kept: there may be many, and large ones.
-
-    The samples of a closed run whose number is not recorded are None: they are still to be counted.
-    """
+    """None for a run without the node. Of run.json only the row is kept: there may be many, and large ones."""
     try:
         info = reader.read_info(folder)
     except DamagedRun as error:
@@ -187,21 +163,23 @@ def _row(folder: Path, node: str) -> RunRow | None:
     state, host, since = _state(folder)
     row = RunRow(
         run=info.run,
-        kind=run_kind(info).value,
+        kind=info.kind.value,
         started=info.started,
         ending=info.ending.value,
         launcher=info.launcher,
         nodes=len(set(map(node_of, info.nodes))),
-        samples=info.contents.samples if info.contents else None if state == CLOSED else 0,
+        samples=info.contents.samples if info.contents else 0,
         folder=str(folder),
         state=state,
         host=host,
         since=since,
     )
+    problem = samples_problem(folder) if info.contents else None
     if shorter(folder, info):
-        changed = f"{folder / layout.JOURNAL_FILE} has another length than when the run was closed. {reader.RESTORE}"
-        return msgspec.structs.replace(row, ending=DAMAGED, state=DAMAGED, problem=changed)
-    return _with_samples(row, samples_problem(folder) or row.samples) if info.contents else row
+        problem = f"{folder / layout.JOURNAL_FILE} has another length than when the run was closed. {reader.RESTORE}"
+    if not problem:
+        return row
+    return msgspec.structs.replace(row, ending=DAMAGED, state=DAMAGED, samples=None, problem=str(problem))
 
 
 def _state(folder: Path) -> tuple[str, str, str]:

@@ -58,8 +58,8 @@ from seatrial.files.owners import entries, is_own, is_own_or_roots
 from seatrial.model import formats
 from seatrial.model.errors import NoRun, SeatrialError
 from seatrial.model.facts import NodeFacts
-from seatrial.model.measurement import LONGEST_S, DefaultStart, GroupMeasurement, Measurement, ProbeStart
-from seatrial.model.run import Ending, RecordedRun, RunInfo, RunKind, run_kind, with_kinds
+from seatrial.model.measurement import DefaultStart, GroupMeasurement, Measurement, ProbeStart
+from seatrial.model.run import Ending, RecordedRun, RunInfo, RunKind, with_kinds
 from seatrial.node.node import AlikeParser
 from seatrial.node.rank_places import rank_places
 
@@ -216,18 +216,8 @@ def starts_of(entries: Iterable[Entry], nodes: Iterable[str]) -> tuple[ProbeStar
 
 
 def measurements_of(entries: Iterable[Entry]) -> tuple[Measurement, ...]:
-    """All measurements in order, each with the time of its round; None where the journal does not have the round."""
-    began_s: dict[int, float] = {}
-    measurements = []
-    for entry in entries:
-        if isinstance(entry, RoundStarted) and 0 <= entry.at_s <= LONGEST_S:
-            began_s[entry.number] = entry.at_s
-        elif isinstance(entry, Delivered):
-            measurement = entry.measurement
-            if measurement.at_s is None and entry.number in began_s:
-                measurement = msgspec.structs.replace(measurement, at_s=began_s[entry.number])
-            measurements.append(measurement)
-    return tuple(measurements)
+    """All measurements in order."""
+    return tuple(entry.measurement for entry in of_type(entries, Delivered))
 
 
 def group_measurements_of(entries: Iterable[Entry]) -> tuple[GroupMeasurement, ...]:
@@ -244,7 +234,7 @@ def default_start_of(entries: Iterable[Entry]) -> DefaultStart | None:
 def read_run(folder: Path) -> RecordedRun:
     """Everything that verdicts and reports are made from. Raises DamagedRun."""
     info = read_info(folder)
-    is_long = run_kind(info) is RunKind.SOAK
+    is_long = info.kind is RunKind.SOAK
     entries, differences = read_journal(folder, info, OF_ROUNDS if is_long else ())
     if differences:
         info = msgspec.structs.replace(info, ending=Ending.DAMAGED, reason=f"{'; '.join(differences)}.")

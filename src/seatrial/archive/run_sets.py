@@ -28,7 +28,7 @@ from seatrial.files.inputs import JOURNAL_BYTES, journal_lines
 from seatrial.model.errors import NoRun, SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import node_of
-from seatrial.model.run import RunInfo, RunKind, run_kind
+from seatrial.model.run import RunInfo, RunKind
 from seatrial.model.run_values import MetricTable, RunSummary
 from seatrial.model.settings import RunSettings
 from seatrial.model.words import count, moment_of, verb
@@ -44,7 +44,7 @@ def read_summary(folder: Path) -> RunSummary:
     if layout.is_open(folder):
         raise SeatrialError(f"{folder} is still growing or was cut off.", "seatrial runs recover closes it.")
     info = read_info(folder)
-    if run_kind(info) is RunKind.IMPORT:
+    if info.kind is RunKind.IMPORT:
         return summary_of(info, conditions=_conditions(folder))
     return summary_of(info, _ranks_per_node(folder))
 
@@ -60,7 +60,7 @@ def summary_of(info: RunInfo, ranks_per_node: float | None = None, conditions: s
     site = info.settings.site if info.settings else None
     return RunSummary(
         run=info.run,
-        kind=run_kind(info).value,
+        kind=info.kind.value,
         started=info.started,
         ended=info.ended,
         nodes=info.nodes,

@@ -27,7 +27,7 @@ from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.imported import ImportedValue, Sense
 from seatrial.model.measurement import GroupMeasurement, Kernel, Phase
 from seatrial.model.node_trials import Measure
-from seatrial.model.run import RunKind, run_kind
+from seatrial.model.run import RunKind
 from seatrial.model.run_values import MetricTable, RunMetric, VerifiedData
 from seatrial.model.words import some
 from seatrial.process.time_limit import PARSE_S, limited
@@ -280,7 +280,7 @@ def printed_values(folder: Path) -> Sequence[ImportedValue]:
     Raises DamagedRun, and SeatrialError for a run that is not valid or not complete.
     """
     info = read_info(folder)
-    if run_kind(info) is RunKind.IMPORT:
+    if info.kind is RunKind.IMPORT:
         return [value for entry in of_type(read_entries(folder), ValuesImported) for value in entry.values]
     result = judged_benchmark(folder)
     if not result.output.valid:

@@ -31,7 +31,7 @@ from seatrial.commands.run import view as run_view
 from seatrial.commands.soak import judge as soak_judge
 from seatrial.commands.soak import view as soak_view
 from seatrial.model.errors import ExitCode
-from seatrial.model.run import RunKind, run_kind
+from seatrial.model.run import RunKind
 from seatrial.render.json import json_text
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def report_of(folder: Path) -> "Report":
     """The report of the command that measured the run in `folder`; that of a check for a damaged run."""
     recorded = reader.read_run(folder)
     info = recorded.info
-    match RunKind.CHECK if recorded.damage else run_kind(info):
+    match RunKind.CHECK if recorded.damage else info.kind:
         case RunKind.CURVE:
             made = curve_view.curve_report(info, curve_judge.judge_curve(recorded))
         case RunKind.RAILS:

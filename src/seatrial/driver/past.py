@@ -28,7 +28,7 @@ from seatrial.model.imported import ALL_NODES
 from seatrial.model.measurement import Kernel, Measurement, Phase, node_of
 from seatrial.model.node_trials import Measure
 from seatrial.model.past import EarlierRun, FactChange, OwnJob, Past
-from seatrial.model.run import Ending, RunInfo, RunKind, run_kind
+from seatrial.model.run import Ending, RunInfo, RunKind
 from seatrial.model.run_values import MetricTable, Reals, RunSummary
 from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings
 from seatrial.model.verdict import Verdict
@@ -118,7 +118,7 @@ def _earlier(folder: Path, info: RunInfo) -> EarlierRun | None:
         return None
     then = read_info(folder)
     common = set(info.nodes) & set(then.nodes)
-    alike = (then.cluster, then.launcher) == (info.cluster, info.launcher) and run_kind(then) is RunKind.CHECK
+    alike = (then.cluster, then.launcher) == (info.cluster, info.launcher) and then.kind is RunKind.CHECK
     alike = alike and then.program == info.program
     if not alike or then.run == info.run or then.ending is not Ending.COMPLETE or len(common) < 2:
         return None
@@ -170,7 +170,7 @@ def find_past(settings: CheckSettings | NodesSettings | RunSettings, info: RunIn
     if not settings.baseline:
         return None
     samples.require()
-    kind = run_kind(info)
+    kind = info.kind
     replay = settings.site.replay
     own = summary_of(read_info(replay)) if replay else summary_of(info)
     stored = find_runs(settings.site.archive, settings.baseline)
@@ -212,7 +212,7 @@ def own_past(settings: CheckSettings, info: RunInfo) -> StoredSet | None:
             summary = read_summary(folder) if passed else None
         except (SeatrialError, OSError):  # of a damaged run, or one that is open
             continue
-        if summary is None or (summary.kind, summary.benchmark) != (run_kind(info), own.benchmark):
+        if summary is None or (summary.kind, summary.benchmark) != (info.kind, own.benchmark):
             continue
         if not wanted <= set(summary.nodes):
             continue

@@ -2,7 +2,7 @@
 
 from seatrial.locate.evidence import Pair
 from seatrial.model.measurement import Phase
-from seatrial.model.run import Ending, RecordedRun, RunInfo, run_kind
+from seatrial.model.run import Ending, RecordedRun, RunInfo
 from seatrial.model.verdict import RunVerdict, worst
 
 
@@ -57,7 +57,7 @@ def failure_of(recorded: RecordedRun) -> str:
     measured = measured or any(one.times_s for one in recorded.group_measurements)
     if measured or info.ending is Ending.COMPLETE:
         return ""
-    said = f"{run_kind(info).command} {_ENDED[info.ending]}"
+    said = f"{info.kind.command} {_ENDED[info.ending]}"
     return f"{said}: {info.reason}" if info.reason and info.ending is not Ending.INTERRUPTED else said
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from seatrial.model.monitoring import Condition, NodeStanding, OpenFault, Standing
-from seatrial.model.run import RunInfo, RunKind, run_kind
+from seatrial.model.run import RunInfo, RunKind
 from seatrial.model.settings import CheckSettings
 from seatrial.model.verdict import Verdict
 
@@ -67,9 +67,9 @@ class _Node:
 
 def looks_of(info: RunInfo) -> frozenset[str]:
     """What a run looked at; nothing where it judges no nodes, or replays what another one measured."""
-    if run_kind(info) is RunKind.NODES and info.program is not None:
+    if info.kind is RunKind.NODES and info.program is not None:
         return frozenset({shlex.join(info.program.words)})
-    looks = set() if info.launcher == REPLAY else LOOKS.get(run_kind(info), set())
+    looks = set() if info.launcher == REPLAY else LOOKS.get(info.kind, set())
     without_trials = isinstance(info.settings, CheckSettings) and not info.settings.node_trials
     return frozenset(looks - {TRIALS} if without_trials else looks)
 

@@ -65,7 +65,6 @@ class NodeCause(enum.StrEnum):
     """Why a node was not measured, for decisions; `NodeState.reason` says it to a person."""
 
     UNKNOWN = ""
-    """Also in runs that were recorded before causes were stored."""
     BUSY = "busy"
     """It runs the jobs of others, or Slurm has planned it for one."""
     UNAVAILABLE = "unavailable"
@@ -109,16 +108,6 @@ class Design(msgspec.Struct, frozen=True, kw_only=True):
     """Different ordered pairs among them."""
     variants: tuple[str, ...] = ()
     """Settings that were to be compared, by the names that their samples bear."""
-
-
-class AskedLine(msgspec.Struct, frozen=True, kw_only=True):
-    """The launch line that a placement is about."""
-
-    words: tuple[str, ...]
-    program: str = ""
-    """The word that is the program, where it was named; empty: found in the line."""
-    cores: int | None = None
-    """Cores for each rank; None: as the launch line specifies."""
 
 
 class PairFigure(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,16 +177,13 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The SPEC of what the probe was built and started in."""
     wrap: str = ""
     """The side of srun on which the environment was entered, `inside` or `outside`; empty without one."""
-    kind: RunKind | None = None
-    """None: written before kinds existed; `run_kind` derives it."""
-    line: AskedLine | None = None
-    """The line of a placement whose run has no `settings`."""
+    kind: RunKind
     effect: float | None = None
     """The requested practical effect of bandwidth, as a share; None: the default."""
     latency_effect: float | None = None
     """The requested practical effect of latency, as a share; None: the default."""
     settings: Settings | None = None
-    """What the command was asked to do; None: written before settings were stored."""
+    """What the command was asked to do; None: values of another program were imported."""
     own_job: OwnJob | None = None
     """The job of a check in a user's own job, whose report says whether the machine or the job is at fault."""
     figure: PairFigure | None = None
@@ -205,7 +191,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     past: Past | None = None
     """The past of a check with a baseline: what its nodes did in the runs of it."""
     contents: Contents | None = None
-    """None while the run is open, and in runs that were closed by versions which did not store it."""
+    """None while the run is open."""
 
     @property
     def program(self) -> SiteProgram | None:
@@ -228,19 +214,9 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
         return self.ending is Ending.COMPLETE and not any(state.node in self.nodes for state in self.lost)
 
 
-_KIND_OF_DESIGN = {
-    "curve": RunKind.CURVE,
-    "rails": RunKind.RAILS,
-    "saturation": RunKind.SATURATE,
-    "placement": RunKind.PLACEMENT,
-    "transports": RunKind.TRANSPORTS,
-}
-
-
 def run_kind(info: RunInfo) -> RunKind:
-    """The run's kind; that of an older run by the name of its design, and a check where it has none."""
-    design = info.design.name if info.design else ""
-    return info.kind or _KIND_OF_DESIGN.get(design, RunKind.CHECK)
+    """The kind of a run."""
+    return info.kind
 
 
 def with_kinds(facts: Mapping[str, NodeFacts], features: Mapping[str, tuple[str, ...]]) -> dict[str, NodeFacts]:

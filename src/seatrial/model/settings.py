@@ -148,7 +148,7 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     """Also measure rounds in which many nodes send at once, for the bandwidth of uplinks."""
     node_trials: bool = False
     """Also try memory, arithmetic, noise, scheduler and storage of each node. `seatrial check` sets it unless
-    --no-nodes is given; settings of older versions, which knew no such trials, do not."""
+    --no-nodes is given."""
     storage: Path | None = None
     """The folder in which storage is tried with the nodes; None: the archive."""
     fabric: str = ""

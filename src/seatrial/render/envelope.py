@@ -9,7 +9,7 @@ from seatrial import __version__
 from seatrial.model import formats
 from seatrial.model.errors import FULL, ErrorKind, ExitCode, SeatrialError
 from seatrial.model.past import FactChange, Past, PastRatio
-from seatrial.model.run import RunInfo, run_kind
+from seatrial.model.run import RunInfo
 from seatrial.model.verdict import ComparisonOutcome, Finding, Verdict
 from seatrial.render import finding_text
 from seatrial.render.finding_text import drain_of
@@ -126,7 +126,7 @@ def envelope(report: Report, *, command: str, time: str, error: Failure | None =
     run = report.run
     return Envelope(
         format=formats.REPORT,
-        kind=report.kind or (run_kind(run).value if run else command),
+        kind=report.kind or (run.kind.value if run else command),
         run=run.run if run else report.run_name or None,
         time=(run.started if run else "") or time,
         cluster=(run.cluster if run else "") or None,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.monitoring import Condition, Fault, Standing
-from seatrial.model.run import RunKind, run_kind
+from seatrial.model.run import RunKind
 from seatrial.model.subject import Subject, SubjectKind
 from seatrial.model.verdict import GOOD, Finding, Verdict
 from seatrial.render.finding_text import brief
@@ -24,7 +24,7 @@ def standings_of(report: Report) -> tuple[Standing, ...]:
 
     A good node of a run that ended undecided is undecided, unless it was asked about: PASS is about the whole run.
     """
-    if report.run is None or run_kind(report.run) not in ABOUT_NODES:
+    if report.run is None or report.run.kind not in ABOUT_NODES:
         return ()
     undecided = report.exit_code is ExitCode.INCOMPLETE or report.word == Verdict.INCONCLUSIVE
     standings = {}

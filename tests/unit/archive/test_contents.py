@@ -178,15 +178,6 @@ def test_a_damaged_run_is_not_played(folder: Path) -> None:
         replay_launcher(CheckSettings(archive=folder.parent, replay=folder))
 
 
-def test_runs_of_earlier_versions_are_read_as_before(folder: Path) -> None:
-    described_again(folder, contents=None)
-    (folder / layout.FILES_FILE).unlink()
-    halve(folder)
-    found = read_run(folder)
-    assert (found.damage, found.info.ending) == ((), Ending.COMPLETE)
-    assert 0 < len(found.measurements) < ALL
-
-
 def test_samples_and_logs_may_be_deleted(folder: Path) -> None:
     (folder / layout.SAMPLES_FILE).unlink()
     (folder / layout.LOGS_FOLDER).rmdir()

@@ -13,7 +13,7 @@ import pytest
 
 from seatrial.archive import export as archive_export
 from seatrial.archive import layout, samples
-from seatrial.archive.export import export, kernel_table, sample_counts, samples_file
+from seatrial.archive.export import export, kernel_table, samples_file
 from seatrial.archive.journal import Delivered, encode
 from seatrial.archive.layout import DamagedRun, ExportFormat
 from seatrial.archive.samples import journals_of, opened, query_samples, system_errors, write_samples
@@ -21,7 +21,7 @@ from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.files.named import named_file
 from seatrial.model.errors import FULL, SeatrialError
 from seatrial.model.run import RecordedRun
-from tests.support.builders import HEALTHY, Cluster, described_again, info_of, names, record, sail
+from tests.support.builders import HEALTHY, Cluster, info_of, names, record, sail
 from tests.support.other_users import give
 from tests.support.second_user import OTHER, needs_root
 
@@ -165,7 +165,6 @@ def test_two_runs_in_one_file(tmp_path: Path) -> None:
     recorded = sail(CLUSTER)
     folders = [record(CLUSTER, tmp_path, name, recorded) for name in ("one", "two")]
     assert export(folders, tmp_path / "both.parquet", ExportFormat.PARQUET) == 2 * samples_in(recorded)
-    assert sample_counts(folders) == dict.fromkeys(folders, samples_in(recorded, warm=False))
 
 
 def test_the_table_of_kernels(tmp_path: Path) -> None:
@@ -226,22 +225,6 @@ def test_samples_that_are_damaged_or_of_another_journal_are_made_again(tmp_path:
         assert kernel_table(folder) == good
         (folder / layout.SAMPLES_FILE).write_bytes(wrong)
         assert export([folder], tmp_path / "out.csv", ExportFormat.CSV) == samples_in(sail(CLUSTER))
-
-
-def test_samples_of_an_earlier_version_are_believed_only_if_they_are_as_many_as_in_the_journal(tmp_path: Path) -> None:
-    folder = record(CLUSTER, tmp_path)
-    described_again(folder, contents=None)
-    path = folder / layout.SAMPLES_FILE
-    good = kernel_table(folder)
-    with duckdb.connect() as connection:
-        for share, believed in ((2, False), (1, True)):
-            rows = connection.read_parquet(str(path)).filter(f"round % {share} = 0")
-            rows.write_parquet(f"{path}.old")
-            path.with_name(f"{path.name}.old").replace(path)
-            os.utime(path, (1, 1))  # a file that is made again within a tick of the clock has the same time
-            before = path.stat().st_mtime_ns
-            assert kernel_table(folder) == good
-            assert (path.stat().st_mtime_ns == before) is believed
 
 
 @pytest.mark.parametrize("number", FULL)

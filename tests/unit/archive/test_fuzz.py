@@ -18,7 +18,7 @@ from seatrial.commands.link.curve.judge import judge_curve
 from seatrial.commands.link.saturate.judge import judge_saturation
 from seatrial.frame.command_line import run
 from seatrial.model.errors import SeatrialError
-from tests.support.builders import Cluster, as_closed_by_earlier_version, leaves, names, record, slow_part
+from tests.support.builders import Cluster, leaves, names, record, slow_part, without_checksums
 from tests.support.launchers import launching_with
 from tests.support.properties import examples
 from tests.support.scripted import ScriptedLauncher
@@ -82,7 +82,7 @@ def look(folder: Path, capsys: pytest.CaptureFixture[str], *commands: tuple[str,
 def damaged(good: Path, folder: Path, kind: str) -> Path:
     """A copy of a good run, which may be damaged, without the checksums that would show it first."""
     shutil.rmtree(folder, ignore_errors=True)
-    return as_closed_by_earlier_version(Path(shutil.copytree(good / kind, folder / "run")))
+    return without_checksums(Path(shutil.copytree(good / kind, folder / "run")))
 
 
 KINDS = st.sampled_from(("run", "run", "curve", "saturation"))

@@ -13,8 +13,8 @@ from seatrial.archive.writer import RunWriter, ended
 from seatrial.commands.check.run import run_check
 from seatrial.judgement.outcome import pair_of
 from seatrial.model.errors import LaunchError
-from seatrial.model.run import AskedLine, Design, Ending, RecordedRun, RunInfo, RunKind, run_kind
-from seatrial.model.settings import CheckSettings, RunSettings, SiteSettings
+from seatrial.model.run import Ending, RecordedRun, RunKind
+from seatrial.model.settings import CheckSettings, PlacementSettings, RunSettings, SiteSettings
 from tests.support.builders import Cluster, info_of, names
 from tests.support.command_line import Seatrial, link
 from tests.support.launchers import use_launcher
@@ -23,18 +23,6 @@ from tests.support.transport_launcher import Launcher, carry_out
 
 GONE = "No allocation could be had within 10 s."
 TWO = Cluster(nodes=names(2))
-DESIGN = Design(
-    name="", pairs_at_once=1, repetitions=1, rounds=1, ordered_pairs=2, planned_pairs=1, statement="One pair."
-)
-OLD = {
-    "curve": RunKind.CURVE,
-    "rails": RunKind.RAILS,
-    "saturation": RunKind.SATURATE,
-    "placement": RunKind.PLACEMENT,
-    "transports": RunKind.TRANSPORTS,
-    "sparse": RunKind.CHECK,
-    "complete": RunKind.CHECK,
-}
 
 
 class NoNodes(ScriptedLauncher):
@@ -48,7 +36,9 @@ def failed(archive: Path, kind: RunKind, **changes: Any) -> Path:
     """A run that failed before it had its nodes, as the driver leaves it."""
     info = info_of(TWO, kind=kind, launcher="srun" if kind is RunKind.PLACEMENT else "slurm", **changes)
     if kind is RunKind.PLACEMENT:
-        info = msgspec.structs.replace(info, line=AskedLine(words=("srun", "-n", "2", "./app")))
+        site = SiteSettings(archive=archive)
+        asked = PlacementSettings(site=site, words=("srun", "-n", "2", "./app"))
+        info = msgspec.structs.replace(info, settings=asked)
     if kind is RunKind.RUN:
         info = msgspec.structs.replace(info, settings=RunSettings(site=SiteSettings(archive=archive), benchmark="hpl"))
     return RunWriter(archive, info).close(ended(info, Ending.FAILED, info.ended, GONE))
@@ -98,15 +88,6 @@ def test_every_command_that_measures_writes_its_kind_at_the_start(tmp_path: Path
         assert (info.kind, info.ending, info.reason) == (RunKind(name), Ending.FAILED, GONE)
         assert info.design is None
     assert carry_out(Launcher(), tmp_path).recorded.info.kind is RunKind.TRANSPORTS
-
-
-@pytest.mark.parametrize(("design", "kind"), OLD.items())
-def test_the_kind_of_an_older_run_follows_from_its_design(design: str, kind: RunKind) -> None:
-    info = info_of(TWO, design=msgspec.structs.replace(DESIGN, name=design))
-    assert info.kind is None
-    assert run_kind(info) is kind
-    assert run_kind(msgspec.structs.replace(info, design=None)) is RunKind.CHECK
-    assert msgspec.json.decode(msgspec.json.encode(info), type=RunInfo) == info
 
 
 @pytest.mark.parametrize(

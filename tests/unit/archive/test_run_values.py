@@ -78,7 +78,7 @@ def test_rounds_of_two_iterations_compare_as_those_of_more(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("kind", "name"), [("curve", "latency 8 KiB"), ("saturate", "2 ranks")])
-def test_curves_and_saturations_of_earlier_versions(kind: str, name: str, tmp_path: Path) -> None:
+def test_curves_and_saturations(kind: str, name: str, tmp_path: Path) -> None:
     shutil.copytree(DATA / "archives" / kind, tmp_path / kind)
     tables = read_tables([values_file(tmp_path / kind)])
     chosen = [table for table in tables if name in table.metric.name]

@@ -1,12 +1,10 @@
 """Every measurement carries the time at which its round began, in new archives and in old ones."""
 
-import json
 from pathlib import Path
 
-from seatrial.archive import layout
 from seatrial.archive.export import samples_file
 from seatrial.archive.journal import Delivered, RoundStarted, of_type
-from seatrial.archive.reader import read_entries, read_run
+from seatrial.archive.reader import read_entries
 from seatrial.archive.samples import query_samples
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.measurer import Measurer
@@ -15,26 +13,11 @@ from seatrial.driver.site import replay_launcher
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.settings import CheckSettings
 from seatrial.pairs.survey import BANDWIDTH
-from tests.support.builders import Cluster, as_closed_by_earlier_version, info_of, names, record, sail
+from tests.support.builders import Cluster, info_of, names, record, sail
 from tests.support.clocks import Clock, use_clock
 from tests.support.scripted import ScriptedLauncher
 
 CLUSTER = Cluster(nodes=names(3))
-
-
-def without_times(folder: Path) -> Path:
-    """The run as versions wrote it that gave no time to measurements."""
-    path = folder / layout.JOURNAL_FILE
-    entries = [json.loads(line) for line in path.read_text().splitlines()]
-    for one in entries:
-        one.get("measurement", {}).pop("at_s", None)
-    path.write_text("".join(json.dumps(one) + "\n" for one in entries))
-    return as_closed_by_earlier_version(folder)
-
-
-def journal_lines(folder: Path, kind: str) -> list[bytes]:
-    lines = (folder / layout.JOURNAL_FILE).read_bytes().splitlines(keepends=True)
-    return [line for line in lines if json.loads(line)["entry"] == kind]
 
 
 def test_the_measurer_gives_each_measurement_the_time_of_its_round(tmp_path: Path) -> None:
@@ -49,22 +32,6 @@ def test_the_measurer_gives_each_measurement_the_time_of_its_round(tmp_path: Pat
     entries = read_entries(measurer._writer.folder)
     assert [one.at_s for one in of_type(entries, RoundStarted)] == [1.5, 2.5]
     assert [one.measurement.at_s for one in of_type(entries, Delivered)] == [1.5, 2.5]
-
-
-def test_an_archive_without_times_gets_them_from_its_rounds(tmp_path: Path) -> None:
-    recorded = sail(CLUSTER)
-    times = [one.at_s for one in recorded.measurements]
-    assert len(set(times)) > 10
-    folder = without_times(record(CLUSTER, tmp_path, recorded=recorded))
-    assert {b'"at_s"' in line for line in journal_lines(folder, "measurement")} == {False}
-    assert [one.at_s for one in read_run(folder).measurements] == times
-
-
-def test_a_journal_without_the_round_leaves_the_time_unknown(tmp_path: Path) -> None:
-    folder = without_times(record(CLUSTER, tmp_path))
-    left = [line for kind in ("session", "plan", "measurement") for line in journal_lines(folder, kind)]
-    (folder / layout.JOURNAL_FILE).write_bytes(b"".join(left))
-    assert {one.at_s for one in read_run(folder).measurements} == {None}
 
 
 def test_a_replay_keeps_the_recorded_times(tmp_path: Path) -> None:

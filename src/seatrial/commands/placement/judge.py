@@ -21,7 +21,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import ProbeStart, RankPlace
-from seatrial.model.run import AskedLine, Ending, RecordedRun, RunInfo, RunKind, run_kind
+from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import PlacementSettings
 from seatrial.model.units import BANDWIDTH, bandwidth
 from seatrial.model.verdict import Experiment, Finding, FindingKind, RunVerdict, Verdict, worst
@@ -106,7 +106,6 @@ def _far(facts: NodeFacts, ranks: Sequence[RankPlace], wanted: Numbers) -> list[
     return [rank for rank in ranks if {cores[one].numa_node for one in cores_of(cores, rank.cpus)}.isdisjoint(wanted)]
 
 
-MOST_DIGITS = 9
 UNSHOWN = (FindingKind.THREADS_SHARE_CORE, FindingKind.MEMORY_FAR_FROM_RANKS)
 """What messages cannot prove."""
 DEFECTS = (FindingKind.RANKS_SHARE_CORE, FindingKind.SMT_SIBLINGS_USED)
@@ -137,33 +136,12 @@ def placement_findings(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple
 
 def recorded_line(recorded: RecordedRun) -> LaunchLine:
     """The launch line that the run was about. Raises UsageError for a run of another kind."""
-    info = recorded.info
-    asked = info.settings if isinstance(info.settings, PlacementSettings) else _line_of_older_run(info)
-    if run_kind(info) is not RunKind.PLACEMENT or asked is None:
-        raise UsageError(f"The run {info.run} is not a run of seatrial placement, but of {run_kind(info).command}.")
+    info, asked = recorded.info, recorded.info.settings
+    if not isinstance(asked, PlacementSettings):
+        raise UsageError(f"The run {info.run} is not a run of seatrial placement, but of {info.kind.command}.")
     if info.launcher not in list(Dialect):
         raise UsageError(f"The run {info.run} has an unknown launcher ({info.launcher!r}).", "Its run.json is damaged.")
     return parse_line(asked.words, Dialect(info.launcher), asked.program, asked.cores)
-
-
-def _line_of_older_run(info: RunInfo) -> AskedLine | None:
-    """The line of a run without `RunInfo.settings`: its `line`, or else the words of the command after the first --."""
-    command = info.command
-    if info.line is not None or "--" not in command:
-        return info.line
-    before, words = command[: command.index("--")], command[command.index("--") + 1 :]
-    cores = _value_of("--cores", before)
-    known = cores.isascii() and cores.isdecimal() and len(cores) <= MOST_DIGITS
-    return AskedLine(words=words, program=_value_of("--program", before), cores=int(cores) if known else None)
-
-
-def _value_of(option: str, words: Sequence[str]) -> str:
-    """`--cores 4` or `--cores=4` -> 4; empty where it is not given."""
-    for place, word in enumerate(words):
-        name, equals, value = word.partition("=")
-        if name == option:
-            return value if equals else "".join(words[place + 1 : place + 2])
-    return ""
 
 
 def threads_each(line: LaunchLine) -> int | None:

@@ -8,7 +8,7 @@ import msgspec
 from seatrial.archive.listing import CLOSED, RunRow
 from seatrial.archive.reader import is_ahead
 from seatrial.model.errors import ExitCode
-from seatrial.model.run import RunInfo, run_kind
+from seatrial.model.run import RunInfo
 from seatrial.model.units import bandwidth, duration, size
 from seatrial.model.words import count
 from seatrial.render.escape import clean
@@ -147,7 +147,7 @@ def show_report(
 def _show_blocks(info: RunInfo, kernels: Sequence[KernelRow], damage: Sequence[str], problem: str) -> Iterator[Block]:
     rows = (
         ("run", info.run),
-        ("kind", run_kind(info).value),
+        ("kind", info.kind.value),
         ("started", info.started),
         ("INVALID", f"the run is damaged: {'; '.join(damage)}" if damage else ""),
         ("ended", f"{info.ended} ({info.ending})"),

@@ -25,7 +25,7 @@ from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model import formats
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.imported import Sense
-from seatrial.model.run import RunInfo
+from seatrial.model.run import RunInfo, RunKind
 from seatrial.model.settings import SiteSettings, SlurmRequest
 from seatrial.process.keeper import MARK
 from seatrial.slurm.held_nodes import HELD_JOB, named_nodes, refuse_foreign_nodes
@@ -223,8 +223,9 @@ def proving(*benchmark: str) -> tuple[ProofRequest, Reversal, RunInfo]:
     )  # fmt: skip
     setting = FileSetting(fact="f", places=(("/a",),), present="x", earlier="y")
     info = RunInfo(
-        format=formats.RUN, run="b", seatrial="1", command=(), started="", launcher="slurm", nodes=("n1", "n3", "n9")
-    )
+        format=formats.RUN, run="b", kind=RunKind.CHECK, seatrial="1", command=(), started="", launcher="slurm",
+        nodes=("n1", "n3", "n9"),
+    )  # fmt: skip
     return request, Reversal(facts=(), nodes=("n2",), files=(setting,)), info
 
 

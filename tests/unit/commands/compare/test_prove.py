@@ -20,7 +20,7 @@ from seatrial.model import formats
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.imported import Sense
-from seatrial.model.run import Ending, RunInfo
+from seatrial.model.run import Ending, RunInfo, RunKind
 from seatrial.model.settings import SiteSettings
 from tests.support.facts_examples import server
 
@@ -81,8 +81,8 @@ def request_of(archive: Path, benchmark: tuple[str, ...], *, dry_run: bool = Fal
 
 def info(launcher: str = "local", *command: str) -> RunInfo:
     return RunInfo(
-        format=formats.RUN, run="b", seatrial="1", command=command, started="2026-11-21T10:00:00Z",
-        ending=Ending.COMPLETE, launcher=launcher,
+        format=formats.RUN, run="b", kind=RunKind.CHECK, seatrial="1", command=command,
+        started="2026-11-21T10:00:00Z", ending=Ending.COMPLETE, launcher=launcher,
     )  # fmt: skip
 
 

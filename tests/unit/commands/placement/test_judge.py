@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -13,7 +14,8 @@ from seatrial.commands.placement.view import PlacementFields, headline
 from seatrial.experiment.controls import alternating, too_few
 from seatrial.model.facts import NodeFacts, PciKind
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase, ProbeStart, RankPlace
-from seatrial.model.run import Design, RecordedRun
+from seatrial.model.run import Design, RecordedRun, RunKind
+from seatrial.model.settings import PlacementSettings, SiteSettings
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.pairs.rank_pairs import lasting, pilot_shapes, placed_pairs
@@ -81,7 +83,13 @@ def run_of(
         name="placement", pairs_at_once=2, repetitions=6, rounds=24, ordered_pairs=2, planned_pairs=2, statement=""
     )
     return RecordedRun(
-        info=info_of(Cluster(nodes=("n1", "n2")), launcher=launcher, command=("placement", "--", *line), design=design),
+        info=info_of(
+            Cluster(nodes=("n1", "n2")),
+            kind=RunKind.PLACEMENT,
+            launcher=launcher,
+            settings=PlacementSettings(site=SiteSettings(archive=Path()), words=line),
+            design=design,
+        ),
         planned=(("n1:0", "n2:0"), ("n1:1", "n2:1")),
         facts=cluster(2) if facts is None else facts,
         facts_after={},

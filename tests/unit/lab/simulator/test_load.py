@@ -105,7 +105,7 @@ def test_a_run_under_load_is_replayed_as_it_was(tmp_path: Path) -> None:
     assert then.judgement.loaded == outcome.judgement.loaded
 
 
-def test_a_run_of_earlier_versions_is_replayed_without_load(tmp_path: Path) -> None:
+def test_a_run_without_load_is_replayed_without_it(tmp_path: Path) -> None:
     topology = "fat-tree:32,per-leaf=8,cables=1,spines=4"
     outcome, _ = checked(tmp_path / "first", topology, routed=False, loaded=False)
     then = run_check(CheckSettings(archive=tmp_path / "then", replay=outcome.folder, run="then"))

@@ -53,7 +53,7 @@ LAUNCHED_BY = {"slurm": "srun", "local": "mpirun --oversubscribe", "ssh": "mpiru
 
 
 def curve_places(recorded: RecordedRun, pair: Pair) -> CurvePlaces | None:
-    """The places that the ranks reported; None if they did not report any, as in older recordings."""
+    """The places that the ranks reported; None if they did not report any."""
     if not recorded.starts:
         return None
     measured = _of_pair(recorded.starts[0].ranks, pair)

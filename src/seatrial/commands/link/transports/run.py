@@ -15,7 +15,7 @@ from seatrial.driver.run import MeasuredRun
 from seatrial.driver.two_nodes import Pair, pick_ends
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.run import RunKind, run_kind
+from seatrial.model.run import RunKind
 from seatrial.model.settings import TransportsSettings
 
 TransportsRun = MeasuredRun[Transports | TransportsByRail]
@@ -46,7 +46,7 @@ def judged_again(folder: Path) -> TransportsRun:
     refuse_damaged(folder)
     recorded = read_run(folder)
     notes = [entry.note for entry in of_type(read_entries(folder), VariantNoted)]
-    kind = run_kind(recorded.info)
+    kind = recorded.info.kind
     if kind is not RunKind.TRANSPORTS:
         raise SeatrialError(
             f"The run {recorded.info.run} is not a run of seatrial link --transports, but of {kind.command}."

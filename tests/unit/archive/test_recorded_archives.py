@@ -1,4 +1,4 @@
-"""Archives that an earlier version wrote: every command that reads runs still reads them, and reports the same."""
+"""Recorded archives: every command that reads runs reads them, and reports the same."""
 
 import json
 import shutil
