@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from seatrial.archive import export as archive_export
-from seatrial.archive import layout, listing, reader, recovery, run_zip, samples
+from seatrial.archive import layout, listing, reader, recovery, samples
 from seatrial.archive.layout import ExportFormat
 from seatrial.cli import operation, report
 from seatrial.cli.facts import tell_facts
@@ -21,6 +21,7 @@ from seatrial.driver import detached as driver_detached
 from seatrial.driver import submitted as driver_submitted
 from seatrial.model.errors import ExitCode
 from seatrial.model.words import count
+from seatrial.recordings import run_file
 from seatrial.render.escape import clean
 from seatrial.render.report import Report
 
@@ -68,18 +69,18 @@ def show_run(run: str, archive: Path, output: OutputForms) -> int:
 
 @runs.command("export")
 @run_argument
-@option("--output FILE", type=PATH, help="File to write.  [default: samples.csv; with --zip the run's name and .zip]")
+@option("--output FILE", type=PATH, help="File to write.  [default: samples.csv; with --whole RUN.tar.gz]")
 @option("--format", "form", type=Word(ExportFormat), default=ExportFormat.CSV.value, help="csv, jsonl or parquet.")
-@option("--zip", "packed", is_flag=True, help="Write the whole run instead, for `runs import` of another installation.")
+@option("--whole", is_flag=True, help="Write the whole run instead, for `runs import` of another installation.")
 @archive_option
-def export_run(run: str, output: Path | None, form: ExportFormat, packed: bool, archive: Path) -> int:
+def export_run(run: str, output: Path | None, form: ExportFormat, whole: bool, archive: Path) -> int:
     """Write a run's raw samples, one row each, for other programs; or the run itself."""
     folder = reader.find_run(archive, run)
     damage = reader.damage_of(folder, reader.read_info(folder))
-    output = output or Path(f"{layout.run_of(folder)}.zip" if packed else "samples.csv")
+    output = output or Path(f"{layout.run_of(folder)}.tar.gz" if whole else "samples.csv")
     layout.refuse_kept_file(archive, output, "--output")
-    if packed:
-        print(clean(f"{count(run_zip.write_zip(folder, output), 'file')} of {layout.run_of(folder)} in {output}"))
+    if whole:
+        print(clean(f"{count(run_file.write_run_file(folder, output), 'file')} of {layout.run_of(folder)} in {output}"))
     else:
         print(f"{archive_export.export([folder], output, form)} samples in {output}")
     if damage:
@@ -89,11 +90,11 @@ def export_run(run: str, output: Path | None, form: ExportFormat, packed: bool, 
 
 
 @runs.command("import")
-@argument("file", type=PATH, help="File that `runs export --zip` wrote.", metavar="FILE")
+@argument("file", type=PATH, help="File that `runs export --whole` wrote.", metavar="FILE")
 @archive_option
 def import_run(file: Path, archive: Path) -> int:
-    """Put a run that `runs export --zip` wrote, here or elsewhere, into the archive."""
-    folder = run_zip.read_zip(archive, file)
+    """Put a run that `runs export --whole` wrote, here or elsewhere, into the archive."""
+    folder = run_file.read_run_file(archive, file)
     print(clean(f"{folder.name} is in {archive}; `seatrial report {folder.name}` shows it."))
     return ExitCode.PASS
 

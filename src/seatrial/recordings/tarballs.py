@@ -12,7 +12,7 @@ from typing import IO, cast
 
 from seatrial.files.inputs import ANY_SIZE, Allowance, open_regular
 from seatrial.model.errors import UsageError
-from seatrial.recordings.trees import LARGEST_BYTES, TreeWriter, too_large
+from seatrial.recordings.trees import TreeWriter, too_large
 
 OPENINGS = (b"# Archive created by ttar", b"# ttar ", b"Directory: ", b"Path: ")
 NO_NEWLINE = b"EOF"
@@ -67,8 +67,8 @@ CHUNK = 1 << 16
 BEGINNING_BYTES = 4096
 LONGEST_READ = 64 << 20
 """No header of an honest archive is longer; a dishonest one would have it all in memory."""
-LARGEST_STREAM = 4 * LARGEST_BYTES
-"""Content, and a header for each member."""
+HEADERS = 4
+"""How many times as long as its content an archive may be, which has a header for each member."""
 COMPRESSIONS: tuple[tuple[bytes, Callable[[IO[bytes]], object]], ...] = (
     (b"\x1f\x8b", lambda stream: gzip.GzipFile(fileobj=stream)),
     (b"BZh", bz2.BZ2File),
@@ -80,7 +80,7 @@ DAMAGE = (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError, Value
 class Capped:
     """A stream that refuses reads beyond a total length, or of too much at once."""
 
-    def __init__(self, stream: IO[bytes], largest: int = LARGEST_STREAM) -> None:
+    def __init__(self, stream: IO[bytes], largest: int) -> None:
         self._stream = stream
         self._largest = largest
 
@@ -152,7 +152,10 @@ def is_tar(first: bytes) -> bool:
 def unpack_tar(path: Path, writer: TreeWriter) -> None:
     """Rebuild the tree of a tar archive. Raises UsageError where it is damaged, too large, or climbs out."""
     try:
-        with opened(path) as stream, tarfile.open(fileobj=cast(IO[bytes], Capped(stream)), mode="r:") as archive:
+        with (
+            opened(path) as stream,
+            tarfile.open(fileobj=cast(IO[bytes], Capped(stream, HEADERS * writer.largest_bytes)), mode="r:") as archive,
+        ):
             place = -1
             while (member := archive.next()) is not None:
                 if archive.offset <= place:  # a negative size leads back, without end

@@ -27,7 +27,7 @@ class TreeWriter:
     def __init__(self, root: Path, *, largest_bytes: int = LARGEST_BYTES, most_members: int = MOST_MEMBERS) -> None:
         """`root`: an empty folder of our own. An archive with more bytes or members is refused."""
         self._root = root
-        self._largest_bytes = largest_bytes
+        self.largest_bytes = largest_bytes
         self._most_members = most_members
         self._bytes = 0
         self._members = 0
@@ -104,8 +104,8 @@ class TreeWriter:
 
     def _grow(self, count: int) -> None:
         self._bytes += count
-        if self._bytes > self._largest_bytes:
-            raise too_large(self._largest_bytes)
+        if self._bytes > self.largest_bytes:
+            raise too_large(self.largest_bytes)
 
     def _make(self, path: str) -> bool:
         """Whether the folder is there now; false where a file is in its place."""

@@ -27,7 +27,6 @@ PARSERS = {
     "lzma": {"LZMAFile", "open", "decompress"},
     "zlib": {"decompress"},
     "tarfile": {"open"},
-    "zipfile": {"ZipFile"},
     "pickle": {"load", "loads"},
     "np": {"load", "loadtxt", "genfromtxt", "fromfile"},
 }
@@ -54,7 +53,6 @@ ELSEWHERE = {
     "archive/contents.py": NAMES,
     "archive/reader.py": NAMES,
     "archive/layout.py": NAMES,
-    "archive/run_zip.py": "names, and a file of the door, unpacked up to an Allowance",
     "archive/writer.py": "a file of the run that it writes",
     "archive/journal.py": "lines of the door",
     "archive/lease.py": "up to 4 KiB, opened again each time",
@@ -84,6 +82,7 @@ ELSEWHERE = {
     "node/amd_gpus.py": "a part of a node's facts, up to MOST_CHARACTERS",
     "node/hwloc_devices.py": TEXT,
     "recordings/recording.py": "an archive that it writes",
+    "recordings/run_file.py": "an archive that it writes",
     "recordings/sysinfo.py": TEXT,
     "recordings/tarballs.py": "Capped, and counted by an Allowance",
     "recordings/trees.py": "in pieces, counted by TreeWriter",
