@@ -1,12 +1,11 @@
 """A site is written beside the one that readers see, and takes its place in one step once it is complete.
 
 Pages that did not change get a second name (hard link) in the new folder. A rendering that is killed leaves the old
-site as it was; the next one removes what was left. A folder that is not a site of seatrial is never touched.
+site as it was; the next one removes what was left. Of two at a time the later one stays, whole. A folder that is not a
+site of seatrial is never touched.
 """
 
 import contextlib
-import fcntl
-import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -16,13 +15,14 @@ from pathlib import Path
 import msgspec
 
 from seatrial import __version__
+from seatrial.archive.working_folder import Use, WorkingFolder
 from seatrial.archive.writer import sentences_on
 from seatrial.commands.site.addresses import FOLDERS, PAGE, TWIN
 from seatrial.files.exchange import second_name, take_place
 from seatrial.files.inputs import BadInput, decoded, open_regular, read_up_to
 from seatrial.files.owners import is_ours
-from seatrial.files.writing import OwnFolder, new_folder, own_folder
-from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.files.writing import OwnFolder, own_folder
+from seatrial.model.errors import UsageError
 from seatrial.render.json import json_text
 
 MARKER = "seatrial-site.json"
@@ -30,7 +30,7 @@ MARKER = "seatrial-site.json"
 MARKER_BYTES = 256 << 20
 FORMAT = 1
 REMEDY = "Free some space, or name another folder, in one that you may write to."
-LOCK, NEW, OLD = "lock", "new", "old"
+NEW, OLD = "new", "old"
 """Names in the working folder."""
 
 
@@ -114,7 +114,7 @@ class Generation:
 def next_generation(folder: Path) -> Iterator[Generation]:
     """The folder to render into, which takes the place of `folder` when the block ends without an error.
 
-    Raises UsageError for a folder that is not a site, SeatrialError while another process renders it, OSError.
+    Raises UsageError for a folder that is not a site, SeatrialError, OSError.
     """
     if folder.name in ("", ".."):
         raise UsageError(f"{folder} is not a folder for a site.", "Name a new folder.")
@@ -125,7 +125,9 @@ def next_generation(folder: Path) -> Iterator[Generation]:
             raise UsageError(f"{folder} cannot be a site: {error.strerror}.", "Name another folder.") from error
         before = read_state(folder, present)
         with sentences_on(folder, REMEDY):
-            working = opened.enter_context(_working_folder(folder))
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            beside = opened.enter_context(WorkingFolder(folder.parent.resolve(), Use.WHOLE))
+            working = opened.enter_context(own_folder(beside.path))
             working.make_folder(NEW)
             new = opened.enter_context(working.below(NEW))
             for name in FOLDERS:
@@ -175,39 +177,3 @@ def _like(present: OwnFolder, new: OwnFolder) -> None:
     with contextlib.suppress(OSError):
         os.fchown(new.handle, -1, status.st_gid)
     os.fchmod(new.handle, stat.S_IMODE(status.st_mode))
-
-
-@contextmanager
-def _working_folder(folder: Path) -> Iterator[OwnFolder]:
-    """An empty folder beside the site, which one process has at a time, and which is removed at the end.
-
-    Raises SeatrialError while another process has it, OSError.
-    """
-    digest = hashlib.sha256(os.fsencode(folder.name)).hexdigest()
-    path = folder.with_name(f".seatrial-site-{digest[:16]}")
-    with contextlib.ExitStack() as opened:
-        try:
-            working = opened.enter_context(new_folder(path, 0o700))
-        except FileExistsError:
-            working = opened.enter_context(own_folder(path))
-            if not {LOCK, NEW, OLD}.issuperset(working.names()):  # others may have given the name to another folder
-                raise SeatrialError(
-                    f"{path} is not what a rendering left.", "Move it, or name another folder."
-                ) from None
-        lock = working.open_file(LOCK, os.O_RDWR | os.O_CREAT)
-        opened.callback(os.close, lock)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            mine = os.path.samestat(os.fstat(lock), os.stat(LOCK, dir_fd=working.handle))
-        except (BlockingIOError, FileNotFoundError):
-            mine = False
-        if not mine:
-            raise SeatrialError(f"Another process renders {folder} now.", "Wait for it to end.")
-        working.empty(LOCK)
-        try:
-            yield working
-        finally:
-            working.empty(LOCK)
-            with contextlib.suppress(OSError):
-                working.remove(LOCK)
-                path.rmdir()
