@@ -2,11 +2,14 @@
 
 import math
 
-from seatrial.judgement.comparison.records import Changed
+from seatrial.drift.fact_words import value_text
+from seatrial.judgement.comparison.records import Changed, ChangedFact, Suspect
 from seatrial.model import units
 from seatrial.model.measurement import Estimate
 from seatrial.model.units import share
+from seatrial.model.words import count, some
 
+MOST_NAMES = 4
 BEYOND_COUNTING = 20
 """A percentage of a ratio above it says less than the factor."""
 
@@ -55,3 +58,24 @@ def interval_text(row: Changed) -> str:
 def values_text(row: Changed) -> str:
     """12.3 GB/s → 11.1 GB/s."""
     return f"{units.quantity(row.before, row.metric.unit)} → {units.quantity(row.after, row.metric.unit)}"
+
+
+def fact_values(changed: ChangedFact) -> str:
+    """`1500 → 600`: a fact before and after."""
+    return " → ".join(value_text(changed.fact, value) for value in (changed.before, changed.after))
+
+
+def suspect_text(suspect: Suspect) -> str:
+    """settings.sysctls.vm.swappiness: 60 → 10, on 1 of 8 nodes, which is all 1 of the slower ones; ..."""
+    named = suspect.facts[0]
+    text = f"{named.fact}: {fact_values(named)}, on {len(suspect.nodes)} of {count(suspect.of, 'node')}"
+    if suspect.all_slower:
+        text += f", {suspect.slower_nodes} of the {suspect.all_slower} slower ones among them"
+    if suspect.mechanism:
+        text += f"; known to matter: {suspect.mechanism}"
+    if suspect.adjusted_p is not None:
+        text += f"; these nodes are slower than the others with p = {suspect.adjusted_p:.2g} (adjusted)"
+    others = [each.fact for each in suspect.facts[1:]]
+    if others:
+        text += f"; changed together with it: {some(others, MOST_NAMES)}"
+    return text

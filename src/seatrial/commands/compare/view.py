@@ -14,7 +14,6 @@ from seatrial.commands.compare.wording import (
     shares_text,
     subject_name,
     sum_of,
-    suspect_text,
 )
 from seatrial.judgement.comparison.records import (
     ChangedFact,
@@ -33,7 +32,7 @@ from seatrial.model.subject import Subject
 from seatrial.model.units import share
 from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count
-from seatrial.render.change_text import amount, interval_text, values_text
+from seatrial.render.change_text import amount, interval_text, suspect_text, values_text
 from seatrial.render.forest import forest
 from seatrial.render.json import MetricName, filled
 from seatrial.render.report import Block, Items, Lines, Report, Table, columns

@@ -4,16 +4,13 @@ import math
 import re
 from collections.abc import Sequence
 
-from seatrial.drift.fact_words import value_text
 from seatrial.judgement.comparison.records import (
     Changed,
-    ChangedFact,
     Comparison,
     Counts,
     MetricChange,
     Proof,
     ProofOutcome,
-    Suspect,
 )
 from seatrial.model import units
 from seatrial.model.measurement import Phase
@@ -22,9 +19,16 @@ from seatrial.model.subject import FABRIC, SubjectKind
 from seatrial.model.units import share
 from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count, natural_sorted, some
-from seatrial.render.change_text import amount, change_text, estimate_text, interval_text, speed_text
+from seatrial.render.change_text import (
+    MOST_NAMES,
+    amount,
+    change_text,
+    estimate_text,
+    fact_values,
+    interval_text,
+    speed_text,
+)
 
-MOST_NAMES = 4
 LABEL = re.compile(r"(?<= )\w+=")
 DECIDED = (ProofOutcome.CONFIRMED, ProofOutcome.REFUTED)
 
@@ -220,28 +224,8 @@ def _remeasured(proof: Proof) -> str:
 
 
 def _where(proof: Proof) -> str:
-    facts = some([f"{each.fact} {_values(each)}" for each in proof.facts], MOST_NAMES)
+    facts = some([f"{each.fact} {fact_values(each)}" for each in proof.facts], MOST_NAMES)
     return f"{facts} on {some(list(proof.nodes), MOST_NAMES)}"
-
-
-def _values(changed: ChangedFact) -> str:
-    return " → ".join(value_text(changed.fact, value) for value in (changed.before, changed.after))
-
-
-def suspect_text(suspect: Suspect) -> str:
-    """settings.sysctls.vm.swappiness: 60 → 10, on 1 of 8 nodes, which is all 1 of the slower ones; ..."""
-    named = suspect.facts[0]
-    text = f"{named.fact}: {_values(named)}, on {len(suspect.nodes)} of {count(suspect.of, 'node')}"
-    if suspect.all_slower:
-        text += f", {suspect.slower_nodes} of the {suspect.all_slower} slower ones among them"
-    if suspect.mechanism:
-        text += f"; known to matter: {suspect.mechanism}"
-    if suspect.adjusted_p is not None:
-        text += f"; these nodes are slower than the others with p = {suspect.adjusted_p:.2g} (adjusted)"
-    others = [each.fact for each in suspect.facts[1:]]
-    if others:
-        text += f"; changed together with it: {some(others, MOST_NAMES)}"
-    return text
 
 
 def levels_text(metric: MetricChange) -> str:

@@ -5,13 +5,13 @@ from functools import partial
 
 import msgspec
 
-from seatrial.drift.fact_words import value_text
 from seatrial.judgement.comparison.history import Explained, History
 from seatrial.judgement.comparison.records import Suspect
 from seatrial.model.subject import Subject
 from seatrial.model.units import quantity, share
 from seatrial.model.verdict import Verdict, exit_code, worst
-from seatrial.model.words import count, some, verb
+from seatrial.model.words import count, verb
+from seatrial.render.change_text import suspect_text
 from seatrial.render.finding_text import fitting_sentence
 from seatrial.render.json import MetricName, filled
 from seatrial.render.report import Block, Drawing, Lines, Paragraph, Report, Table, columns
@@ -20,7 +20,6 @@ from seatrial.statistics.change_points import ChangePoint
 
 MOST_VALUES = 30
 MOST_SUSPECTS = 5
-MOST_FACTS = 4
 DAY = 10
 """Characters of 2026-11-21."""
 
@@ -199,18 +198,7 @@ def _suspects(explained: Explained) -> Iterable[tuple[str, str]]:
     if not explained.suspects:
         yield "facts", "none changed, or none are kept"
     for place, suspect in enumerate(explained.suspects[:MOST_SUSPECTS], start=1):
-        yield str(place), _suspect_text(suspect)
-
-
-def _suspect_text(suspect: Suspect) -> str:
-    named = suspect.facts[0]
-    before, after = (value_text(named.fact, value) for value in (named.before, named.after))
-    others = [each.fact for each in suspect.facts[1:]]
-    together = f"; changed together with it: {some(others, MOST_FACTS)}" if others else ""
-    mechanism = f"; known to matter: {suspect.mechanism}" if suspect.mechanism else ""
-    return (
-        f"{named.fact}: {before} → {after}, on {len(suspect.nodes)} of {count(suspect.of, 'node')}{mechanism}{together}"
-    )
+        yield str(place), suspect_text(suspect)
 
 
 def _fields(history: History) -> HistoryFields:
