@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from seatrial.lab.trial.scenario import read_scenario
-from tests.series.table import Row, row, text
 from tests.support.json_objects import parsed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,15 +76,26 @@ def main() -> int:
     files = given.files or [ROOT / "tests" / "scenarios" / f"{name}.toml" for name in wanted]
     if given.beside:
         files = [unsure(path, FOLDER / "beside", given.beside) for path in files]
-    rows: list[Row] = []
+    rows: list[dict[str, Any]] = []
+    all_right = True
     for path in files:
         scenario = read_scenario(path)
         healthy = not scenario.faults and not scenario.hogs
-        rows.append(trial(path, given.healthy if healthy else given.repeat))
+        repeat = given.healthy if healthy else given.repeat
+        found = trial(path, repeat)
+        wrong = found.get("wrong", [])
+        right = len(found.get("results", ())) - len(wrong)
+        all_right = all_right and right == repeat
+        rows.append({"name": path.stem, **found})
         given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps({"format": 1, "scenarios": rows}, indent=1) + "\n", encoding="utf-8")
-        print(text(rows), flush=True)
-    return int(any(one["right"] < one["runs"] for one in rows))
+        given.json.write_text(json.dumps({"format": 2, "scenarios": rows}, indent=1) + "\n", encoding="utf-8")
+        verdicts = ", ".join(f"{word} {count}" for word, count in found.get("verdicts", {}).items())
+        print(
+            f"{path.stem}: {right} of {repeat} right, {found.get('median_seconds', 0.0):.1f} s; {verdicts}", flush=True
+        )
+        for one in wrong:
+            print(f"    run {one['run']}: {'; '.join(one['complaints'])} {one['kept']}", flush=True)
+    return int(not all_right)
 
 
 def unsure(path: Path, folder: Path, programs: int, arguments: Sequence[str] = ()) -> Path:
@@ -104,8 +114,8 @@ def unsure(path: Path, folder: Path, programs: int, arguments: Sequence[str] = (
     return busy
 
 
-def trial(path: Path, repeat: int) -> Row:
-    """One scenario: its runs, and where the archives of wrong ones are. Progress goes to standard error."""
+def trial(path: Path, repeat: int) -> dict[str, Any]:
+    """What `lab trial --json` says of a scenario; nothing where it failed. Progress goes to standard error."""
     keep = FOLDER / path.stem
     shutil.rmtree(keep, ignore_errors=True)
     argv = [sys.executable, "-m", "seatrial", "lab", "trial", str(path), "--json", "--repeat", str(repeat)]
@@ -120,7 +130,7 @@ def trial(path: Path, repeat: int) -> Row:
     found: dict[str, Any] = {}
     if process.returncode in (0, 1) and stdout:
         (found,) = parsed(stdout)["scenarios"]
-    return row(path.stem, repeat, found)
+    return found
 
 
 if __name__ == "__main__":

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec import structs
 
-from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import DURATION, PATH
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import CommandGroup, Word, argument, option
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from seatrial.lab.cluster.daemons import LabStatus
     from seatrial.lab.cluster.plan import LabPlan
     from seatrial.lab.faults.base import Planted
-    from seatrial.lab.trial.trial import ScenarioCounts
 
 
 @click.group(cls=CommandGroup)
@@ -242,23 +239,4 @@ def trial(files: tuple[Path, ...], repeat: int, keep: Path | None, output: Outpu
             print(f"{name} run {number}: {words} ({result.seconds:.0f} s{kept})", file=sys.stderr, flush=True)
 
         results.append(trial_trial.run_scenario(scenario, repeat, stage, said))
-    right = all(result.right for result in results)
-    code = ExitCode.PASS if right else ExitCode.FINDINGS
-    if output.as_json:
-        JSON_OUTPUT.print_report(Report(payload=lambda: trial_trial.trial_fields(results), exit_code=code))
-    else:
-        _print_table({one.name: one.counts for one in results})
-    return code
-
-
-def _print_table(rows: "dict[str, ScenarioCounts]") -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None)
-    table.add_column("scenario", no_wrap=True)
-    for column in next(iter(rows.values())).__struct_fields__:
-        table.add_column(column.replace("_", " "), justify="right")
-    for name, counts in rows.items():
-        table.add_row(name, *(f"{count:.0f}" for count in structs.astuple(counts)))
-    Console().print(table)
+    return output.show(trial_trial.trial_report(results))

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import astuple
 
 from seatrial.archive.journal import RoundStarted, decode
 from seatrial.archive.layout import JOURNAL_FILE, PARTIAL
@@ -29,10 +30,12 @@ from seatrial.lab.faults.base import Planted
 from seatrial.lab.trial.disturbances import Strike, hogs
 from seatrial.lab.trial.scenario import Scenario, ScenarioFault
 from seatrial.lab.trial.score import CheckOutput, TrialScore, score
+from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Phase
 from seatrial.model.verdict import Verdict
 from seatrial.process.process import Completed, own_program, run
 from seatrial.render.json import filled
+from seatrial.render.report import Report, rows_table
 
 CHECK_TIMEOUT_S = 900.0
 
@@ -334,3 +337,15 @@ def trial_fields(results: Sequence[ScenarioResult]) -> LabTrialFields:
         for result in results
     ]
     return filled(LabTrialFields, right=all(result.right for result in results), scenarios=rows)
+
+
+def trial_report(results: Sequence[ScenarioResult]) -> Report:
+    """The figures of each scenario in a row."""
+    fields = trial_fields(results)
+    heads = ("scenario", *(f"#{name.replace('_', ' ')}" for name in ScenarioCounts.__struct_fields__))
+    rows = [(one.name, *(f"{count:.0f}" for count in astuple(one.counts))) for one in results]
+    return Report(
+        payload=lambda: fields,
+        terminal=lambda _: [rows_table(heads, rows, None)],
+        exit_code=ExitCode.PASS if fields.right else ExitCode.FINDINGS,
+    )

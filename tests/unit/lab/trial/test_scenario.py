@@ -7,12 +7,17 @@ import pytest
 from seatrial.lab.trial.scenario import parse_scenario, read_scenario
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction
+from tests.series.__main__ import HIDDEN, SCENARIOS
 from tests.support.paths import ROOT
 
 FILES = sorted((ROOT / "tests" / "scenarios").glob("*.toml"))
 FAULT = '[[faults]]\nkind = "link-rate"\nsubject = "n3"\npercent = 60\n'
 EXPECT = '[[expect]]\nkind = "slow-link"\nsubject = "node:n3"\n'
 HEAD = 'name = "x"\nnodes = 4\n'
+
+
+def test_the_scenarios_of_the_series_are_there() -> None:
+    assert {*SCENARIOS, *HIDDEN} <= {path.stem for path in FILES}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
