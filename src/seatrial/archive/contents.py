@@ -18,7 +18,7 @@ from seatrial.archive.samples import SPILL_FOLDER, NotInstalled, write_samples
 from seatrial.files import writing
 from seatrial.files.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES, WIRING_BYTES, Allowance
 from seatrial.files.owners import entries, is_own
-from seatrial.files.writing import OwnFolder, new_folder, own_folder, rename_folder, unfinished
+from seatrial.files.writing import OwnFolder, new_folder, opened_directory, own_folder, rename_folder, unfinished
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import Contents, RunInfo, RunKind
 from seatrial.model.words import count, some
@@ -212,6 +212,19 @@ def close_folder(folder: Path, info: RunInfo, tally: Tally, another: str, withou
         CLOSED.append(final)
         return final, described
     raise AssertionError  # there are names without end
+
+
+def take_in(folder: Path, archive: Path) -> Path:
+    """Put a run that was closed elsewhere on the same file system into an archive; its folder.
+
+    Raises UsageError where there is a run of that name, OSError.
+    """
+    place = archive / folder.name
+    layout.refuse_taken(archive, folder.name)
+    with opened_directory(archive) as into:
+        rename_folder(folder, folder.name, into)
+    CLOSED[CLOSED.index(folder)] = place
+    return place
 
 
 def own_run(archive: Path, run: str) -> Path | None:

@@ -30,6 +30,7 @@ OWNER_BYTES = 512 << 20
 _read_bytes: Counter[int] = Counter()
 """User number -> bytes read from files of this user."""
 _Record = TypeVar("_Record")
+ANOTHER_NAME = "Choose another name with --run, of an import with --name."
 
 
 class DamagedRun(SeatrialError):
@@ -129,6 +130,13 @@ def node_of(path: Path) -> tuple[str, str]:
 def is_open(folder: Path) -> bool:
     """Whether the run in that folder was never closed, by its name."""
     return folder.name.endswith((PARTIAL, CLOSING))
+
+
+def refuse_taken(archive: Path, run: str, remedy: str = ANOTHER_NAME) -> None:
+    """Raise UsageError where an archive has a run of that name, closed or open."""
+    for taken in (archive / run, archive / f"{run}{PARTIAL}"):
+        if os.path.lexists(taken):
+            raise UsageError(f"There is a run {run!r} already: {taken}.", remedy)
 
 
 def run_of(folder: Path) -> str:

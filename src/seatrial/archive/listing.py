@@ -174,12 +174,12 @@ def _row(folder: Path, node: str) -> RunRow | None:
         host=host,
         since=since,
     )
-    problem = samples_problem(folder) if info.contents else None
+    problem = str(samples_problem(folder) or "") if info.contents else ""
     if shorter(folder, info):
         problem = f"{folder / layout.JOURNAL_FILE} has another length than when the run was closed. {reader.RESTORE}"
-    if not problem:
-        return row
-    return msgspec.structs.replace(row, ending=DAMAGED, state=DAMAGED, samples=None, problem=str(problem))
+    return (
+        msgspec.structs.replace(row, ending=DAMAGED, state=DAMAGED, samples=None, problem=problem) if problem else row
+    )
 
 
 def _state(folder: Path) -> tuple[str, str, str]:

@@ -19,7 +19,7 @@ from seatrial.archive.journal import Entry, encode
 from seatrial.archive.lease import Held, Hold, Holder
 from seatrial.archive.samples import SamplesUnmade, TooLittleMemory
 from seatrial.files.writing import OwnFolder, descriptor_path, own_folder, rename_folder, tentative_folder, unfinished
-from seatrial.model.errors import FULL, SeatrialError, UsageError
+from seatrial.model.errors import FULL, SeatrialError
 from seatrial.model.run import Ending, RunInfo
 
 if TYPE_CHECKING:
@@ -172,12 +172,7 @@ class RunWriter:
         self.info = info
         self._tally = Tally()
         self._copy = RescueCopy()
-        for taken in (archive / info.run, archive / f"{info.run}{layout.PARTIAL}"):
-            if taken.exists():
-                raise UsageError(
-                    f"There is a run {info.run!r} already: {taken}.",
-                    "Choose another name with --run, of an import with --name.",
-                )
+        layout.refuse_taken(archive, info.run)
         with sentences(archive):
             self._open(archive / f"{info.run}{layout.PARTIAL}")
 
@@ -280,14 +275,6 @@ class RunWriter:
         ):
             shutil.copyfileobj(source, target)
         return self.folder / layout.LOGS_FOLDER / name
-
-    def discard(self) -> None:
-        """Remove a run that is not closed: whoever writes it has all of it, and is asked for it again."""
-        self._held.release()
-        if layout.is_open(self.folder):
-            with contextlib.suppress(OSError), self._own_folder() as own:
-                own.empty()
-                self.folder.rmdir()
 
     def close(self, info: RunInfo, failure: SeatrialError | None = None) -> Path:
         """Write samples.parquet and run.json, rename, and return the folder's final path.

@@ -25,7 +25,7 @@ from seatrial.model.words import moment_of, utc_text
 def write_batch(
     archive: Path, run: str, batches: Sequence[Batch], started: str, *, cluster: str = "", command: Sequence[str] = ()
 ) -> Path:
-    """The folder of the run, which has the values of all batches, or is not there. `started`: UTC, ISO 8601.
+    """The folder of the run, which has the values of all batches. `started`: UTC, ISO 8601.
 
     Raises UsageError for a name that is taken, ArchiveError.
     """
@@ -41,13 +41,9 @@ def write_batch(
         nodes=tuple(dict.fromkeys(value.node for batch in batches for value in batch.values)),
     )
     writer = RunWriter(archive, info)
-    try:
-        for batch in batches:
-            writer.append(ValuesImported(source=batch.source, label=batch.label, values=batch.values))
-        return writer.close(ended(info, Ending.COMPLETE, started))
-    except BaseException:
-        writer.discard()
-        raise
+    for batch in batches:
+        writer.append(ValuesImported(source=batch.source, label=batch.label, values=batch.values))
+    return writer.close(ended(info, Ending.COMPLETE, started))
 
 
 def times_of(batches: Sequence[Batch]) -> list[str]:

@@ -72,14 +72,11 @@ def read_run_file(archive: Path, path: Path) -> Path:
             opened_directory(archive) as into,
         ):
             run = _unpacked(path, own.for_libraries).run
-            place = archive / run
-            for present in (place, place.with_name(f"{run}{layout.PARTIAL}")):
-                if os.path.lexists(present):
-                    raise UsageError(f"There is a run {run} already: {present}.", ELSEWHERE)
+            layout.refuse_taken(archive, run, ELSEWHERE)
             rename_folder(working.path, run, into)
     except OSError as error:
         raise UsageError(f"{path} cannot be unpacked into {archive}: {error.strerror}.", ELSEWHERE) from error
-    return place
+    return archive / run
 
 
 def _unpacked(path: Path, folder: Path) -> RunInfo:

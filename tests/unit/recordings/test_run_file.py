@@ -31,7 +31,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def repacked(packed: Path, path: Path, change: Callable[[Members], Members], *links: str) -> Path:
     with tarfile.open(packed) as file:
-        members = change({one.name: content.read() for one in file if (content := file.extractfile(one))})
+        members = change({one.name: inside.read() for one in file if (inside := file.extractfile(one))})
     with tarfile.open(path, "w:gz") as file:
         for name in links:
             member = tarfile.TarInfo(name)
@@ -57,7 +57,7 @@ def test_another_archive_reports_the_same_of_it(tmp_path: Path, seatrial: Seatri
     assert reports[0] == reports[1]
     assert reports[0]["verdict"] == "SLOW"
     again = seatrial("runs", "import", str(file), "--archive", str(tmp_path / "there"), code=64)
-    assert "There is a run s1" in again.err
+    assert "There is a run 's1'" in again.err
 
 
 def test_the_same_run_gives_the_same_bytes_and_only_what_a_run_has(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_no_link_is_made(packed: Path, tmp_path: Path) -> None:
 def test_a_run_that_is_there_stays(packed: Path, tmp_path: Path, name: str) -> None:
     archive = tmp_path / "archive"
     (archive / name).mkdir(parents=True)
-    with pytest.raises(UsageError, match=rf"There is a run s1 already: .*/{name}\."):
+    with pytest.raises(UsageError, match=rf"There is a run 's1' already: .*/{name}\."):
         run_file.read_run_file(archive, packed)
     assert [*archive.iterdir()] == [archive / name]
 

@@ -1,6 +1,5 @@
 """Writes imported values into the archive: one run for each run that the files have."""
 
-import contextlib
 import hashlib
 import os
 import re
@@ -9,19 +8,17 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive import layout
+from seatrial.archive.contents import take_in
 from seatrial.archive.journal import ValuesImported, of_type
 from seatrial.archive.layout import DamagedRun
-from seatrial.archive.liveness import Life, examine
-from seatrial.archive.reader import info_as_written, read_entries
+from seatrial.archive.reader import read_entries
+from seatrial.archive.working_folder import Use, WorkingFolder
+from seatrial.archive.writer import sentences
 from seatrial.commands.import_values.batches import ImportOptions, read_batches, runs_of
 from seatrial.driver.opening import times_of, write_batch
 from seatrial.files.inputs import TABLES_BYTES, Allowance, BadInput, as_text, files_in, read_input
-from seatrial.files.owners import is_own
-from seatrial.files.writing import own_folder
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Batch, Source
-from seatrial.model.run import Ending, RunKind
 from seatrial.model.words import count
 
 MOST_FILES = 5000
@@ -49,7 +46,8 @@ def import_files(
 ) -> Imported:
     """Read the files, and those right in folders; write nothing unless all of it can be used.
 
-    A run that has the values of these files already is not written again, so that an interrupted import continues.
+    A run appears when it is whole, and is not written again if it has the values of these files already, so that an
+    interrupted import continues.
     Raises UsageError, also where a run of that name has other values, and ArchiveError.
     """
     batches = read_batches(_files(paths), wanted)
@@ -58,12 +56,13 @@ def import_files(
     groups = runs_of(batches)
     names = [f"{stem}-{number:04d}" for number in range(1, len(groups) + 1)]
     already = tuple(run for run, group in zip(names, groups, strict=True) if _is_there(archive / run, group))
-    for run, group, started in zip(names, groups, times_of([group[0] for group in groups]), strict=True):
-        if run not in already:
-            half = archive / f"{run}{layout.PARTIAL}"
-            if is_own(half) and examine([half])[0].life is Life.CUT_OFF:
-                _discard_half(half)
-            write_batch(archive, run, group, started, cluster=cluster, command=command)
+    with sentences(archive):
+        archive.mkdir(parents=True, exist_ok=True)
+        with WorkingFolder(archive.resolve(), Use.WHOLE) as working:
+            for run, group, started in zip(names, groups, times_of([group[0] for group in groups]), strict=True):
+                if run not in already:
+                    whole = write_batch(working.path, run, group, started, cluster=cluster, command=command)
+                    take_in(whole, archive)
     return Imported(runs=tuple(names), batches=batches, already=already)
 
 
@@ -76,27 +75,12 @@ def _is_there(folder: Path, group: Sequence[Batch]) -> bool:
     except DamagedRun:
         entries = []
     imported = [(one.source.sha256, one.label, one.values) for one in entries]
-    wanted = [(batch.source.sha256, batch.label, batch.values) for batch in group]
-    if imported == wanted:
+    if imported == [(batch.source.sha256, batch.label, batch.values) for batch in group]:
         return True
-    if imported == wanted[: len(imported)] and _discard_half(folder):
-        return False
     raise UsageError(
         f"There is a run of that name with other values: {folder}.",
         "Give these another name with --name, or delete it.",
     )
-
-
-def _discard_half(folder: Path) -> bool:
-    """Remove what a killed import left of a run: the files that are imported now have all of it. Whether it was one."""
-    with contextlib.suppress(OSError, DamagedRun), own_folder(folder) as own:
-        info = info_as_written(own.for_libraries)
-        of_import = info.kind is RunKind.IMPORT and info.run == layout.run_of(folder)  # others may have renamed another
-        if of_import and (layout.is_open(folder) or info.ending is Ending.RECOVERED):
-            own.empty()
-            folder.rmdir()
-            return True
-    return False
 
 
 def _files(paths: Sequence[Path]) -> list[tuple[Source, str]]:

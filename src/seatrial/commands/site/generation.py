@@ -133,10 +133,11 @@ def next_generation(folder: Path) -> Iterator[Generation]:
             for name in FOLDERS:
                 new.make_folder(name)
         yield Generation(folder, _folders(new, opened), _folders(present, opened) if present else {}, before)
-        with sentences_on(folder, REMEDY):
-            if present is not None:
-                _like(present, new)
-            replaced = present is not None and bool(present.names())
+        with sentences_on(folder, REMEDY):  # another site may have taken the place meanwhile
+            last = opened.enter_context(own_folder(folder)) if os.path.lexists(folder) else None
+            if last is not None:
+                _like(last, new)
+            replaced = last is not None and bool(last.names())
             take_place(working.path / NEW, folder, working.path / OLD if replaced else None)
 
 
