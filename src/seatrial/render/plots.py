@@ -267,7 +267,7 @@ class Bars(Block, frozen=True, kw_only=True):
 
 
 def plain_bars(caption: str, rows: Sequence[tuple[str, float, str]]) -> Bars:
-    """Bars without intervals, all in one colour: name, value and text of each; at least one value is above zero."""
+    """Bars without intervals, all in one colour: name, value and text of each."""
     return bars_of(caption, [(name, (value, value, value), text) for name, value, text in rows], alike=True)
 
 
@@ -275,7 +275,7 @@ def bars_of(
     caption: str, rows: Sequence[tuple[str, tuple[float, float, float], str]], *, title: str = "", alike: bool = False
 ) -> Bars:
     """Bars to the scale of the greatest end: name, interval (lower end, value, upper end) and text of each."""
-    scale = 100 / max(high for _, (_, _, high), _ in rows)
+    scale = 100 / (max(high for _, (_, _, high), _ in rows) or 1.0)
     bars = []
     for name, ends, text in rows:
         low, value, high = (round(scale * max(end, 0.0), 2) for end in ends)

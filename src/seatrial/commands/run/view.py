@@ -15,7 +15,7 @@ from seatrial.model.node_list import node_list
 from seatrial.model.past import PastRatio
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import FindingKind, Verdict, exit_code
-from seatrial.model.words import count, ranges, verb
+from seatrial.model.words import count, ranges
 from seatrial.render.benchmark_output import (
     NOTHING,
     OutputFields,
@@ -28,7 +28,7 @@ from seatrial.render.benchmark_output import (
 )
 from seatrial.render.json import filled
 from seatrial.render.pair_view import limit_text, run_line
-from seatrial.render.plots import Bar, Bars
+from seatrial.render.plots import Bars, plain_bars
 from seatrial.render.report import (
     Block,
     Case,
@@ -45,8 +45,6 @@ from seatrial.render.report import (
 )
 
 MOST_PHASES, MOST_NODES, MOST_CHANGES = 16, 32, 8
-WIDEST = 95.0
-"""Per cent of the width that the longest bar takes."""
 SMALL = 0.005
 """Phases with a smaller share of the longest one are left out of the bars."""
 
@@ -80,30 +78,21 @@ def programs_text(job: Job) -> str:
 
 
 def _bars(title: str, caption: str, phases: "list[JobPhase]") -> Bars:
-    most = max(phase.seconds for phase in phases) or 1.0
-    whole = sum(phase.seconds for phase in phases) or 1.0
+    most, whole = (of(phase.seconds for phase in phases) or 1.0 for of in (max, sum))
     shown = [phase for phase in phases if phase.seconds >= SMALL * most][:MOST_PHASES]
     left = len(phases) - len(shown)
-    return Bars(
-        title=title,
-        caption=f"{caption}; {units.duration(whole)} together{f', {left} short ones not drawn' if left else ''}.",
-        bars=tuple(_bar(phase, most, whole) for phase in shown),
-        alike=True,
+    texts = [f"{units.duration(phase.seconds)}, {units.share(phase.seconds / whole)}" for phase in shown]
+    bars = plain_bars(
+        f"{caption}; {units.duration(whole)} together{f', {left} short ones not drawn' if left else ''}.",
+        [(phase.name, phase.seconds, text) for phase, text in zip(shown, texts, strict=True)],
     )
-
-
-def _bar(phase: JobPhase, most: float, whole: float) -> Bar:
-    width = round(WIDEST * phase.seconds / most, 2)
-    text = f"{units.duration(phase.seconds)}, {units.share(phase.seconds / whole)}"
-    return Bar(name=phase.name, low=width, value=width, high=width, text=text)
+    return msgspec.structs.replace(bars, title=title)
 
 
 def _nodes(job: Job) -> Table:
-    left = len(job.nodes) - MOST_NODES
     return msgspec.structs.replace(
-        record_table(NODES, job.nodes[:MOST_NODES], None, "Nodes during the job"),
+        record_table(NODES, job.nodes, MOST_NODES, "Nodes during the job"),
         aside="Traffic, errors and clocks are those of the whole node, from before the job to after it.",
-        left_out=f"{count(left, 'more node')} {verb(left)} in the JSON report." if left > 0 else "",
         stacked=True,
     )
 
