@@ -201,18 +201,18 @@ def _resolution(rows: Rows) -> float:
 def _cable_findings(scene: MetricScene, rows: Rows, y: Reals) -> tuple[tuple[LocatedFault, ...], tuple[Undecided, ...]]:
     """Cables by the routes; nodes are left to their row and column effects. What cables explain leaves `y`."""
     tested = group_test(scene._replace(groups=()), rows)
-    named = [one for one in tested.named if one.fault.subject.kind is not SubjectKind.NODE]
+    named = [pair for pair in tested.named if pair[0].subject.kind is not SubjectKind.NODE]
     undecided = [
-        one
-        for one in tested.undecided
-        if len(one.rows) > 1 and any(subject.kind is not SubjectKind.NODE for subject in one.fault.subjects)
+        (parts, explained)
+        for parts, explained in tested.undecided
+        if len(explained) > 1 and any(subject.kind is not SubjectKind.NODE for subject in parts.subjects)
     ]
-    for explained in [*(one.rows for one in named), *(one.rows for one in undecided)]:
+    for _, explained in (*named, *undecided):
         source, target = rows.ends(explained)
         y[source, target] = np.nan
         if not rows.directed:
             y[target, source] = np.nan
-    return tuple(one.fault for one in named), tuple(one.fault for one in undecided)
+    return tuple(fault for fault, _ in named), tuple(parts for parts, _ in undecided)
 
 
 class _Behind(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Tables of so few nodes that a slow one is on half of all pairs: every set of parts that may be slow is compared.
+"""Tables of few nodes, in which a slow one is on half of all pairs: every set of parts that may be slow is compared.
 
 What is usual is then known only with what is slow, so that neither a median nor a line between good and bad helps.
 """
@@ -16,7 +16,7 @@ from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.statistics.estimates import LEAST_SCATTER, array_median
 
 FEW_NODES = 5
-"""The row and column effects of so few nodes leave too few degrees of freedom."""
+"""The row and column effects of these leave too few degrees of freedom."""
 FEWEST_ROWS = 2
 """Bad pairs that name a part; one bad pair alone is the pair's."""
 MOST_SETS = 5000
@@ -28,6 +28,8 @@ class FewNodes(NamedTuple):
     """The slow parts, and how much rows scatter about the levels of their own, as a difference of logarithms."""
 
     blamed: tuple[Blame, ...]
+    rest: Flags
+    """Rows that none of them crosses."""
     scatter: float
     degrees: int
     """Degrees of freedom of the scatter."""
@@ -47,13 +49,14 @@ def slow_parts(log: Reals, ways: Ways, effects: Effects, error_rate: float) -> F
     distinct, place = np.unique(crossed, axis=0, return_inverse=True)
     places = np.flatnonzero(distinct.sum(axis=1) >= FEWEST_ROWS)
     log = log - array_median(log)
-    best = _Fit(scatter=_least(float(np.std(log, ddof=1)) if len(log) > 1 else 0.0, effects), degrees=len(log) - 1)
+    least = max(LEAST_SCATTER, effects.step / math.sqrt(12))  # which rounding alone makes
+    best = _Fit(scatter=max(float(np.std(log, ddof=1)) if len(log) > 1 else 0.0, least), degrees=len(log) - 1)
     for size in range(1, min(len(places), len(log) - FEWEST_ROWS) + 1):
         if (tests := math.comb(len(places), size)) > MOST_SETS:
             break
         sets = np.array([*combinations(places.tolist(), size)])
         critical = critical_value(tests, len(log) - 1 - size, error_rate)
-        best = min(best, _best(log, distinct, sets, effects, critical))
+        best = min(best, _best(log, distinct, sets, effects, critical, least))
     fewest = int(distinct[places].sum(axis=1).min(initial=len(log)))
     error = best.scatter * math.sqrt(1 / max(fewest, 1) + 1 / max(len(log) - fewest, 1))
     shown = detectable(critical_value(len(places), best.degrees, error_rate) * error, error)
@@ -62,6 +65,7 @@ def slow_parts(log: Reals, ways: Ways, effects: Effects, error_rate: float) -> F
             Blame(parts=tuple(np.flatnonzero(place.ravel() == one).tolist()), rows=np.flatnonzero(distinct[one]))
             for one in best.chosen
         ),
+        rest=np.asarray(~distinct[list(best.chosen)].any(axis=0)),
         scatter=best.scatter,
         degrees=max(best.degrees, 1),
         detectable=max(shown, effects.chosen(best.scatter)),
@@ -74,7 +78,7 @@ class _Fit(NamedTuple):
     chosen: tuple[int, ...] = ()
 
 
-def _best(log: Reals, distinct: Flags, sets: Indices, effects: Effects, critical: float) -> _Fit:
+def _best(log: Reals, distinct: Flags, sets: Indices, effects: Effects, critical: float, least: float) -> _Fit:
     """The set of those of one size that leaves the least scatter; without bounds where in none all parts are slow.
 
     `distinct[p, r]`: whether row r crosses part p. `sets[s]`: parts. Each must have rows of its own.
@@ -89,22 +93,12 @@ def _best(log: Reals, distinct: Flags, sets: Indices, effects: Effects, critical
         groups = np.concatenate([~crossed.any(axis=1, keepdims=True), own], axis=1)
         count, total = groups.sum(axis=2), groups @ log
         means = total / count
-        scatter = np.sqrt(np.maximum((groups @ log**2 - total * means).sum(axis=1), 0.0) / degrees)
-        scatter = np.maximum(scatter, _least(0.0, effects))
+        squares = (groups @ log**2 - total * means).sum(axis=1)
+        scatter = np.sqrt(np.maximum(squares / degrees, least**2))
         losses = means[:, :1] - means[:, 1:]
         scores = losses / (scatter[:, None] * np.sqrt(1 / count[:, :1] + 1 / count[:, 1:]))
     able = np.flatnonzero((count.min(axis=1) >= FEWEST_ROWS) & (scores.min(axis=1) >= critical))
-    for one in able[np.argsort(scatter[able])].tolist():
-        if losses[one].min() >= effects.chosen(float(scatter[one])):
-            return _Fit(scatter=float(scatter[one]), degrees=degrees, chosen=tuple(sets[one].tolist()))
+    for place in able[np.argsort(scatter[able])].tolist():
+        if losses[place].min() >= effects.chosen(float(scatter[place])):
+            return _Fit(scatter=float(scatter[place]), degrees=degrees, chosen=tuple(sets[place].tolist()))
     return _Fit(scatter=math.inf, degrees=degrees)
-
-
-def _least(scatter: float, effects: Effects) -> float:
-    """The scatter, which rounding alone may make."""
-    return max(scatter, LEAST_SCATTER, effects.step / math.sqrt(12))
-
-
-def rest_of(rows: int, blamed: tuple[Blame, ...]) -> Indices:
-    """The rows that none of these parts explains."""
-    return np.setdiff1d(np.arange(rows), np.concatenate([np.zeros(0, dtype=np.intp), *(one.rows for one in blamed)]))

@@ -1,14 +1,13 @@
 """Sparse tables, and cables on known routes: clearly bad pairs convict, clearly good ones clear, others do neither."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Generic, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
 
-from seatrial.locate.explanation import Blame, Ways
-from seatrial.locate.few_nodes import FEW_NODES, FEWEST_ROWS, rest_of, slow_parts
+from seatrial.locate.explanation import Ways
+from seatrial.locate.few_nodes import FEW_NODES, FEWEST_ROWS, slow_parts
 from seatrial.locate.metric_result import MetricScene
 from seatrial.locate.part_cover import explain
 from seatrial.locate.rows import Rows, group_name, group_numbers
@@ -30,22 +29,13 @@ MOST_BETTER = 0.15
 Part = tuple[Subject, Direction]
 
 
-T = TypeVar("T")
-
-
-class Tested(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """A part that is named, or parts that cannot be distinguished, and the rows that these explain."""
-
-    fault: T
-    rows: Indices
-
-
 class GroupTest(msgspec.Struct, frozen=True, kw_only=True):
-    """`residual[r]`: log of row r over its peers; NaN where a part at fault or under suspicion lies on its way."""
+    """A part that is named, or parts that cannot be distinguished, each with the rows that these explain."""
 
-    named: tuple[Tested[LocatedFault], ...]
-    undecided: tuple[Tested[Undecided], ...]
+    named: tuple[tuple[LocatedFault, Indices], ...]
+    undecided: tuple[tuple[Undecided, Indices], ...]
     residual: Reals
+    """Logarithms of rows over their peers; NaN where a part at fault or under suspicion lies on the way."""
     scatter: float
     majority: bool
     """False: too many rows are clearly better than the reference, which may be the level of slow nodes."""
@@ -64,14 +54,11 @@ def group_test(scene: MetricScene, rows: Rows) -> GroupTest:
     else:
         parts, ways = _ways(nodes, rows, groups if len(groups) > 2 else ())
     few = slow_parts(log, ways, effects, error_rate) if rows.nodes <= FEW_NODES else None
-    if few:
-        log = log - array_median(log[rest_of(len(log), few.blamed)])
-    scatter = _scatter(log[rest_of(len(log), few.blamed if few else ())])
+    rest = log[few.rest] if few else log
+    log = log - array_median(rest) if few else log
+    scatter = relative_scale(np.exp(rest))
     lack = max(1 - float(np.exp(-effects.chosen(scatter))), SCATTERS * scatter)
-    noise = detectable(-float(np.log1p(-min(lack, 0.999))), scatter)
-    blamed: Sequence[Blame] = (
-        few.blamed if few else explain(np.exp(log), ways, 1 - lack, 3 * scatter, good=1 - CLEAR * lack)
-    )
+    blamed = few.blamed if few else explain(np.exp(log), ways, 1 - lack, 3 * scatter, good=1 - CLEAR * lack)
     naming = scene.naming
     undecided = []
     sure: defaultdict[Subject, dict[Direction, Indices]] = defaultdict(dict)
@@ -83,43 +70,46 @@ def group_test(scene: MetricScene, rows: Rows) -> GroupTest:
             ends = rows.ends(blame.rows)
             # A single bad row may be the pair's own fault, too.
             subjects += (naming.pair(int(ends[0][0]), int(ends[1][0])),) if len(blame.rows) == 1 else ()
-            undecided.append(
-                Tested(fault=naming.undecided(subjects, array_median(-log[blame.rows]), ends), rows=blame.rows)
-            )
-    named, degrees = [], few.degrees if few else max(len(log) - 1, 1)
-    critical = critical_value(len(parts), degrees, error_rate)
-    for subject, directions in sure.items():
-        explained = np.unique(np.concatenate(list(directions.values())))
-        way = next(iter(directions)) if len(directions) == 1 else Direction.BOTH
-        loss, error = _loss(-log[explained], few.scatter if few else scatter)
-        p = float(adjusted_p(np.array([loss / error]), len(parts), degrees)[0])
-        fault = naming.fault(subject, way, loss, critical * error, p, rows.ends(explained))
-        named.append(Tested(fault=fault, rows=explained))
+            undecided.append((naming.undecided(subjects, array_median(-log[blame.rows]), ends), blame.rows))
+    noise = few.scatter if few else scatter
     guilty = np.zeros(ways.parts, dtype=np.bool_)
     guilty[[part for blame in blamed for part in blame.parts]] = True
     residual = log.copy()
     residual[ways.row[guilty[ways.part]]] = np.nan
     return GroupTest(
-        named=tuple(named),
+        named=tuple(_named(sure, scene, rows, log, noise, few.degrees if few else max(len(log) - 1, 1), len(parts))),
         undecided=tuple(undecided),
         residual=residual,
         scatter=scatter,
         majority=bool(np.mean(log > np.log1p(lack)) <= MOST_BETTER),
-        effect=effects.chosen(few.scatter if few else scatter),
-        detectable=few.detectable if few else noise,
+        effect=effects.chosen(noise),
+        detectable=few.detectable if few else detectable(-float(np.log1p(-min(lack, 0.999))), scatter),
         hidden=few.detectable if few else detectable(-float(np.log1p(-min(SCATTERS * scatter, 0.999))), scatter),
     )
 
 
+def _named(
+    sure: Mapping[Subject, Mapping[Direction, Indices]], scene: MetricScene, rows: Rows, log: Reals, scatter: float,
+    degrees: int, tests: int,
+) -> Iterator[tuple[LocatedFault, Indices]]:  # fmt: skip
+    """Each subject with the rows that show it in any direction."""
+    critical = critical_value(tests, degrees, scene.error_rate)
+    for subject, directions in sure.items():
+        explained = np.unique(np.concatenate(list(directions.values())))
+        way = next(iter(directions)) if len(directions) == 1 else Direction.BOTH
+        loss, error = _loss(-log[explained], scatter)
+        p = float(adjusted_p(np.array([loss / error]), tests, degrees)[0])
+        yield scene.naming.fault(subject, way, loss, critical * error, p, rows.ends(explained)), explained
+
+
 def _loss(losses: Reals, scatter: float) -> tuple[float, float]:
     """The median of the losses of a part's rows, and its standard error."""
-    alive = losses[np.isfinite(losses)]
-    own = relative_scale(np.exp(-alive)) if len(alive) > 2 else scatter
+    own = relative_scale(np.exp(-losses)) if len(losses) > 2 else scatter
     return array_median(losses), MEDIAN_ERROR * max(scatter, own) / float(np.sqrt(len(losses)))
 
 
 def _over_peers(rows: Rows, group: Indices) -> Reals:
-    """Log over the median of the rows of the same distance; dead rows stay at -inf."""
+    """Log over the median of the rows of the same distance."""
     source, target = group[rows.source], group[rows.target]
     far = source != target
     log = rows.log.astype(np.float64)
@@ -128,7 +118,7 @@ def _over_peers(rows: Rows, group: Indices) -> Reals:
         ends = np.concatenate([rows.source[same], rows.target[same]])
         if len(ends) >= 2 * FEWEST_PEERS or (len(ends) and np.bincount(ends).max() < len(ends) / 2):
             reference[same] = usual(log[same])
-    return log - np.where(np.isfinite(reference), reference, 0)
+    return np.asarray(log - reference)
 
 
 def _between_groups(log: Reals, source: Indices, target: Indices) -> float:
@@ -140,12 +130,6 @@ def _between_groups(log: Reals, source: Indices, target: Indices) -> float:
     if len(ways) < FEWEST_WAYS:
         return array_median(log)
     return clearly_better(np.array([array_median(log[where == way]) for way in range(len(ways))]), log)
-
-
-def _scatter(log: Reals) -> float:
-    """Relative scatter of healthy rows."""
-    alive = log[np.isfinite(log)]
-    return relative_scale(np.exp(alive) if alive.size else np.ones(1))
 
 
 def _pairs(rows: Rows) -> list[tuple[int, int]]:

@@ -55,8 +55,8 @@ def locate_in_table(
         for metric, rows in measured.items()
     ]
     faults = sorted((fault for one in results for fault in one.faults), key=lambda fault: -fault.loss_ratio)
-    every = zip(results, measured.values(), strict=True)
-    sparse = [rows for one, rows in every if not one.dense and rows.nodes > FEW_NODES]
+    both = zip(results, measured.values(), strict=True)
+    sparse = [rows for result, rows in both if not result.dense and rows.nodes > FEW_NODES]
     located = Located(
         verdict=Verdict.PASS,
         faults=tuple(faults),
@@ -127,8 +127,8 @@ def _judged_sparse(
     peers = len(nodes) >= FEWEST_ALIKE
     return MetricResult(
         dense=False,
-        faults=(*dead, *(one.fault for one in tested.named), *pairs.faults),
-        ambiguous=tuple(one.fault for one in tested.undecided),
+        faults=(*dead, *(fault for fault, _ in tested.named), *pairs.faults),
+        ambiguous=tuple(parts for parts, _ in tested.undecided),
         unstable=pairs.unstable,
         unstable_pairs=pairs.unstable_pairs,
         unlisted_pairs=pairs.unlisted_pairs,

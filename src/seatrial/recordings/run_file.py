@@ -13,7 +13,7 @@ from pathlib import Path
 
 from seatrial.archive import layout
 from seatrial.archive.layout import DamagedRun, opened_inside
-from seatrial.archive.reader import damage_of, read_info
+from seatrial.archive.reader import damage_of, info_as_written
 from seatrial.archive.working_folder import Use, WorkingFolder
 from seatrial.archive.writer import sentences_on
 from seatrial.files.inputs import ALL_FACTS_BYTES, ANY_SIZE, GIB
@@ -83,7 +83,7 @@ def _unpacked(path: Path, folder: Path) -> RunInfo:
     """The run in the file, unpacked into an empty folder. Raises UsageError where that is not all of a closed run."""
     try:
         unpack_tar(path, TreeWriter(folder, largest_bytes=MOST_BYTES, most_members=MOST_FILES))
-        info = read_info(folder)
+        info = info_as_written(folder)
         why = next(_strange(folder, info), "") or "; ".join(damage_of(folder, info))
     except (UsageError, DamagedRun) as error:
         why = error.what.replace(f"{folder}/", "").rstrip(".")
@@ -96,8 +96,8 @@ def _unpacked(path: Path, folder: Path) -> RunInfo:
 
 def _strange(folder: Path, info: RunInfo) -> Iterator[str]:
     """What no run has that was exported."""
-    for one in folder.rglob("*"):
-        name = one.relative_to(folder).as_posix()
+    for file in folder.rglob("*"):
+        name = file.relative_to(folder).as_posix()
         if name not in OF_A_RUN and not FACTS.fullmatch(name) and name != layout.FACTS_FOLDER:
             yield f"no run has a file {name[:LONGEST_NAME]!r}"
     if not (folder / layout.JOURNAL_FILE).exists():

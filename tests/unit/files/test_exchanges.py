@@ -6,20 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.archive import layout
 from seatrial.archive.layout import DamagedRun, read_inside
-from seatrial.archive.liveness import Life, OpenRun
-from seatrial.archive.reader import read_info
-from seatrial.commands.import_values import run as import_run
-from seatrial.commands.import_values.batches import ImportOptions
-from seatrial.commands.import_values.run import import_files
 from seatrial.driver import submitted
 from seatrial.files.inputs import BadInput, read_input
 from seatrial.files.named import named_file
 from seatrial.files.owners import LeadsOut, open_below
 from seatrial.files.writing import Foreign, open_own, tentative_folder
 from seatrial.model.errors import UsageError
-from seatrial.model.run import RunInfo
 from seatrial.recordings.recording import rebuilt, write_recording
 from tests.support.other_users import FIRST, public
 
@@ -268,24 +261,3 @@ def test_a_submission_that_fails_removes_no_run_that_got_its_name(
         raise KeyboardInterrupt
     assert cancelled == ["seatrial-1"]
     assert (tmp_path / "later.submitted" / "facts" / "n1").read_text() == "ours"
-
-
-def test_an_import_removes_no_run_that_got_the_name_of_a_half_import(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table, archive, wanted = tmp_path / "table.csv", tmp_path / "archive", ImportOptions(unit="B/s", metric="triad")
-    table.write_text("node,triad GB/s\nn1,10\nn2,11\nn3,12\n")
-    (name,) = import_files(archive, [table], wanted).runs
-    half, other = archive / f"{name}{layout.PARTIAL}", precious(archive / "run")
-    (archive / name).rename(half)
-
-    def exchanged(folder: Path) -> RunInfo:
-        info = read_info(folder)
-        give_name_of(half, other)
-        return info
-
-    monkeypatch.setattr(import_run, "examine", lambda folders: [OpenRun(folder=folders[0], life=Life.CUT_OFF)])
-    monkeypatch.setattr(import_run, "read_info", exchanged)
-    with pytest.raises(UsageError, match="already"):
-        import_files(archive, [table], wanted)
-    assert (half / "facts" / "n1").read_text() == "ours"

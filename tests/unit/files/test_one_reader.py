@@ -66,6 +66,7 @@ ELSEWHERE = {
     "driver/benchmark/scratch.py": "names, and a copy that it writes",
     "driver/benchmark/series.py": NAMES,
     "failures/cause.py": SHIPPED,
+    "failures/documents.py": TEXT,
     "failures/printed_text.py": SHIPPED,
     "importers/accounting.py": "a stream of the door",
     "importers/accounting_documents.py": "a stream of the door; fields that are not needed are not built",

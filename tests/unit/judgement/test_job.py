@@ -80,7 +80,7 @@ def test_the_page_has_bars_of_both_and_a_row_for_the_node() -> None:
     blocks = list(job_blocks(job(throttles=9)))
     programs, phases = (block for block in blocks if isinstance(block, Bars))
     assert [bar.name for bar in programs.bars] == ["grompp", "mdrun"]
-    assert [bar.value for bar in phases.bars] == [24.23, 72.7, 95.0, 1.94]
+    assert [bar.value for bar in phases.bars] == [25.51, 76.53, 100.0, 2.04]
     (table,) = (block for block in blocks if isinstance(block, Table))
     (row,) = table.rows
     assert row[:4] == ("n1", "1", "0-1", "not known")
