@@ -8,11 +8,11 @@ import msgspec
 
 from seatrial.commands.link.transports import run
 from seatrial.commands.link.transports.judge import Transports, TransportsByRail
+from seatrial.commands.link.transports.start_rounds import bytes_of
 from seatrial.launch.contract import PLAIN, FactsReading, StartManner
 from seatrial.model.errors import LaunchError, ProbeLost
 from seatrial.model.measurement import Kernel, Measurement, Round
 from seatrial.model.settings import SiteSettings, TransportsSettings
-from seatrial.pairs.ablation import bytes_of
 from tests.support.builders import Cluster
 from tests.support.launchers import use_launcher
 from tests.support.paths import DATA

@@ -17,7 +17,7 @@ from seatrial.locate.thresholds import Effects
 from seatrial.model.pair_faults import Instability, LocatedFault, Unstable
 from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.model.subject import Direction, Subject, node
-from seatrial.statistics.estimates import ERROR_RATE, array_median
+from seatrial.statistics.estimates import ERROR_RATE, HEAVY_DEGREES, array_median
 
 MOST_OUT = 0.25
 """Share of all values that can be out; more of them leave no tail to compare with."""
@@ -27,8 +27,6 @@ FEWEST = 7
 """Values of the tail that show how heavy it is."""
 LEAST_MEAN = 1e-12
 """Least mean of the steps; equal numbers have none."""
-HEAVY_DEGREES = 3
-"""Degrees of freedom of Student's distribution as the heaviest noise of tables with few values."""
 
 
 class Tail(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ the best one in either part, while a test says that chance does not explain it. 
 - spikes are replaced first, so that one wild value is not a change;
 - the statistic counts the values as fewer by their autocorrelation, of which the upper 95 % limit is used;
 - its p-value is that of the best of all places (`scan.largest_p`);
+- a step that no wandering explains is a change, too, however alike neighbours are (`scan.SharpStep`);
 - a few values far off count for less where the noise itself has values far off (`scan.tail_factor`);
 - the pieces are levels or straight lines, by Schwarz's criterion, since a steady drift is not a hundred steps.
 
@@ -23,7 +24,9 @@ import numpy as np
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE, NORMAL_95, array_median, last_digit, student_quantile
 from seatrial.statistics.scan import (
+    NEAR,
     SHORTEST,
+    SharpStep,
     Stretches,
     critical_statistic,
     independent_share,
@@ -185,17 +188,19 @@ class _Division:
     def noise(self) -> _ResidualNoise:
         """Noise of the residuals of this division."""
         if self._noise is None:
-            pieces, parameters = len(self.edges) - 1, self.stretches.parameters
-            squares, lagged = residual_products(self._residuals)
-            correlated = upper_autocorrelation(squares, lagged, self.count, pieces, parameters)
-            self._noise = _ResidualNoise(
-                squares=squares,
-                peak=float(np.abs(self._residuals).max()),
-                autocorrelation=correlated,
-                degrees=max(self.count - parameters * pieces, 1),
-                none=squares <= NO_NOISE * self.count,
-            )
+            self._noise = self._noise_of(self._residuals, len(self.edges) - 1)
         return self._noise
+
+    def _noise_of(self, residuals: Reals, pieces: int) -> _ResidualNoise:
+        squares, lagged = residual_products(residuals)
+        parameters = self.stretches.parameters
+        return _ResidualNoise(
+            squares=squares,
+            peak=float(np.abs(residuals).max()),
+            autocorrelation=upper_autocorrelation(squares, lagged, self.count, pieces, parameters),
+            degrees=max(self.count - parameters * pieces, 1),
+            none=squares <= NO_NOISE * self.count,
+        )
 
     def p_value(self, place: int) -> float:
         """Probability that chance makes the best place worth as much as this one is beside the others."""
@@ -208,20 +213,37 @@ class _Division:
         if self.noise().none:
             return 0.0
         statistic = self.noise().statistic(gain, min(place - first, end - place))
-        return largest_p(statistic, self.stretches.parameters, self.count)
+        return min(largest_p(statistic, self.stretches.parameters, self.count), self._sharp_p(first, place, end))
+
+    def _sharp_p(self, first: int, place: int, end: int) -> float:
+        """The same for a step as sharp as this one between levels, whose means differ by at least half of it."""
+        first, end = max(first, place - NEAR), min(end, place + NEAR)
+        before, after = self.stretches.values[first:place], self.stretches.values[place:end]
+        step = SharpStep(end - first, place - first, self.noise().autocorrelation)
+        size, variance = step.size(self.stretches.values[first:end])
+        lasts = 2 * (after.mean() - before.mean()) / size >= 1 if size else False
+        return step.largest_p(size, variance, self.count) if lasts and not self.stretches.lines else 1.0
 
     def detectable(self, level: float) -> float:
-        """The change of level in the middle that nearly always passes the test, in units of the values."""
-        noise, count = self.noise(), self.count
-        critical = critical_statistic(level, self.stretches.parameters, count)
+        """The change of level in the middle that mostly passes the test, in units of the values."""
+        noise, count = self._noise_of(self._residuals, len(self.edges)), self.count  # a change makes one more piece
+        if noise.none:
+            return 0.0
+        critical, near = critical_statistic(level, self.stretches.parameters, count), min(count // 2, NEAR)
+        sharp = SharpStep(2 * near, near, noise.autocorrelation)
+        innovations = noise.deviation**2 * (1 - noise.autocorrelation**2)
+
+        def passes(size: float) -> bool:
+            if noise.statistic(size**2 * count / 4, count / 2) >= critical:
+                return True
+            # ten times less, since noise in the two values beside the step may take as much from the evidence
+            return not self.stretches.lines and sharp.largest_p(size, innovations, count) <= level / 10
+
         low, high = 0.0, LARGEST_DEVIATIONS * noise.deviation
-        if noise.none or noise.statistic(high**2 * count / 4, count / 2) < critical:
-            return 0.0 if noise.none else math.inf
         while high - low > PRECISION * high:
             middle = (low + high) / 2
-            enough = noise.statistic(middle**2 * count / 4, count / 2) >= critical
-            low, high = (low, middle) if enough else (middle, high)
-        return high + NORMAL_95 * 2 * noise.long_run / math.sqrt(count)
+            low, high = (low, middle) if passes(middle) else (middle, high)
+        return high + NORMAL_95 * 2 * noise.long_run / math.sqrt(count) if passes(high) else math.inf
 
     def criterion(self) -> float:
         """Schwarz's criterion: pieces, and the places between them, cost log n for each of their numbers."""

@@ -36,6 +36,8 @@ POWER = 0.90
 MOST_RUNS = 1000
 """More runs than that of each set are not worth planning."""
 CONFIDENCE = 0.95
+HEAVY_DEGREES = 3
+"""Degrees of freedom of Student's distribution as the heaviest noise of few values."""
 ERROR_RATE = 0.01
 """Share of healthy tables, series and runs in which anything may be named by chance."""
 NORMAL_95 = 1.645

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from seatrial.model.pair_table import Indices, Reals
-from seatrial.statistics.estimates import MEDIAN_ERROR, NORMAL_95, robust_scale
+from seatrial.model.pair_table import Flags, Indices, Reals
+from seatrial.statistics.estimates import HEAVY_DEGREES, MEDIAN_ERROR, NORMAL_95, robust_scale, two_sided
 
 SHORTEST = 5
 """Values on each side of a change: a shorter stretch is an episode and not a level."""
@@ -22,6 +22,8 @@ SINGLE_PARAMETER, LINE_PARAMETERS = 1, 2
 MOST_AUTOCORRELATION = 0.8
 """Beyond it a series drifts rather than scatters: its levels are changes and not noise."""
 LEAST_DIVISOR = 0.3
+NEAR = 10 * SHORTEST
+"""Values on each side by which it is known how sharp a step is."""
 BIASES = {1: (1.0, 3.0), 2: (2.0, 4.0)}
 """Parameters fitted to each piece, mean or line -> (a, b): r is underestimated by (a + b r) / n for each piece
 (Kendall, Biometrika 41, 1954, for the mean)."""
@@ -150,6 +152,44 @@ def critical_statistic(level: float, parameters: int, count: int) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if largest_p(middle, parameters, count) > level else (low, middle)
     return high
+
+
+class SharpStep:
+    """A step between neighbours that are alike: noise wanders from one level to another, a change is there at once.
+
+    Generalised least squares of an AR(1) process: of each value that part counts which the one before does not predict.
+    """
+
+    def __init__(self, count: int, place: int, autocorrelation: float) -> None:
+        """`count`: values, of which that at `place` is the first one after the step."""
+        self._correlation = autocorrelation
+        self._level = self._innovations(np.ones(count))
+        step = self._innovations(np.arange(count) >= place)
+        self._step = step - self._level * (self._level @ step) / (self._level @ self._level)
+        self.energy = float(self._step @ self._step)
+        """Square of a step of 1, as a sum over innovations."""
+        self._deciding = self.energy / float((self._step**2).max())
+        """Innovations by which the step is known."""
+
+    def _innovations(self, column: Reals | Flags) -> Reals:
+        first, rest = column[:1] * math.sqrt(1 - self._correlation**2), column[1:] - self._correlation * column[:-1]
+        return np.concatenate((first, rest))
+
+    def size(self, values: Reals) -> tuple[float, float]:
+        """The step, and the variance of the innovations."""
+        own = self._innovations(values)
+        left = own - self._level * (self._level @ own) / (self._level @ self._level)
+        size = float(self._step @ left) / self.energy
+        return size, max(float(left @ left) - size**2 * self.energy, 0.0) / (len(values) - 2)
+
+    def largest_p(self, size: float, variance: float, count: int) -> float:
+        """Probability that the sharpest of all steps in `count` values is of that size by chance, also where noise has
+        tails as heavy as Student's with `HEAVY_DEGREES`."""
+        gain = size**2 * self.energy / max(variance, SMALL * size**2)
+        degrees = len(self._level) - 2
+        single = float(two_sided(np.array(math.sqrt(gain / self._deciding)), np.array(HEAVY_DEGREES)))
+        heavy = count * math.pow(single, self._deciding)
+        return min(max(largest_p(degrees * math.log1p(gain / degrees), SINGLE_PARAMETER, count), heavy), 1.0)
 
 
 def upper_autocorrelation(squares: float, lagged: float, count: int, pieces: int, parameters: int) -> float:

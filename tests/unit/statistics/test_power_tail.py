@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from seatrial.locate.significance import critical_value
-from seatrial.locate.single_pairs import HEAVY_DEGREES, SMALL, power_tail
+from seatrial.locate.single_pairs import SMALL, power_tail
+from seatrial.statistics.estimates import HEAVY_DEGREES
 
 
 def line(losses: np.ndarray) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from seatrial.commands.link.transports import mpich, open_mpi
 from seatrial.commands.link.transports.components import MpiFamily, Stock, stock_of
 from seatrial.commands.link.transports.declared_transport import read_declared
 from seatrial.commands.link.transports.judge import is_within
+from seatrial.commands.link.transports.start_rounds import PILOT, ablation_order, bytes_of, over_rail, start_rounds
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.site import choose_launcher
@@ -26,7 +27,6 @@ from seatrial.model.settings import TransportsSettings
 from seatrial.model.transport import Carrier, Counted, Declared, Role, Variant, VariantNote
 from seatrial.node.hcas import Traffic, passed_between, read_traffic
 from seatrial.node.mpi import is_variable
-from seatrial.pairs.ablation import PILOT, ablation_order, bytes_of, over_rail, start_rounds
 
 TRIES = 2
 """A start that fails for no known reason, or whose probe dies, is tried once more: see driver.measurer.STARTS."""
