@@ -6,7 +6,7 @@ the best one in either part, while a test says that chance does not explain it. 
 - spikes are replaced first, so that one wild value is not a change;
 - the statistic counts the values as fewer by their autocorrelation, of which the upper 95 % limit is used;
 - its p-value is that of the best of all places (`scan.largest_p`);
-- a step that no wandering explains is a change, too, however alike neighbours are (`scan.SharpStep`);
+- a step sharper than noise is a change, too, however alike neighbours are (`scan.SharpStep`);
 - a few values far off count for less where the noise itself has values far off (`scan.tail_factor`);
 - the pieces are levels or straight lines, by Schwarz's criterion, since a steady drift is not a hundred steps.
 
@@ -216,7 +216,7 @@ class _Division:
         return min(largest_p(statistic, self.stretches.parameters, self.count), self._sharp_p(first, place, end))
 
     def _sharp_p(self, first: int, place: int, end: int) -> float:
-        """The same for a step as sharp as this one between levels, whose means differ by at least half of it."""
+        """How likely noise makes a step between levels as sharp as this one; means must differ by half of it."""
         first, end = max(first, place - NEAR), min(end, place + NEAR)
         before, after = self.stretches.values[first:place], self.stretches.values[place:end]
         step = SharpStep(end - first, place - first, self.noise().autocorrelation)
@@ -226,7 +226,8 @@ class _Division:
 
     def detectable(self, level: float) -> float:
         """The change of level in the middle that mostly passes the test, in units of the values."""
-        noise, count = self._noise_of(self._residuals, len(self.edges)), self.count  # a change makes one more piece
+        more = 0 if self.stretches.lines else 1  # a change of level makes one more piece
+        noise, count = self._noise_of(self._residuals, len(self.edges) - 1 + more), self.count
         if noise.none:
             return 0.0
         critical, near = critical_statistic(level, self.stretches.parameters, count), min(count // 2, NEAR)

