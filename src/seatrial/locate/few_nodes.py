@@ -87,7 +87,7 @@ def _best(log: Reals, distinct: Flags, sets: Indices, effects: Effects, critical
     crossed = distinct[sets]
     alone = crossed & (crossed.sum(axis=1, keepdims=True) == 1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        levels = (alone @ log) / alone.sum(axis=2)
+        levels = np.nan_to_num((alone @ log) / alone.sum(axis=2), nan=np.inf)  # one without own rows has none
         owner = np.where(crossed, levels[:, :, None], np.inf).argmin(axis=1)
         own = crossed & (owner[:, None, :] == np.arange(size)[:, None])
         groups = np.concatenate([~crossed.any(axis=1, keepdims=True), own], axis=1)

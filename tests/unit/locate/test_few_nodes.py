@@ -75,6 +75,12 @@ def test_two_nodes_that_are_slow_both_ways_are_named(nodes: int) -> None:
         assert subjects(found) == {(node("n0"), Direction.BOTH), (node("n2"), Direction.BOTH)}
 
 
+def test_a_node_that_receives_from_slow_senders_alone_is_not_named() -> None:
+    for seed in range(10):
+        found = located(4, np.random.default_rng(seed), 0.003, out={1: 0.3, 2: 0.3, 3: 0.3})
+        assert subjects(found) == {(node(f"n{place}"), Direction.OUT) for place in (1, 2, 3)}
+
+
 def test_two_of_three_nodes_that_are_slow_are_not_decided() -> None:
     found = located(3, np.random.default_rng(1), 0.003, out={1: 0.3}, into={2: 0.2})
     assert found.verdict is Verdict.INCONCLUSIVE
