@@ -188,15 +188,15 @@ class _Division:
     def noise(self) -> _ResidualNoise:
         """Noise of the residuals of this division."""
         if self._noise is None:
-            self._noise = self._noise_of(self._residuals, len(self.edges) - 1)
+            self._noise = self._noise_of(len(self.edges) - 1)
         return self._noise
 
-    def _noise_of(self, residuals: Reals, pieces: int) -> _ResidualNoise:
-        squares, lagged = residual_products(residuals)
+    def _noise_of(self, pieces: int) -> _ResidualNoise:
+        squares, lagged = residual_products(self._residuals)
         parameters = self.stretches.parameters
         return _ResidualNoise(
             squares=squares,
-            peak=float(np.abs(residuals).max()),
+            peak=float(np.abs(self._residuals).max()),
             autocorrelation=upper_autocorrelation(squares, lagged, self.count, pieces, parameters),
             degrees=max(self.count - parameters * pieces, 1),
             none=squares <= NO_NOISE * self.count,
@@ -212,8 +212,9 @@ class _Division:
             return 1.0
         if self.noise().none:
             return 0.0
-        statistic = self.noise().statistic(gain, min(place - first, end - place))
-        return min(largest_p(statistic, self.stretches.parameters, self.count), self._sharp_p(first, place, end))
+        own = self.noise().statistic(gain, min(place - first, end - place))
+        plain = largest_p(own, self.stretches.parameters, self.count)
+        return plain if self.stretches.lines else min(plain, self._sharp_p(first, place, end))
 
     def _sharp_p(self, first: int, place: int, end: int) -> float:
         """How likely noise makes a step between levels as sharp as this one; means must differ by half of it."""
@@ -221,13 +222,13 @@ class _Division:
         before, after = self.stretches.values[first:place], self.stretches.values[place:end]
         step = SharpStep(end - first, place - first, self.noise().autocorrelation)
         size, variance = step.size(self.stretches.values[first:end])
-        lasts = 2 * (after.mean() - before.mean()) / size >= 1 if size else False
-        return step.largest_p(size, variance, self.count) if lasts and not self.stretches.lines else 1.0
+        lasts = size and 2 * (after.mean() - before.mean()) / size >= 1
+        return step.largest_p(size, variance, self.count) if lasts else 1.0
 
     def detectable(self, level: float) -> float:
         """The change of level in the middle that mostly passes the test, in units of the values."""
         more = 0 if self.stretches.lines else 1  # a change of level makes one more piece
-        noise, count = self._noise_of(self._residuals, len(self.edges) - 1 + more), self.count
+        noise, count = self._noise_of(len(self.edges) - 1 + more), self.count
         if noise.none:
             return 0.0
         critical, near = critical_statistic(level, self.stretches.parameters, count), min(count // 2, NEAR)
@@ -235,10 +236,9 @@ class _Division:
         innovations = noise.deviation**2 * (1 - noise.autocorrelation**2)
 
         def passes(size: float) -> bool:
-            if noise.statistic(size**2 * count / 4, count / 2) >= critical:
-                return True
+            plain = noise.statistic(size**2 * count / 4, count / 2) >= critical
             # ten times less, since noise in the two values beside the step may take as much from the evidence
-            return not self.stretches.lines and sharp.largest_p(size, innovations, count) <= level / 10
+            return plain or (not self.stretches.lines and sharp.largest_p(size, innovations, count) <= level / 10)
 
         low, high = 0.0, LARGEST_DEVIATIONS * noise.deviation
         while high - low > PRECISION * high:

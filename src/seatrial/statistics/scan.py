@@ -164,28 +164,31 @@ class SharpStep:
         """`count`: values, of which that at `place` is the first one after the step."""
         self._correlation = autocorrelation
         self._level = self._innovations(np.ones(count))
-        step = self._innovations(np.arange(count) >= place)
-        self._step = step - self._level * (self._level @ step) / (self._level @ self._level)
-        self.energy = float(self._step @ self._step)
+        self._step = self._beside_level(np.arange(count) >= place)
+        self._energy = float(self._step @ self._step)
         """Square of a step of 1, as a sum over innovations."""
-        self._deciding = self.energy / float((self._step**2).max())
+        self._deciding = self._energy / float((self._step**2).max())
         """Innovations by which the step is known."""
 
     def _innovations(self, column: Reals | Flags) -> Reals:
         first, rest = column[:1] * math.sqrt(1 - self._correlation**2), column[1:] - self._correlation * column[:-1]
         return np.concatenate((first, rest))
 
+    def _beside_level(self, column: Reals | Flags) -> Reals:
+        """The innovations less what one level explains of them."""
+        own = self._innovations(column)
+        return np.asarray(own - self._level * (self._level @ own) / (self._level @ self._level))
+
     def size(self, values: Reals) -> tuple[float, float]:
         """The step, and the variance of the innovations."""
-        own = self._innovations(values)
-        left = own - self._level * (self._level @ own) / (self._level @ self._level)
-        size = float(self._step @ left) / self.energy
-        return size, max(float(left @ left) - size**2 * self.energy, 0.0) / (len(values) - 2)
+        left = self._beside_level(values)
+        size = float(self._step @ left) / self._energy
+        return size, max(float(left @ left) - size**2 * self._energy, 0.0) / (len(values) - 2)
 
     def largest_p(self, size: float, variance: float, count: int) -> float:
         """Probability that the sharpest of all steps in `count` values is of that size by chance, also where noise has
         tails as heavy as Student's with `HEAVY_DEGREES`."""
-        gain = size**2 * self.energy / max(variance, SMALL * size**2)
+        gain = size**2 * self._energy / max(variance, SMALL * size**2)
         degrees = len(self._level) - 2
         normal = math.erfc(math.sqrt(degrees * math.log1p(gain / degrees) / 2))
         single = float(two_sided(np.array(math.sqrt(gain / self._deciding)), np.array(HEAVY_DEGREES)))

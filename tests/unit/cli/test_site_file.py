@@ -55,7 +55,7 @@ def test_the_users_file_comes_after_that_of_the_system_and_before_the_command_li
 
 @needs_root
 def test_a_home_that_this_user_may_not_enter_has_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As under `su` or `sudo -E`, which keep HOME; a closed folder of the system's own file is said."""
+    """HOME is kept by `su` and `sudo -E`; a closed folder of the system's own file is still an error."""
     with folder_for_all() as folder:
         closed = folder / "closed"
         closed.mkdir(mode=0o700)

@@ -154,7 +154,7 @@ def test_nothing_is_measured_on_a_shelf(seatrial: Seatrial) -> None:
 
 
 def test_exchanges_of_too_many_kinds_of_parts_are_not_compared(seatrial: Seatrial) -> None:
-    """Of 40 kinds they took more than 4 GB of memory."""
+    """More than 4 GB of memory were taken by 40 kinds."""
 
     def places(kinds: int) -> list[str]:
         return [f"node=n{n}," + ",".join(f"k{kind}=p{n}k{kind}" for kind in range(kinds)) for n in (1, 2)]
