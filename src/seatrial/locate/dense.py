@@ -127,10 +127,7 @@ def judge_dense(
     group = group_numbers(nodes, groups)
     y = matrix_of(rows)
     if scene.wiring is None:
-        uplinks = slow_uplinks(links, y, mirrored=mirrored)
-        faults, ambiguous = uplinks.faults, uplinks.undecided
-        if uplinks.explained is not None:
-            y[uplinks.explained] = np.nan
+        faults, ambiguous = slow_uplinks(links, y, mirrored=mirrored)
     else:
         faults, ambiguous = _cable_findings(links, rows, y)
     near = group[:, None] == group if len(groups) > 1 else None
@@ -154,7 +151,6 @@ def judge_dense(
     residual = _residuals(y, rows, node_fit)
     pairs = single_pairs(nodes, rows, residual, node_fit.fit.scale, node_fit.fit.degrees, effects)
     return MetricResult(
-        dense=True,
         faults=(*dead, *faults, *slow_nodes, *pairs.faults),
         ambiguous=ambiguous,
         unstable=pairs.unstable,
@@ -183,7 +179,6 @@ def _resolution_of(
         detectable_value_ratio=detectable_value_ratio,
         hidden_ratio=to_loss(node_fit.hidden + 2 * effects.step, metric),
         enough=node_fit.hidden + 2 * effects.step <= effects.must_show,
-        majority=True,
         measured_pairs=measured,
         expected_pairs=expected,
         complete=measured >= expected,
@@ -200,7 +195,7 @@ def _resolution(rows: Rows) -> float:
 
 def _cable_findings(scene: MetricScene, rows: Rows, y: Reals) -> tuple[tuple[LocatedFault, ...], tuple[Undecided, ...]]:
     """Cables by the routes; nodes are left to their row and column effects. What cables explain leaves `y`."""
-    tested = group_test(scene._replace(groups=()), rows)
+    tested = group_test(scene._replace(groups=()), rows).faults
     named = [pair for pair in tested.named if pair[0].subject.kind is not SubjectKind.NODE]
     undecided = [
         (parts, explained)

@@ -1,48 +1,37 @@
-"""Sparse tables, and cables on known routes: clearly bad pairs convict, clearly good ones clear, others do neither."""
+"""Sparse tables, tables of few nodes, and cables on known routes: parts by the pairs that cross them."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
 
 from seatrial.locate.explanation import Ways
-from seatrial.locate.few_nodes import FEW_NODES, FEWEST_ROWS, slow_parts
-from seatrial.locate.metric_result import MetricScene
-from seatrial.locate.part_cover import explain
+from seatrial.locate.metric_result import MetricScene, Part, PartFaults, part_faults
 from seatrial.locate.rows import Rows, group_name, group_numbers
-from seatrial.locate.significance import adjusted_p, critical_value, detectable, relative_scale
-from seatrial.locate.thresholds import CLEAR, SCATTERS
+from seatrial.locate.slow_parts import FEW_NODES, SlowParts, slow_parts
 from seatrial.locate.uplinks import clearly_better
 from seatrial.model.fabric import Component, Wiring
-from seatrial.model.pair_faults import LocatedFault, Undecided
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, Subject, SubjectKind, node, uplink
-from seatrial.statistics.estimates import MEDIAN_ERROR, array_median
+from seatrial.statistics.estimates import array_median
 
 FEWEST_PEERS = 8
 """Pairs of one distance that are each other's peers; fewer are unless one node is on all of them, else all pairs."""
-FEWEST_WAYS = 6
-"""Ordered pairs of groups: three groups."""
+BETTER_SCATTERS = 2.0
 MOST_BETTER = 0.15
-"""If more than this share of the pairs is clearly better than the usual ones, the usual ones may be the slow ones."""
-Part = tuple[Subject, Direction]
+"""If more than this share of the pairs is better than the usual ones by BETTER_SCATTERS (chance makes 2 to 6 % so), the
+usual ones may be the slow ones."""
 
 
 class GroupTest(msgspec.Struct, frozen=True, kw_only=True):
-    """A part that is named, or parts that cannot be distinguished, each with the rows that these explain."""
+    """Parts by the pairs that cross them."""
 
-    named: tuple[tuple[LocatedFault, Indices], ...]
-    undecided: tuple[tuple[Undecided, Indices], ...]
+    faults: PartFaults
     residual: Reals
     """Logarithms of rows over their peers; NaN where a part at fault or under suspicion lies on the way."""
-    scatter: float
+    slow: SlowParts
     majority: bool
     """False: too many rows are clearly better than the reference, which may be the level of slow nodes."""
-    effect: float
-    detectable: float
-    hidden: float
-    """The loss of a part that noise may hide, as a difference of logarithms."""
 
 
 def group_test(scene: MetricScene, rows: Rows) -> GroupTest:
@@ -53,59 +42,16 @@ def group_test(scene: MetricScene, rows: Rows) -> GroupTest:
         parts, ways = _wired_ways(nodes, rows, wiring)
     else:
         parts, ways = _ways(nodes, rows, groups if len(groups) > 2 else ())
-    few = slow_parts(log, ways, effects, error_rate) if rows.nodes <= FEW_NODES else None
-    rest = log[few.rest] if few else log
-    log = log - array_median(rest) if few else log
-    scatter = relative_scale(np.exp(rest))
-    lack = max(1 - float(np.exp(-effects.chosen(scatter))), SCATTERS * scatter)
-    blamed = few.blamed if few else explain(np.exp(log), ways, 1 - lack, 3 * scatter, good=1 - CLEAR * lack)
-    naming = scene.naming
-    undecided = []
-    sure: defaultdict[Subject, dict[Direction, Indices]] = defaultdict(dict)
-    for blame in blamed:
-        subjects = tuple(dict.fromkeys(parts[part][0] for part in blame.parts))
-        if len(subjects) == 1 and len(blame.rows) >= FEWEST_ROWS:
-            sure[subjects[0]].update({parts[part][1]: blame.rows for part in blame.parts})
-        else:
-            ends = rows.ends(blame.rows)
-            # A single bad row may be the pair's own fault, too.
-            subjects += (naming.pair(int(ends[0][0]), int(ends[1][0])),) if len(blame.rows) == 1 else ()
-            undecided.append((naming.undecided(subjects, array_median(-log[blame.rows]), ends), blame.rows))
-    noise = few.scatter if few else scatter
-    guilty = np.zeros(ways.parts, dtype=np.bool_)
-    guilty[[part for blame in blamed for part in blame.parts]] = True
+    slow = slow_parts(log, ways, effects, error_rate, few=rows.nodes <= FEW_NODES)
+    log = log - array_median(log[slow.rest])
     residual = log.copy()
-    residual[ways.row[guilty[ways.part]]] = np.nan
+    residual[ways.row[np.isin(ways.part, [part for blame in slow.blamed for part in blame.parts])]] = np.nan
     return GroupTest(
-        named=tuple(_named(sure, scene, rows, log, noise, few.degrees if few else max(len(log) - 1, 1), len(parts))),
-        undecided=tuple(undecided),
+        faults=part_faults(scene, log, parts, slow, rows.ends),
         residual=residual,
-        scatter=scatter,
-        majority=bool(np.mean(log > np.log1p(lack)) <= MOST_BETTER),
-        effect=effects.chosen(noise),
-        detectable=few.detectable if few else detectable(-float(np.log1p(-min(lack, 0.999))), scatter),
-        hidden=few.detectable if few else detectable(-float(np.log1p(-min(SCATTERS * scatter, 0.999))), scatter),
+        slow=slow,
+        majority=bool(np.mean(log > max(effects.chosen(slow.scatter), BETTER_SCATTERS * slow.scatter)) <= MOST_BETTER),
     )
-
-
-def _named(
-    sure: Mapping[Subject, Mapping[Direction, Indices]], scene: MetricScene, rows: Rows, log: Reals, scatter: float,
-    degrees: int, tests: int,
-) -> Iterator[tuple[LocatedFault, Indices]]:  # fmt: skip
-    """Each subject with the rows that show it in any direction."""
-    critical = critical_value(tests, degrees, scene.error_rate)
-    for subject, directions in sure.items():
-        explained = np.unique(np.concatenate(list(directions.values())))
-        way = next(iter(directions)) if len(directions) == 1 else Direction.BOTH
-        loss, error = _loss(-log[explained], scatter)
-        p = float(adjusted_p(np.array([loss / error]), tests, degrees)[0])
-        yield scene.naming.fault(subject, way, loss, critical * error, p, rows.ends(explained)), explained
-
-
-def _loss(losses: Reals, scatter: float) -> tuple[float, float]:
-    """The median of the losses of a part's rows, and its standard error."""
-    own = relative_scale(np.exp(-losses)) if len(losses) > 2 else scatter
-    return array_median(losses), MEDIAN_ERROR * max(scatter, own) / float(np.sqrt(len(losses)))
 
 
 def _over_peers(rows: Rows, group: Indices) -> Reals:
@@ -114,26 +60,12 @@ def _over_peers(rows: Rows, group: Indices) -> Reals:
     far = source != target
     log = rows.log.astype(np.float64)
     reference = np.full(len(log), array_median(log))
-    for same, usual in ((~far, array_median), (far, lambda own: _between_groups(own, source[far], target[far]))):
+    few = rows.nodes <= FEW_NODES  # one slow node is on half of all pairs
+    for same, usual in ((~far, clearly_better if few else array_median), (far, clearly_better)):
         ends = np.concatenate([rows.source[same], rows.target[same]])
         if len(ends) >= 2 * FEWEST_PEERS or (len(ends) and np.bincount(ends).max() < len(ends) / 2):
             reference[same] = usual(log[same])
     return np.asarray(log - reference)
-
-
-def _between_groups(log: Reals, source: Indices, target: Indices) -> float:
-    """The median; or the best ways between groups, if so clearly better that half of the uplinks may be bad.
-
-    A slow uplink is on two of three ways between three groups, and on half of those between four.
-    """
-    ways, where = np.unique((source + 1) * (int(target.max()) + 3) + target, return_inverse=True)
-    if len(ways) < FEWEST_WAYS:
-        return array_median(log)
-    return clearly_better(np.array([array_median(log[where == way]) for way in range(len(ways))]), log)
-
-
-def _pairs(rows: Rows) -> list[tuple[int, int]]:
-    return list(zip(rows.source.tolist(), rows.target.tolist(), strict=True))
 
 
 def _ways(nodes: Sequence[str], rows: Rows, groups: Sequence[Sequence[str]]) -> tuple[list[Part], Ways]:
@@ -159,7 +91,8 @@ def _ways(nodes: Sequence[str], rows: Rows, groups: Sequence[Sequence[str]]) -> 
 
 def _wired_ways(nodes: Sequence[str], rows: Rows, wiring: Wiring) -> tuple[list[Part], Ways]:
     """What every row crosses by the fabric's own routes."""
-    pairs = [(nodes[source], nodes[target]) for source, target in _pairs(rows)]
+    ends = zip(rows.source.tolist(), rows.target.tolist(), strict=True)
+    pairs = [(nodes[source], nodes[target]) for source, target in ends]
     fabric = wiring.measured(pairs)
     number: dict[Component, int] = {}
     crossed = [[number.setdefault(part, len(number)) for part in fabric.path(*one)] for one in pairs]

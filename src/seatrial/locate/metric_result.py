@@ -1,27 +1,30 @@
 """What one metric of a table shows, in the words of the model."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from seatrial.locate.part_cover import dead_parts
+from seatrial.locate.explanation import Ways, cover
 from seatrial.locate.rows import Rows, back_rows, both_ways
+from seatrial.locate.significance import adjusted_p, critical_value, relative_scale
+from seatrial.locate.slow_parts import FEWEST_ROWS, SlowParts
 from seatrial.locate.thresholds import Effects, to_loss
 from seatrial.model.fabric import Wiring
 from seatrial.model.pair_faults import (
     Instability,
     LocatedFault,
-    Method,
     Observation,
     Population,
     Resolution,
     Undecided,
     Unstable,
 )
-from seatrial.model.pair_table import Indices, Places
+from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import FABRIC, Direction, Subject, node, pair
+from seatrial.statistics.estimates import MEDIAN_ERROR, array_median
 
 SHOWN = 12
 """Pairs given as evidence."""
@@ -104,10 +107,51 @@ class MetricScene(NamedTuple):
         return FaultNaming(nodes=self.nodes, metric=self.effects.metric)
 
 
+Part = tuple[Subject, Direction]
+
+
+class PartFaults(NamedTuple):
+    """Parts that are named, and parts that cannot be distinguished, each with the rows that these explain."""
+
+    named: tuple[tuple[LocatedFault, Indices], ...]
+    undecided: tuple[tuple[Undecided, Indices], ...]
+    """Parts that are slow on most of their rows and good on others explain none for certain."""
+
+
+def part_faults(
+    scene: MetricScene, log: Reals, parts: Sequence[Part], slow: SlowParts, ends_of: Callable[[Indices], Ends]
+) -> PartFaults:
+    """The slow `parts` by name, both directions of a subject together. `log`: of rows over the usual ones.
+
+    `ends_of`: the pairs of nodes that rows stand for.
+    """
+    naming, named, undecided = scene.naming, [], []
+    sure: defaultdict[Subject, dict[Direction, Indices]] = defaultdict(dict)
+    for place, blame in enumerate((*slow.blamed, *slow.mixed)):
+        subjects = tuple(dict.fromkeys(parts[part][0] for part in blame.parts))
+        ends, mixed = ends_of(blame.rows), place >= len(slow.blamed)
+        if len(subjects) == 1 and len(blame.rows) >= FEWEST_ROWS and not mixed:
+            sure[subjects[0]].update({parts[part][1]: blame.rows for part in blame.parts})
+            continue
+        # A single bad row may be the pair's own fault, too.
+        subjects += (naming.pair(int(ends[0][0]), int(ends[1][0])),) if len(blame.rows) == 1 else ()
+        either = naming.undecided(subjects, array_median(-log[blame.rows]), ends)
+        undecided.append((either, blame.rows[:0] if mixed else blame.rows))
+    critical = critical_value(len(parts), slow.degrees, scene.error_rate)
+    for subject, directions in sure.items():
+        explained = np.unique(np.concatenate(list(directions.values())))
+        way = next(iter(directions)) if len(directions) == 1 else Direction.BOTH
+        losses = -log[explained]
+        own = relative_scale(np.exp(-losses)) if len(losses) > 2 else 0.0
+        loss, error = array_median(losses), MEDIAN_ERROR * max(slow.scatter, own) / float(np.sqrt(len(losses)))
+        p = float(adjusted_p(np.array([loss / error]), len(parts), slow.degrees)[0])
+        named.append((naming.fault(subject, way, loss, critical * error, p, ends_of(explained)), explained))
+    return PartFaults(tuple(named), tuple(undecided))
+
+
 class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that `Located` joins, of one metric."""
 
-    dense: bool
     faults: tuple[LocatedFault, ...]
     resolution: Resolution
     ambiguous: tuple[Undecided, ...] = ()
@@ -119,39 +163,16 @@ class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
     unlisted_pairs: int = 0
     """Single pairs at fault beyond those in `faults`."""
 
-    @classmethod
-    def empty(
-        cls, metric: str, dead: tuple[LocatedFault, ...], measured: int, expected: int, rows: Rows
-    ) -> "MetricResult":
-        """The result of a metric in which every pair is dead."""
-        return cls(
-            dense=True,
-            faults=dead,
-            resolution=Resolution(
-                metric=metric,
-                method=Method.GROUP_TEST,
-                effect_ratio=0.0,
-                pair_scatter=0.0,
-                node_scatter=None,
-                detectable_ratio=None,
-                detectable_one_way_ratio=None,
-                detectable_value_ratio=None,
-                hidden_ratio=None,
-                enough=False,
-                majority=True,
-                measured_pairs=measured,
-                expected_pairs=expected,
-                complete=True,
-                median=rows.median,
-                directed=rows.directed,
-            ),
-        )
+
+FEWEST_DEAD = 2
+"""A node is dead in one direction if at least this many of its pairs in that direction are dead, and fewer alive."""
 
 
 def dead_faults(nodes: Sequence[str], metric: str, rows: Rows) -> tuple[tuple[LocatedFault, ...], int]:
     """One fault for each dead node and each other dead pair; one for all where every row is dead.
 
-    Of the pairs the first MOST_LISTED, and how many there are beyond these.
+    The fewest nodes that explain the dead rows are dead. Of the pairs the first MOST_LISTED, and how many there are
+    beyond these.
     """
     naming = FaultNaming(nodes=nodes, metric=metric)
     if not rows.dead.any():
@@ -159,35 +180,29 @@ def dead_faults(nodes: Sequence[str], metric: str, rows: Rows) -> tuple[tuple[Lo
     if rows.dead.all() and rows.nodes > 2:
         return (naming.dead(FABRIC, Direction.BOTH, rows.ends(np.arange(len(rows.log)))),), 0
     given, rows = len(rows.log), both_ways(rows)
-    dead = dead_parts(rows)
+    dead, count = np.flatnonzero(rows.dead), rows.nodes
+    ends = np.stack([rows.source[dead], rows.target[dead] + count], axis=1).ravel()
+    measured = np.concatenate([np.bincount(end, minlength=count) for end in (rows.source, rows.target)])
+    alive = measured - np.bincount(ends, minlength=2 * count)
+    ways = Ways(row=np.repeat(np.arange(len(dead)), 2), part=ends, parts=2 * count)
+    own: defaultdict[int, dict[Direction, Indices]] = defaultdict(dict)
+    for blame in cover(ways, len(dead), least=np.maximum(FEWEST_DEAD, alive + 1)):
+        for part in blame.parts:
+            own[part % count][Direction.OUT if part < count else Direction.IN] = dead[blame.rows]
     faults = []
-    gone = np.flatnonzero(rows.dead)
-    of_node = [_by_node(end[gone], rows.nodes) for end in (rows.source, rows.target)]
-    for number in sorted({*dead.out, *dead.into}):
-        sends, receives = number in dead.out, number in dead.into
-        way = Direction.BOTH if sends and receives else Direction.OUT if sends else Direction.IN
-        chosen = np.concatenate(
-            [
-                order[first[number] : first[number + 1]]
-                for (order, first), is_dead in zip(of_node, (sends, receives), strict=True)
-                if is_dead
-            ]
-        )
-        own = gone[chosen]
-        faults.append(naming.dead(node(nodes[number]), way, rows.ends(np.sort(own[own < given]))))
-    back = back_rows(rows, dead.pairs)
-    once = np.flatnonzero((back < 0) | (rows.source[dead.pairs] < rows.target[dead.pairs]))
+    for number, directions in sorted(own.items()):
+        places = np.unique(np.concatenate([*directions.values()]))
+        way = Direction.BOTH if len(directions) == 2 else next(iter(directions))
+        faults.append(naming.dead(node(nodes[number]), way, rows.ends(places[places < given])))
+    explained = [rows for directions in own.values() for rows in directions.values()]
+    pairs = np.setdiff1d(dead, np.concatenate(explained)) if explained else dead
+    back = back_rows(rows, pairs)
+    once = np.flatnonzero((back < 0) | (rows.source[pairs] < rows.target[pairs]))
     for place in once[:MOST_LISTED].tolist():
-        row, other = int(dead.pairs[place]), int(back[place])
+        row, other = int(pairs[place]), int(back[place])
         subject = naming.pair(int(rows.source[row]), int(rows.target[row]))
-        way, both = (Direction.OUT, [row]) if other < 0 else (Direction.BOTH, [row, int(dead.pairs[other])])
+        way, both = (Direction.OUT, [row]) if other < 0 else (Direction.BOTH, [row, int(pairs[other])])
         faults.append(
             naming.dead(subject, way, rows.ends(np.array([one for one in both if one < given], dtype=np.intp)))
         )
     return tuple(faults), max(len(once) - MOST_LISTED, 0)
-
-
-def _by_node(end: Places, nodes: int) -> tuple[Indices, Indices]:
-    """`order`: places in `end`, by node. `first`: those of node k are order[first[k] : first[k + 1]]."""
-    first = np.concatenate(([0], np.cumsum(np.bincount(end, minlength=nodes))))
-    return np.argsort(end, kind="stable"), first

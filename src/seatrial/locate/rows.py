@@ -206,7 +206,7 @@ def _logarithms(values: Reals, metric: str) -> tuple[Reals, float]:
     return log, median
 
 
-def _keys(source: Places, target: Places, nodes: int) -> NDArray[np.int64]:
+def _keys(source: Places | Indices, target: Places | Indices, nodes: int) -> NDArray[np.int64]:
     """A number for every ordered pair."""
     return source.astype(np.int64) * nodes + target
 
@@ -235,17 +235,9 @@ def expected_pairs(rows: Rows) -> int:
 
 def selected(rows: Rows, chosen: Flags) -> Rows:
     """Only the chosen rows."""
-    return Rows(
-        nodes=rows.nodes,
-        source=rows.source[chosen],
-        target=rows.target[chosen],
-        log=rows.log[chosen],
-        worst=rows.worst[chosen],
-        best=rows.best[chosen],
-        repetitions=None if rows.repetitions is None else rows.repetitions[chosen],
-        median=rows.median,
-        directed=rows.directed,
-    )
+    own = {name: getattr(rows, name)[chosen] for name in ("source", "target", "log", "worst", "best")}
+    repetitions = None if rows.repetitions is None else rows.repetitions[chosen]
+    return msgspec.structs.replace(rows, repetitions=repetitions, **own)
 
 
 def both_ways(rows: Rows) -> Rows:
@@ -266,11 +258,8 @@ def back_rows(rows: Rows, chosen: Indices) -> Indices:
     """The place of each chosen row's opposite direction among the chosen; -1 if it is not among them."""
     if not len(chosen):
         return np.zeros(0, dtype=np.intp)
-    source, target = rows.source[chosen].astype(np.int64), rows.target[chosen].astype(np.int64)
-    key, wanted = source * rows.nodes + target, target * rows.nodes + source
-    order = np.argsort(key)
-    place = order[np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)]
-    return np.asarray(np.where(key[place] == wanted, place, -1))
+    find = _finder(_keys(*rows.ends(chosen), rows.nodes), np.arange(len(chosen), dtype=np.float64), rows.nodes)
+    return np.nan_to_num(find(_keys(*rows.ends(chosen)[::-1], rows.nodes)), nan=-1).astype(np.intp)
 
 
 def matrix_of(rows: Rows) -> Reals:

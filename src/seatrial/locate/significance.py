@@ -68,6 +68,16 @@ def relative_scale(values: Reals) -> float:
     return max(robust_scale(finite, centre) / centre, resolution(finite) / math.sqrt(12) / centre, LEAST_SCATTER)
 
 
+def half_scatter(ratio: Reals) -> float:
+    """Robust scatter; of the better half where that is less than half of it, so that the worse half is slow.
+
+    Half a normal distribution scatters less than the whole.
+    """
+    better = HALF_NORMAL * relative_scale(ratio[ratio >= np.median(ratio)])
+    whole = relative_scale(ratio)
+    return better if better < whole / 2 else whole
+
+
 def _finite(values: Reals) -> Reals:
     """The finite values; the array itself where all are finite, since it may be large."""
     finite = np.isfinite(values)

@@ -10,13 +10,13 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.dense import judge_dense
-from seatrial.locate.few_nodes import FEW_NODES, FEWEST_ROWS
 from seatrial.locate.group_test import group_test
 from seatrial.locate.metric_result import MetricResult, MetricScene, dead_faults
 from seatrial.locate.nodes import FEWEST_CELLS
 from seatrial.locate.rows import Rows, expected_pairs, group_name, rows_of, selected
 from seatrial.locate.significance import relative_scale
 from seatrial.locate.single_pairs import single_pairs
+from seatrial.locate.slow_parts import FEW_NODES, FEWEST_ROWS
 from seatrial.locate.thresholds import practical_effects, to_loss
 from seatrial.model.fabric import Wiring
 from seatrial.model.pair_faults import MOST_BETTER, Located, LocatedFault, Method, Resolution, TooGood
@@ -55,8 +55,11 @@ def locate_in_table(
         for metric, rows in measured.items()
     ]
     faults = sorted((fault for one in results for fault in one.faults), key=lambda fault: -fault.loss_ratio)
-    both = zip(results, measured.values(), strict=True)
-    sparse = [rows for result, rows in both if not result.dense and rows.nodes > FEW_NODES]
+    sparse = [
+        rows
+        for result, rows in zip(results, measured.values(), strict=True)
+        if result.resolution.method is Method.GROUP_TEST and rows.nodes > FEW_NODES and not rows.dead.all()
+    ]
     located = Located(
         verdict=Verdict.PASS,
         faults=tuple(faults),
@@ -111,7 +114,20 @@ def _judged(
     elif len(alive.log):
         result = _judged_sparse(scene, rows, alive, dead, expected)
     else:
-        result = MetricResult.empty(metric, dead, len(rows.log), expected, rows)
+        result = MetricResult(
+            faults=dead,
+            resolution=Resolution(
+                metric=metric,
+                method=Method.GROUP_TEST,
+                effect_ratio=0.0,
+                pair_scatter=0.0,
+                measured_pairs=len(rows.log),
+                expected_pairs=expected,
+                complete=True,
+                median=rows.median,
+                directed=rows.directed,
+            ),
+        )
     return msgspec.structs.replace(result, unlisted_pairs=result.unlisted_pairs + unlisted)
 
 
@@ -121,14 +137,14 @@ def _judged_sparse(
     """One metric by the group test. `alive`: those of `rows` that are not dead."""
     nodes, effects, cells = scene.nodes, scene.effects, rows.cells
     metric, tested = effects.metric, group_test(scene, alive)
-    pairs = single_pairs(nodes, alive, tested.residual, tested.scatter, len(alive.log) - 1, effects)
-    hidden = tested.hidden + 2 * effects.step
+    slow = tested.slow
+    pairs = single_pairs(nodes, alive, tested.residual, slow.scatter, len(alive.log) - 1, effects)
+    hidden = slow.hidden + 2 * effects.step
     even = int(cells.max()) <= MOST_UNEVEN * int(cells.min()) + 1
     peers = len(nodes) >= FEWEST_ALIKE
     return MetricResult(
-        dense=False,
-        faults=(*dead, *(fault for fault, _ in tested.named), *pairs.faults),
-        ambiguous=tuple(parts for parts, _ in tested.undecided),
+        faults=(*dead, *(fault for fault, _ in tested.faults.named), *pairs.faults),
+        ambiguous=tuple(parts for parts, _ in tested.faults.undecided),
         unstable=pairs.unstable,
         unstable_pairs=pairs.unstable_pairs,
         unlisted_pairs=pairs.unlisted_pairs,
@@ -136,11 +152,10 @@ def _judged_sparse(
         resolution=Resolution(
             metric=metric,
             method=Method.GROUP_TEST,
-            effect_ratio=to_loss(tested.effect, metric),
-            pair_scatter=tested.scatter,
-            node_scatter=None,
-            detectable_ratio=to_loss(tested.detectable + effects.step, metric) if peers else None,
-            detectable_one_way_ratio=to_loss(tested.detectable + effects.step, metric) if peers else None,
+            effect_ratio=to_loss(effects.chosen(slow.scatter), metric),
+            pair_scatter=slow.scatter,
+            detectable_ratio=to_loss(slow.detectable + effects.step, metric) if peers else None,
+            detectable_one_way_ratio=to_loss(slow.detectable + effects.step, metric) if peers else None,
             detectable_value_ratio=pairs.detectable_value_ratio,
             hidden_ratio=to_loss(hidden, metric) if peers else None,
             enough=peers and hidden <= effects.must_show,

@@ -8,20 +8,19 @@ import numpy as np
 
 from seatrial.locate.evidence import Pair
 from seatrial.locate.explanation import PartSuspect, Ways
-from seatrial.locate.metric_result import MetricScene
-from seatrial.locate.part_cover import explain
+from seatrial.locate.metric_result import Ends, MetricScene, part_faults
 from seatrial.locate.rows import group_name, group_numbers
-from seatrial.locate.significance import HALF_NORMAL, adjusted_p, critical_value, relative_scale
-from seatrial.locate.thresholds import BEST_PAIRS, CLEAR, EFFECT, SCATTERS
+from seatrial.locate.significance import half_scatter
+from seatrial.locate.slow_parts import FEW_NODES, FEWEST_ROWS, slow_parts
+from seatrial.locate.thresholds import BEST_PAIRS, EFFECT, SCATTERS
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.pair_faults import LocatedFault, Undecided
 from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.model.subject import Direction, Subject, SubjectKind, link, uplink
-from seatrial.statistics.estimates import FEWEST_ALIKE, MEDIAN_ERROR, array_median, robust_scale
+from seatrial.statistics.estimates import FEWEST_ALIKE, array_median, robust_scale
 
 FEWEST_NODES = 2
 """An uplink of a single node cannot be distinguished from the node."""
-FEWEST_WAYS = 2
 BETTER = 1.05
 """The reference is the best ways if they are this much better than the median: half of the uplinks may be bad."""
 QUANTILE_ERROR = 1.6
@@ -32,62 +31,51 @@ Own = Mapping[tuple[Direction, Component], Sequence[Pair]]
 """(Direction over the uplink, cable crossed) -> pairs on which no other suspect is."""
 
 
-class Uplinks(msgspec.Struct, frozen=True, kw_only=True):
-    """`explained[i, j]`: cells that a named or suspected uplink slows."""
-
-    faults: tuple[LocatedFault, ...] = ()
-    undecided: tuple[Undecided, ...] = ()
-    explained: Flags | None = None
-
-
-def slow_uplinks(scene: MetricScene, y: Reals, *, mirrored: bool) -> Uplinks:
-    """Uplinks that are slow, and those of which one is.
+def slow_uplinks(
+    scene: MetricScene, y: Reals, *, mirrored: bool
+) -> tuple[tuple[LocatedFault, ...], tuple[Undecided, ...]]:
+    """Uplinks that are slow, and those of which one is; what these explain leaves `y`.
 
     `y[i, j]`: log, larger is better, NaN where unknown. `mirrored`: each cell of `y` is there twice.
-    Every ordered pair of groups is one way over two uplinks; ways that are clearly bad convict, ways that are clearly
-    good clear (`explain`); the median of all ways over an uplink must then be significant. A group that is slow
-    within itself has slow nodes, and its uplink is not judged.
+    Every ordered pair of groups is one way over two uplinks. A group that is slow within itself has slow nodes, and its
+    uplink is not judged.
     """
     group = group_numbers(scene.nodes, scene.groups)
     sizes = np.bincount(group[group >= 0]) if (group >= 0).any() else np.zeros(0, dtype=np.intp)
     if len(sizes) < FEWEST_ALIKE:
-        return Uplinks()
-    source, target, pace, noise = _ways(y, group, len(sizes))
+        return (), ()
+    source, target, pace, errors = _ways(y, group, len(sizes))
     if (far := source != target).sum() < FEWEST_ALIKE:
-        return Uplinks()
-    log = pace[far] - clearly_better(pace[far], pace[far])
-    ratio = np.exp(log)
-    scatter = max(half_scatter(ratio), array_median(noise[far]))
-    lack = max(1 - np.exp(-scene.effects.chosen(scatter)), SCATTERS * scatter)
+        return (), ()
+    log = pace[far] - clearly_better(pace[far])
     count = len(sizes)
     ends = np.stack([source[far], target[far] + count], axis=1).ravel()
-    owner = np.repeat(np.arange(int(far.sum())), 2)
+    owner = np.repeat(np.arange(len(log)), 2)
+    noise = array_median(errors[far])
+    scatter = max(half_scatter(np.exp(log)), noise)
+    lack = max(scene.effects.chosen(scatter), SCATTERS * scatter)
     usable = ~(_slow_inside(source, target, pace, count, lack) | (sizes < FEWEST_NODES))
     keep = usable[ends % count]
-    cover = explain(
-        ratio, Ways(row=owner[keep], part=ends[keep], parts=2 * count), 1 - lack, 3 * scatter, good=1 - CLEAR * lack
-    )
-    blamed = [blame for blame in cover if len(blame.rows) >= FEWEST_WAYS]
-    critical = critical_value(2 * count, len(log) - 1, scene.error_rate)
-    naming = scene.naming
-    faults, undecided, explained = [], [], np.zeros(y.shape, dtype=np.bool_)
-    for numbers, direction, rows in _merged([blame.parts for blame in blamed], source[far], target[far], count):
-        loss = float(-np.median(log[rows]))
-        error = MEDIAN_ERROR * scatter / float(np.sqrt(len(rows)))
-        if loss < critical * error:
-            continue
-        own = np.zeros(y.shape, dtype=np.bool_)
-        for one, other in zip(source[far][rows].tolist(), target[far][rows].tolist(), strict=True):
-            own[np.ix_(group == one, group == other)] = True
-        explained |= own
-        crossing = np.nonzero(np.triu(own | own.T) if mirrored else own)
-        subjects = tuple(uplink(group_name(scene.groups[number])) for number in numbers)
-        if len(subjects) > 1:
-            undecided.append(naming.undecided(subjects, loss, crossing))
-        else:
-            p = float(adjusted_p(np.array([loss / error]), 2 * count, len(log) - 1)[0])
-            faults.append(naming.fault(subjects[0], direction, loss, critical * error, p, crossing))
-    return Uplinks(faults=tuple(faults), undecided=tuple(undecided), explained=explained if explained.any() else None)
+    ways = Ways(row=owner[keep], part=ends[keep], parts=2 * count)
+    # Of a median absolute deviation, a third of all values are degrees of freedom.
+    freedom = np.count_nonzero(np.isfinite(y[group[:, None] != group])) / (6 if mirrored else 3)
+    slow = slow_parts(log, ways, scene.effects, scene.error_rate, few=count <= FEW_NODES, least=noise, freedom=freedom)
+
+    def crossed(rows: Indices) -> Flags:
+        crossing = np.zeros(y.shape, dtype=np.bool_)
+        for way in np.flatnonzero(far)[rows].tolist():
+            crossing[np.ix_(group == source[way], group == target[way])] = True
+        return crossing
+
+    def ends_of(rows: Indices) -> Ends:
+        return np.nonzero(np.triu(crossed(rows) | crossed(rows).T) if mirrored else crossed(rows))
+
+    parts = [(uplink(group_name(members)), way) for way in (Direction.OUT, Direction.IN) for members in scene.groups]
+    judged = part_faults(scene, log - array_median(log[slow.rest]), parts, slow, ends_of)
+    undecided = [either for either in judged.undecided if len(either[1]) >= FEWEST_ROWS]
+    for _, rows in (*judged.named, *undecided):
+        y[crossed(rows)] = np.nan
+    return tuple(fault for fault, _ in judged.named), tuple(either for either, _ in undecided)
 
 
 def _ways(y: Reals, group: Indices, count: int) -> tuple[Indices, Indices, Reals, Reals]:
@@ -106,20 +94,14 @@ def _ways(y: Reals, group: Indices, count: int) -> tuple[Indices, Indices, Reals
     return here_of, there_of, pace, noise
 
 
-def clearly_better(ways: Reals, logs: Reals) -> float:
-    """The level of the best ways, if it is so clearly better than the median of `logs` that half of the groups may be
-    bad: a quarter of the ways are between the others then, and the level is their median, or the second best way.
+def clearly_better(logs: Reals) -> float:
+    """The level of the best, if it is so clearly better than the median that half of the groups or nodes may be bad: a
+    quarter of all ways are between the others then, and the level is their median, or the second best way.
     """
     usual = array_median(logs)
-    best = float(np.sort(ways)[-max(2, len(ways) // 12)])
+    best = float(np.sort(logs)[-max(2, len(logs) // 12)])
     apart = max(float(np.log(BETTER)), SCATTERS * half_scatter(np.exp(logs - usual)))
     return best if best > usual + apart else usual
-
-
-def half_scatter(ratio: Reals) -> float:
-    """Robust scatter; of the better half where the worse half is slow. Half a normal distribution scatters less."""
-    better = ratio[ratio >= np.median(ratio)]
-    return min(relative_scale(ratio), HALF_NORMAL * relative_scale(better))
 
 
 def _slow_inside(source: Indices, target: Indices, pace: Reals, count: int, lack: float) -> Flags:
@@ -127,24 +109,8 @@ def _slow_inside(source: Indices, target: Indices, pace: Reals, count: int, lack
     slow = np.zeros(count, dtype=np.bool_)
     inside = source == target
     if inside.sum() >= FEWEST_ALIKE:
-        slow[source[inside]] = pace[inside] < np.log1p(-min(lack, 0.99)) + np.median(pace[inside])
+        slow[source[inside]] = pace[inside] < np.median(pace[inside]) - lack
     return slow
-
-
-def _merged(
-    blamed: list[tuple[int, ...]], source: Indices, target: Indices, count: int
-) -> list[tuple[tuple[int, ...], Direction, Indices]]:
-    """Both directions of the same groups as one, with all ways that cross them, bad or not."""
-    by_groups: defaultdict[tuple[int, ...], set[int]] = defaultdict(set)
-    for alike in blamed:
-        by_groups[tuple(sorted({part % count for part in alike}))] |= set(alike)
-    merged = []
-    for groups, parts in by_groups.items():
-        out, into = any(part < count for part in parts), any(part >= count for part in parts)
-        crossing = np.isin(source, groups) & out | np.isin(target, groups) & into
-        direction = Direction.BOTH if out and into else Direction.OUT if out else Direction.IN
-        merged.append((groups, direction, np.flatnonzero(crossing)))
-    return merged
 
 
 def by_cables(

@@ -115,7 +115,7 @@ class Method(enum.StrEnum):
     ADDITIVE = "additive"
     """Row and column effects, fitted to a complete or nearly complete table."""
     GROUP_TEST = "group-test"
-    """Good and bad pairs, of a table with few partners per node."""
+    """Most pairs of each part beside the others, of a table with few nodes or few partners per node."""
 
 
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,14 +131,14 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     method: Method
     effect_ratio: float
     pair_scatter: float
-    node_scatter: float | None
-    detectable_ratio: float | None
-    detectable_one_way_ratio: float | None
-    detectable_value_ratio: float | None
-    hidden_ratio: float | None
-    enough: bool
+    node_scatter: float | None = None
+    detectable_ratio: float | None = None
+    detectable_one_way_ratio: float | None = None
+    detectable_value_ratio: float | None = None
+    hidden_ratio: float | None = None
+    enough: bool = False
     """Whether noise would have let it show a loss of 10 %."""
-    majority: bool
+    majority: bool = True
     """False where many pairs are clearly better than the median, so that the median may be the level of slow nodes."""
     measured_pairs: int
     expected_pairs: int

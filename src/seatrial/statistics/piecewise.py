@@ -41,16 +41,13 @@ class Pieces:
         sizes: Indices = last - first + 1
         return sizes
 
-    def steps_in_gaps(self, cuts: Indices, lines: Reals) -> tuple[Reals, Reals]:
+    def steps_in_gaps(self, cuts: Indices, lines: Reals) -> tuple[Reals, ...]:
         """[series, break] at both ends of each gap: from one line to the next, as a share of the time before."""
-        return self._steps(self._sizes[cuts - 1], lines), self._steps(self._sizes[cuts], lines)
-
-    @staticmethod
-    def _steps(sizes: Reals, lines: Reals) -> Reals:
-        before = lines[:, :-1, 0] + lines[:, :-1, 1] * sizes
-        after = lines[:, 1:, 0] + lines[:, 1:, 1] * sizes
-        steps: Reals = (after - before) / before
-        return steps
+        ends = []
+        for sizes in (self._sizes[cuts - 1], self._sizes[cuts]):
+            before = lines[:, :-1, 0] + lines[:, :-1, 1] * sizes
+            ends.append((lines[:, 1:, 0] + lines[:, 1:, 1] * sizes - before) / before)
+        return tuple(ends)
 
     def _spans(self, cuts: Indices) -> tuple[Indices, Indices, Indices]:
         series, count = len(self.squares), len(self._sizes)

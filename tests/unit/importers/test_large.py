@@ -15,9 +15,8 @@ from seatrial.importers.fields import numbers, pieces, split_fields, whole_text
 from seatrial.importers.formats import read_matrix
 from seatrial.importers.node_names import NodeNames
 from seatrial.importers.pair_lines import read_columns
-from seatrial.locate.explanation import Ways
+from seatrial.locate.explanation import Ways, cover
 from seatrial.locate.metric_result import MOST_LISTED
-from seatrial.locate.part_cover import explain
 from seatrial.locate.table import locate_in_table
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable
@@ -219,16 +218,12 @@ def test_many_unstable_pairs_are_counted_and_not_all_listed() -> None:
     assert f'"unstable_pairs": {found.unstable_pairs}' in json_text(located_fields(table, found, (), None))
 
 
-def cover_by_sets(ratio: list[float], ways: list[tuple[int, int]], line: float, tolerance: float) -> list[object]:
+def cover_by_sets(ways: list[tuple[int, int]]) -> list[object]:
     """The greedy cover, written with sets: parts and rows of each blame."""
-    best: dict[int, float] = {}
-    for row, part in ways:
-        best[part] = max(best.get(part, -math.inf), ratio[row])
     rows_of: dict[int, set[int]] = {}
     for row, part in ways:
-        if ratio[row] < line and best[part] < line and best[part] <= ratio[row] + tolerance:
-            rows_of.setdefault(part, set()).add(row)
-    left = {row for row, value in enumerate(ratio) if value < line}
+        rows_of.setdefault(part, set()).add(row)
+    left = {row for row, _ in ways}
     blamed: list[object] = []
     while most := max((len(rows & left) for rows in rows_of.values()), default=0):
         explains = rows_of[min(part for part, rows in rows_of.items() if len(rows & left) == most)] & left
@@ -237,12 +232,9 @@ def cover_by_sets(ratio: list[float], ways: list[tuple[int, int]], line: float, 
     return blamed
 
 
-@given(
-    st.lists(st.sampled_from([0.5, 0.6, 0.61, 0.95, 1.0]), min_size=1, max_size=14),
-    st.lists(st.tuples(st.integers(0, 13), st.integers(0, 6)), max_size=40),
-)
-def test_the_cover_is_that_of_sets(ratio: list[float], ways: list[tuple[int, int]]) -> None:
-    ways = sorted((row, part) for row, part in ways if row < len(ratio))
+@given(st.lists(st.tuples(st.integers(0, 13), st.integers(0, 6)), max_size=40))
+def test_the_cover_is_that_of_sets(ways: list[tuple[int, int]]) -> None:
+    ways = sorted(ways)
     row, part = (np.array(column, dtype=np.intp) for column in (zip(*ways, strict=True) if ways else ((), ())))
-    found = explain(np.array(ratio), Ways(row=row, part=part, parts=7), 0.9, 0.05)
-    assert [(list(blame.parts), blame.rows.tolist()) for blame in found] == cover_by_sets(ratio, ways, 0.9, 0.05)
+    found = cover(Ways(row=row, part=part, parts=7), 14)
+    assert [(list(blame.parts), blame.rows.tolist()) for blame in found] == cover_by_sets(ways)

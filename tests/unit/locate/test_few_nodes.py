@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seatrial.locate.few_nodes import FEW_NODES
+from seatrial.locate.slow_parts import FEW_NODES
 from seatrial.locate.table import locate_in_table
 from seatrial.model.pair_faults import Located
 from seatrial.model.pair_table import PairTable

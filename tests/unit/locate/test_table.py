@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from seatrial.commands.judge.pairs.view import located_report
 from seatrial.locate.explanation import Ways
 from seatrial.locate.metric_result import MOST_LISTED
-from seatrial.locate.part_cover import explain
 from seatrial.locate.significance import relative_scale, resolution
+from seatrial.locate.slow_parts import slow_parts
 from seatrial.locate.table import locate_in_table, topology_classes
+from seatrial.locate.thresholds import practical_effects
 from seatrial.model.errors import ExitCode
 from seatrial.model.pair_faults import Located
 from seatrial.model.pair_table import PairTable
 from seatrial.model.subject import Direction, SubjectKind
+from seatrial.model.units import BANDWIDTH
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.rounds import circle_rounds, sparse_rounds
 from seatrial.render.finding_text import MOST_PARTS
@@ -205,8 +207,9 @@ def test_a_slow_uplink_among_several_groups(leaves: int) -> None:
 
 
 def test_no_way_no_blame() -> None:
-    nothing = explain(np.array([]), Ways(row=np.array([], int), part=np.array([], int), parts=3), 0.9, 0.01)
-    assert nothing == ()
+    nothing = Ways(row=np.array([], int), part=np.array([], int), parts=3)
+    log, effects = np.zeros(4), practical_effects(BANDWIDTH, 1e9, None)
+    assert [slow_parts(log, nothing, effects, 0.01, few=few).blamed for few in (True, False)] == [(), ()]
     assert locate_in_table(pair_table(["n1"])).faults == ()
 
 

@@ -45,6 +45,17 @@ def test_a_slow_uplink_is_named_and_no_node(count: int, size: int, share: float,
         assert not found.ambiguous
 
 
+@pytest.mark.parametrize(("count", "size", "noise"), [(4, 4, 0.03), (5, 2, 0.03), (8, 4, 0.08), (12, 3, 0.08)])
+def test_an_uplink_is_found_by_all_its_ways_where_no_single_one_is_clear(count: int, size: int, noise: float) -> None:
+    found = 0
+    for seed in range(10):
+        rate, leaf, groups = leaves(count, size, noise, seed)
+        slowed(rate, leaf, 1, 0.9, Direction.BOTH)
+        faults = locate_in_table(table_of_rates(rate), groups).faults
+        found += f"uplink:group of n{size}" in {fault.subject.text for fault in faults}
+    assert found >= 9
+
+
 @pytest.mark.parametrize(("count", "size"), [(3, 2), (4, 4), (8, 4)])
 @pytest.mark.parametrize("noise", [0.001, 0.05, 0.15])
 def test_healthy_uplinks_are_left_alone(count: int, size: int, noise: float) -> None:
@@ -92,7 +103,7 @@ def test_nodes_that_are_good_within_their_leaf_are_not_named(share: float, named
 
 
 def test_a_leaf_whose_own_pairs_do_not_distinguish_is_undecided() -> None:
-    rate, leaf, groups = leaves(5, 2, 0.03, 2)
+    rate, leaf, groups = leaves(5, 2, 0.06, 4)
     slowed(rate, leaf, 1, 0.9, Direction.BOTH)
     found = locate_in_table(table_of_rates(rate), groups)
     assert (found.verdict, found.faults) == (Verdict.INCONCLUSIVE, ())

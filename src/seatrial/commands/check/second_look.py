@@ -124,7 +124,11 @@ class SecondLook:
         margins = {pair: self._margins(pair, runs) for pair, runs in own.items()}
         pooled, least = _by_run(own.values(), _middle), _by_run(margins.values(), _middle)
         outcome = self._outcome(pooled, least)
-        beside = {pair: self._beside_controls(runs, own.get(pair, {})) for pair, runs in seen.items()}
+        # Where the ranks of all wait, the limit says nothing, and the controls still say which pairs are good.
+        beside = {
+            pair: {run: value for run, value in runs.items() if value >= -self._effect or run in own.get(pair, {})}
+            for pair, runs in seen.items()
+        }
         if outcome in (RetestOutcome.CONFIRMED, RetestOutcome.OPEN) and self._mixed(beside, pooled):
             outcome = RetestOutcome.MIXED
         if outcome is RetestOutcome.UNSTABLE and self._mostly_calm(beside):
@@ -268,13 +272,6 @@ class SecondLook:
     def _swing(self) -> float:
         """A run that lacks this much is bad for another reason than noise."""
         return max(self._gross, SCATTERS * self._noise)
-
-    def _beside_controls(self, relative: Runs, own: Runs) -> Runs:
-        """The runs that waits do not explain, and those as good as the controls, though below the limit.
-
-        Where the ranks of all wait, the limit says nothing, and the controls still say which pairs are good.
-        """
-        return {run: value for run, value in relative.items() if value >= -self._effect or run in own}
 
     def _mixed(self, beside: Mapping[Pair, Runs], pooled: Sequence[float]) -> bool:
         """Whether a pair is good that the part would have made bad, in half of its runs or more: others say nothing."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from seatrial.locate.evidence import AVERAGED, SHORTEST_S, MeasuredPair, Pair
 from seatrial.locate.explanation import Blamed, Crossings, blame, with_parts
-from seatrial.locate.few_nodes import FEW_NODES
 from seatrial.locate.references import References
+from seatrial.locate.slow_parts import FEW_NODES
 from seatrial.locate.table import DENSE_SHARE, locate_in_table, with_switch_names
 from seatrial.locate.thresholds import GROSS_LOSS, MOST_LACK, SCATTERS, SUSPICION, to_log
 from seatrial.model.fabric import Component, Fabric, Wiring

@@ -84,14 +84,19 @@ def compare(
     )
 
 
+def _ranks(first: RunSet, second: RunSet) -> tuple[float, ...]:
+    """Ranks on a node before and after, if they differ."""
+    ranks = [[run.ranks_per_node for run in runs.runs if run.ranks_per_node] for runs in (first, second)]
+    return tuple(map(median, ranks)) if all(ranks) and median(ranks[0]) != median(ranks[1]) else ()
+
+
 def _rank_shares(first: RunSet, second: RunSet) -> tuple[RankShare, ...]:
     """The shares of memory and link, if the numbers of ranks a node differ and facts give the limits."""
-    ranks = [[run.ranks_per_node for run in runs.runs if run.ranks_per_node] for runs in (first, second)]
-    if not all(ranks) or median(ranks[0]) == median(ranks[1]):
+    if not (ranks := _ranks(first, second)):
         return ()
     before, after = (
-        {name: limit / median(numbers) for name, limit in _node_limits(side.facts).items()}
-        for side, numbers in zip((first, second), ranks, strict=True)
+        {name: limit / number for name, limit in _node_limits(side.facts).items()}
+        for side, number in zip((first, second), ranks, strict=True)
     )
     return tuple(
         RankShare(of=name, before_bytes_per_s=before[name], after_bytes_per_s=after[name])
@@ -102,14 +107,13 @@ def _rank_shares(first: RunSet, second: RunSet) -> tuple[RankShare, ...]:
 
 def _clocks(first: RunSet, second: RunSet) -> list[str]:
     """What fewer ranks a node can gain by the clock: facts give its bounds."""
-    ranks = [[run.ranks_per_node for run in runs.runs if run.ranks_per_node] for runs in (first, second)]
-    facts = next(iter(second.facts.values()), None)
-    if not all(ranks) or median(ranks[0]) == median(ranks[1]) or facts is None:
+    ranks, facts = _ranks(first, second), next(iter(second.facts.values()), None)
+    if not ranks or facts is None:
         return []
     base, most = base_hz_of(facts), most_hz_of(facts)
     if not base or not most or most <= base:
         return []
-    fewer, more = sorted((median(ranks[0]), median(ranks[1])))
+    fewer, more = sorted(ranks)
     return [
         f"Clocks: with {fewer:g} instead of {more:g} ranks a node fewer cores are busy, which may run faster: all "
         f"cores have {base / 1e9:.2f} GHz in any case, one core at most {most / 1e9:.2f} GHz."
