@@ -1,18 +1,19 @@
 """Which exchange of parts would reveal most.
 
 The expected information of an exchange is the mutual information of the fault and of what is measured afterwards, in
-bits (Lindley 1956, On a Measure of the Information Provided by an Experiment): the entropy of the results less their
-entropy with the fault known.
+bits (Lindley 1956, On a Measure of the Information Provided by an Experiment).
 """
 
-import math
 from collections.abc import Iterator, Sequence
-from itertools import combinations, product
+from itertools import combinations
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from seatrial.commands.swap.hypotheses import (
     Arrangement,
+    Cause,
     Hypothesis,
     Weighed,
     arrangements,
@@ -23,6 +24,10 @@ from seatrial.model.part_swap import JOINT, SwapHistory, SwapStep
 
 NEGLIGIBLE = 1e-6
 """Hypotheses that are less probable do not change which exchange is best."""
+
+MOST_RESULTS = 256
+"""Combinations of good and bad that are told apart: as many as all places of a search can show."""
+Floats = NDArray[np.float64]
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,22 +105,38 @@ def _rated(
     after = carried_out(history, step, exchange) if exchange.kinds else step
     arrangement = next_arrangement(history, before, after)
     measured = subjects(history, after)
-    by_pattern: dict[tuple[bool, ...], float] = {}
+    everywhere = (True,) * len(measured)
+    pattern_of = {name: tuple(name in subject.split(JOINT) for subject in measured) for name in history.named(after)}
+    shares: dict[tuple[bool, ...], float] = {}
     for suspect in likely:
-        pattern = tuple(arrangement.affected(suspect.hypothesis, subject) for subject in measured)
-        by_pattern[pattern] = by_pattern.get(pattern, 0.0) + suspect.probability
-    bad = {pattern: [bad_probability(history, each) for each in pattern] for pattern in by_pattern}
-    known_bits = sum(p * sum(map(_entropy_bits, bad[pattern])) for pattern, p in by_pattern.items())
-    results_bits = 0.0
-    for result in product((False, True), repeat=len(measured)):  # True: good
-        chance = math.fsum(p * _chance(result, bad[pattern]) for pattern, p in by_pattern.items())
-        results_bits -= chance * math.log2(chance) if chance > 0 else 0.0
-    return msgspec.structs.replace(exchange, information_bits=max(results_bits - known_bits, 0.0))
+        outside = suspect.hypothesis.cause is Cause.OUTSIDE
+        place = arrangement.faulty_place(suspect.hypothesis)
+        pattern = everywhere if outside else pattern_of.get(place or "", (False,) * len(measured))
+        shares[pattern] = shares.get(pattern, 0.0) + suspect.probability
+    bad = np.array([[bad_probability(history, each) for each in pattern] for pattern in shares])
+    return msgspec.structs.replace(exchange, information_bits=_information_bits(np.array([*shares.values()]), bad))
 
 
-def _chance(result: Sequence[bool], bad: Sequence[float]) -> float:
-    return math.prod(1 - b if good else b for good, b in zip(result, bad, strict=True))
+def _information_bits(shares: Floats, bad: Floats) -> float:
+    """What the results reveal of the fault: the divergence of its probabilities after them from those before.
+
+    `shares`: the probability of each pattern of results; `bad`: that each result is bad, by pattern. Results double
+    with each measurement. Beyond `MOST_RESULTS` the least probable are not divided by further measurements, which can
+    only add to what they reveal.
+    """
+    before = shares / shares.sum()
+    results, bits = before[np.newaxis], 0.0
+    for chance in bad.T:
+        results = np.concatenate([results * chance, results * (1 - chance)])
+        if len(results) > MOST_RESULTS:
+            order = np.argsort(-results.sum(axis=1), kind="stable")
+            bits += _divergence_bits(results[order[MOST_RESULTS:]], before)
+            results = results[order[:MOST_RESULTS]]
+    return max(bits + _divergence_bits(results, before), 0.0)
 
 
-def _entropy_bits(chance: float) -> float:
-    return -sum(p * math.log2(p) for p in (chance, 1 - chance) if p > 0)
+def _divergence_bits(results: Floats, before: Floats) -> float:
+    independent = results.sum(axis=1, keepdims=True) * before
+    possible_results = results > 0
+    ratios = results[possible_results] / independent[possible_results]
+    return float((results[possible_results] * np.log2(ratios)).sum())

@@ -53,18 +53,20 @@ class Weighed(msgspec.Struct, frozen=True, kw_only=True):
 class Arrangement(msgspec.Struct, frozen=True, kw_only=True):
     """The places of the parts in one step, and the parts that have never been moved before or in it."""
 
-    parts_at: dict[str, frozenset[Part]]
-    """The parts by place."""
+    place_of: dict[Part, str]
+    """The name of the place in which each part is."""
     unmoved: frozenset[Part]
+
+    def faulty_place(self, hypothesis: Hypothesis) -> str | None:
+        """The place in which the fault of some parts would show; None: in none, or the fault is not of parts."""
+        if not hypothesis.parts or (hypothesis.cause is Cause.SEAT and hypothesis.parts[0] not in self.unmoved):
+            return None
+        place = self.place_of.get(hypothesis.parts[0])
+        return place if self.place_of.get(hypothesis.parts[-1]) == place else None
 
     def affected(self, hypothesis: Hypothesis, subject: str) -> bool:
         """Whether a measurement at these places, joined with +, is bad if the hypothesis is true."""
-        if hypothesis.cause in (Cause.OUTSIDE, Cause.NOTHING):
-            return hypothesis.cause is Cause.OUTSIDE
-        wanted = frozenset(hypothesis.parts)
-        if hypothesis.cause is Cause.SEAT and not wanted <= self.unmoved:
-            return False
-        return any(wanted <= self.parts_at[place] for place in subject.split(JOINT))
+        return hypothesis.cause is Cause.OUTSIDE or self.faulty_place(hypothesis) in subject.split(JOINT)
 
 
 def arrangements(history: SwapHistory) -> list[Arrangement]:
@@ -77,11 +79,11 @@ def arrangements(history: SwapHistory) -> list[Arrangement]:
 
 def next_arrangement(history: SwapHistory, before: Arrangement | None, step: SwapStep) -> Arrangement:
     """The arrangement of a step after another one."""
-    parts_at = {name: frozenset(place.items()) for name, place in history.named(step).items()}
+    place_of = {part: name for name, place in history.named(step).items() for part in place.items()}
     if before is None:
-        return Arrangement(parts_at=parts_at, unmoved=frozenset().union(*parts_at.values()))
-    stayed = frozenset().union(*(parts & before.parts_at.get(name, frozenset()) for name, parts in parts_at.items()))
-    return Arrangement(parts_at=parts_at, unmoved=before.unmoved & stayed)
+        return Arrangement(place_of=place_of, unmoved=frozenset(place_of))
+    stayed = (part for part in before.unmoved if place_of.get(part) == before.place_of[part])
+    return Arrangement(place_of=place_of, unmoved=frozenset(stayed))
 
 
 def hypotheses(history: SwapHistory) -> list[Hypothesis]:

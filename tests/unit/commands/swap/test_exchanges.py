@@ -1,9 +1,13 @@
 """Which exchange is recommended: as few as the best sequence of all takes, and with intermittent faults."""
 
+import itertools
+import math
 import random
 
+import numpy as np
 import pytest
 
+from seatrial.commands.swap import exchanges
 from seatrial.commands.swap.exchanges import carried_out, possible, ranked
 from seatrial.commands.swap.hypotheses import Cause, Hypothesis, hypotheses, weigh
 from seatrial.commands.swap.judge import judge
@@ -51,6 +55,40 @@ def test_the_first_exchange_halves_the_suspects() -> None:
 def test_what_would_reveal_nothing_has_no_information() -> None:
     again = next(each for each in ranked(one_bad(2, 2), weigh(one_bad(2, 2))) if not each.kinds)
     assert again.information_bits == pytest.approx(0.0, abs=1e-9)
+
+
+def all_links(places: int) -> SwapHistory:
+    """Links between all places, those of the first bad: the results of n places have n (n - 1) / 2 parts."""
+    links = {f"node-{a}+node-{b}": a > 0 for a, b in itertools.combinations(range(places), 2)}
+    return measured(swap_search.search(places, 1, miss=0.2, false_alarm=0.05), links)
+
+
+@pytest.mark.parametrize(("places", "exact"), [(4, True), (5, False)])  # 6 and 10 links: 64 and 1024 results
+def test_beyond_a_bound_the_information_is_less_than_that_of_all_results(
+    monkeypatch: pytest.MonkeyPatch, places: int, exact: bool
+) -> None:
+    history = all_links(places)
+    bounded = {each.words: each.information_bits for each in ranked(history, weigh(history))}
+    monkeypatch.setattr(exchanges, "MOST_RESULTS", 2 ** len(history.steps[-1].results))
+    whole = {each.words: each.information_bits for each in ranked(history, weigh(history))}
+    assert bounded == pytest.approx(whole, rel=0.01, abs=1e-4)
+    assert (bounded == whole) is exact
+    assert all(bits <= whole[words] + 1e-9 for words, bits in bounded.items())
+
+
+def test_two_results_reveal_the_entropy_of_results_less_that_of_errors() -> None:
+    """One part at fault in either of two places, with probability 1/2 each; a result errs in 1 of 4 cases."""
+    bad = np.array([[0.75, 0.25], [0.25, 0.75]])
+    results = {"both": 2 * 0.75 * 0.25 / 2, "one": (0.75**2 + 0.25**2) / 2}
+    entropy_bits = -2 * sum(chance * math.log2(chance) for chance in results.values())
+    errors_bits = -2 * sum(chance * math.log2(chance) for chance in (0.25, 0.75))
+    assert exchanges._information_bits(np.array([0.5, 0.5]), bad) == pytest.approx(entropy_bits - errors_bits)
+
+
+def test_links_between_all_of_eight_places_are_ranked() -> None:
+    """Of 28 links there are 268 million results."""
+    best = ranked(all_links(8), weigh(all_links(8)))[0]
+    assert best.kinds and best.first == "node-0" and best.information_bits > 0.5
 
 
 @pytest.mark.parametrize("miss", [0.05, 0.4])
