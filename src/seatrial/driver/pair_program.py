@@ -24,6 +24,7 @@ from seatrial.model.run import PairFigure
 from seatrial.model.settings import SiteProgram
 from seatrial.model.words import count
 from seatrial.pairs.survey import PROGRAM
+from seatrial.process.time_limit import PARSE_S, limited
 
 Pair = tuple[str, str]
 OPTION = "--pair-program"
@@ -151,9 +152,11 @@ class PairStarts:
     def _read(self, pair: Pair, step: StepResult) -> tuple[PairFigure, float]:
         """The figure of one start, in bytes per second in each direction that it measures.
 
-        Raises BadOutput where there is none that can be used, UsageError for a figure that is not a rate of data.
+        Raises BadOutput where there is none that can be used, UsageError for a figure that is not a rate of data and
+        for patterns that take too long.
         """
-        benchmark, output = read_start(self._starts.program, step, pair)
+        with limited(PARSE_S, "Reading the output of the program"):
+            benchmark, output = read_start(self._starts.program, step, pair)
         if not output.valid:
             raise BadOutput(f"its output is invalid: {output.breaches[0].reason}")
         _refuse_figure(benchmark, shlex.join(self._starts.program.words))

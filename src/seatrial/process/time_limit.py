@@ -32,20 +32,34 @@ class TimeUp(BaseException):
     """A block took longer than it may. No handler of errors within the block takes it for one."""
 
 
-@contextlib.contextmanager
-def limited(seconds: float, what: str) -> Iterator[None]:
+class SharedTime:
+    """Seconds that several blocks may take together, in which patterns of a user are applied."""
+
+    def __init__(self, what: str, seconds: float) -> None:
+        """`what` takes the time, for the message."""
+        self._what, self._seconds = what, seconds
+        self._left_s = seconds
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[None]:
+        """Raises UsageError in the main thread where the blocks so far took longer, see `timed`."""
+        mine, began = TimeUp(), time.monotonic()
+        try:
+            with timed(max(self._left_s, LEAST_S), mine):
+                yield
+        except TimeUp as error:
+            if error is not mine:  # but that of a block around this one
+                raise
+            raise UsageError(
+                f"{self._what} took more than {self._seconds:g} s.",
+                "Simplify the regular expressions (avoid nested repetitions such as (a+)+), or give a smaller file.",
+            ) from error
+        self._left_s -= time.monotonic() - began
+
+
+def limited(seconds: float, what: str) -> contextlib.AbstractContextManager[None]:
     """Raises UsageError in the main thread where the block takes longer, see `timed`."""
-    mine = TimeUp()
-    try:
-        with timed(seconds, mine):
-            yield
-    except TimeUp as error:
-        if error is not mine:  # but that of a block around this one
-            raise
-        raise UsageError(
-            f"{what} took more than {seconds:g} s.",
-            "Simplify the regular expressions (avoid nested repetitions such as (a+)+), or give a smaller file.",
-        ) from error
+    return SharedTime(what, seconds).taken()
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from seatrial.commands.jobs import families
 from tests.support.command_line import Seatrial
 from tests.support.documents import own_lines
 from tests.support.job_histories import History, sacct_text
@@ -166,6 +167,18 @@ def test_patterns_of_a_site_make_families(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("pattern", ["(", "a*", "x{99999999999}"])
 def test_patterns_are_checked(pattern: str, seatrial: Seatrial) -> None:
     assert "--family-pattern" in seatrial("jobs", "--family-pattern", pattern, code=64).err
+
+
+@pytest.mark.parametrize(("letters", "code"), [(4, 2), (60, 64)])
+def test_patterns_have_limited_time(
+    letters: int, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
+) -> None:
+    """Nested repetitions double the time with each letter of a name that does not match."""
+    monkeypatch.setattr(families, "PARSE_S", 0.5)
+    text = f"JobID|User|JobName|Partition|ElapsedRaw|State|NodeList\n1|u|{'a' * letters}|main|60|COMPLETED|n1\n"
+    (tmp_path / "sacct.txt").write_text(text)
+    made = seatrial("jobs", "--from", str(tmp_path / "sacct.txt"), "--family-pattern", "(a+)+b", code=code)
+    assert ("--family-pattern took more than 0.5 s" in made.err) is (code == 64)
 
 
 def few(tmp_path: Path, *jobs: tuple[str, int]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive.reader import read_run
+from seatrial.driver.benchmark import run as benchmark_run
 from tests.support.builders import Cluster
 from tests.support.collecting import program
 from tests.support.command_line import Seatrial
@@ -54,6 +55,19 @@ def test_it_is_run_judged_kept_and_judged_again(heat: Path, seatrial: Seatrial) 
     assert read_run(folder).steps[0].output.startswith("Heat on 1 ranks")
     heat.unlink()
     assert seatrial("report", "first", "--json").data["results"] == report["results"]
+
+
+@pytest.mark.parametrize(("letters", "ends"), [(4, False), (60, True)])
+def test_patterns_have_limited_time(
+    heat: Path, letters: int, ends: bool, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
+) -> None:
+    """Nested repetitions double the time with each letter that does not match; the run is kept."""
+    monkeypatch.setattr(benchmark_run, "PARSE_S", 0.5)
+    program(heat.parent, "heat.sh", f"{GOOD.removesuffix('; echo Done')}; echo {'a' * letters}; echo Done")
+    heat.write_text(f"{heat.read_text()}[evidence.a]\npattern = '((a+)+)b'\n")
+    made = seatrial("bench", "run", str(heat), "--run", "kept", code=64 if ends else 0)
+    assert ("took more than 0.5 s" in made.err) is ends
+    assert "a" * letters in read_run(heat.parent / "archive" / "kept").steps[0].output
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,12 @@
 
 import signal
 import time
+from contextlib import nullcontext
 
 import pytest
 
 from seatrial.model.errors import UsageError
-from seatrial.process.time_limit import TimeUp, limited, timed
+from seatrial.process.time_limit import SharedTime, TimeUp, limited, timed
 
 
 @pytest.mark.parametrize(("outer_s", "inner_s"), [(0.1, 20.0), (20.0, 0.1)])
@@ -25,6 +26,16 @@ def test_a_limit_goes_on_after_one_inside_it() -> None:
             with timed(120.0):
                 time.sleep(0.02)
     assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize(("blocks", "ends"), [(2, False), (4, True)])
+def test_blocks_share_their_time_and_what_is_between_them_takes_none(blocks: int, ends: bool) -> None:
+    shared = SharedTime("Applying patterns", 0.5)
+    with pytest.raises(UsageError, match=r"Applying patterns took more than 0\.5 s") if ends else nullcontext():
+        for _ in range(blocks):
+            time.sleep(0.3)
+            with shared.taken():
+                time.sleep(0.15)
 
 
 def test_a_limit_that_is_reached_while_it_is_put_back_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

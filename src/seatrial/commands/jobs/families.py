@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.importers.accounting import AccountedJob
+from seatrial.process.time_limit import PARSE_S, SharedTime
 
 NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 LONGEST_LABEL = 32
@@ -47,16 +48,19 @@ class Grouping:
 
     def __init__(self, patterns: Sequence[re.Pattern[str]] = ()) -> None:
         self._patterns = patterns
+        self._patterns_time = SharedTime("Applying --family-pattern", PARSE_S)
         self._number_of: dict[Key, int] = {}
         self._known: dict[Key, int] = {}
         """The number of each family by texts with zeros for digits."""
         self._jobs: list[int] = []
 
     def number(self, job: AccountedJob) -> int:
-        """The number of the job's family."""
+        """The number of the job's family. Raises UsageError where patterns take too long."""
         name, line = job.name, job.submit_line
-        for pattern in self._patterns:
-            name, line = pattern.sub("#", name), pattern.sub("#", line)
+        if self._patterns:
+            with self._patterns_time.taken():
+                for pattern in self._patterns:
+                    name, line = pattern.sub("#", name), pattern.sub("#", line)
         others = job.partition, job.size, job.processors, job.limit
         key = (job.user, name.translate(ZEROS), line.translate(ZEROS), *others)
         number = self._known.get(key)

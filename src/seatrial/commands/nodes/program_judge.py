@@ -30,6 +30,7 @@ from seatrial.model.verdict import Finding, FindingKind, RunVerdict, Verdict, wo
 from seatrial.model.words import by_text, count, natural_sorted, some
 from seatrial.node.gpu_samples import loaded_gpus
 from seatrial.node.gpus import facts_of_gpus
+from seatrial.process.time_limit import PARSE_S, limited
 from seatrial.rules.base import Readings, findings_of
 from seatrial.rules.catalogue import findings_during
 from seatrial.rules.gpus import GPU_SLOWED
@@ -173,7 +174,8 @@ def _read(recorded: RecordedRun, facts: dict[str, NodeFacts]) -> _Outputs:
     has failed: its figure is another figure."""
     program = recorded.info.program
     steps = [step for step in recorded.steps if not step.interrupted] if program else []
-    read = [_attempt(program, step, facts) for step in steps if program]
+    with limited(PARSE_S, "Reading the outputs of the program"):
+        read = [_attempt(program, step, facts) for step in steps if program]
     nodes_of = by_text((_node(step), _kind(made)) for step, made in zip(steps, read, strict=True)
                        if not isinstance(made, str))  # fmt: skip
     usual = max(nodes_of, key=lambda kind: len(set(nodes_of[kind])), default=None)

@@ -40,6 +40,7 @@ from seatrial.model.run import Design, RecordedRun
 from seatrial.model.settings import RunSettings
 from seatrial.model.words import count
 from seatrial.process.file_output import run_into
+from seatrial.process.time_limit import PARSE_S, limited
 
 LOOK_S = 60.0
 PATHS = 'for name do command -v "$name" && exit 0; done; echo seatrial-none'
@@ -66,7 +67,13 @@ def run_benchmark(
     work = BenchmarkRun(settings, launch, launcher, frame, opening.writer, past)
     folder = frame.carry_out(lambda: work.carry_out(opening.nodes, hosts.asleep))
     recorded = work.recorded()
-    return MeasuredRun(folder=folder, recorded=recorded, result=judge_run(recorded, benchmark))
+    return MeasuredRun(folder=folder, recorded=recorded, result=judged(recorded, benchmark))
+
+
+def judged(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
+    """The judgement of a run of this user. Raises UsageError where the patterns of the benchmark take too long."""
+    with limited(PARSE_S, f"Reading the output of {recorded.info.run}"):
+        return judge_run(recorded, benchmark)
 
 
 def launch_of(benchmark: Benchmark, settings: RunSettings) -> Launch:

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from seatrial.archive import contents, reader
 from seatrial.driver import node_selection
 from seatrial.driver.benchmark import run as benchmark_run
-from seatrial.judgement import benchmark_result
 from seatrial.model.errors import UsageError
 from seatrial.model.run import Ending
 from seatrial.model.settings import RunSettings
@@ -42,7 +41,7 @@ def kept_run(
                 f"The run {folder.name} was made with other settings than now: {differing}.",
                 "Use another name for the whole, with --run.",
             )
-        result = benchmark_result.judge_run(recorded, benchmark)
+        result = benchmark_run.judged(recorded, benchmark)
         if result.output.complete and not result.failure:
             return recorded, result
     return None

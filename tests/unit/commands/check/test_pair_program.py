@@ -17,11 +17,12 @@ from seatrial.commands.check.dry_run import program_starts
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.commands.check.view import check_report
+from seatrial.driver import pair_program as driver_pair_program
 from seatrial.driver.benchmark.definition import parsed
 from seatrial.driver.pair_program import pair_program
 from seatrial.judgement.pair_limit import has_path_limits
 from seatrial.locate.evidence import waits_of
-from seatrial.model.errors import ExitCode, LaunchError, UsageError
+from seatrial.model.errors import ExitCode, LaunchError, SeatrialError, UsageError
 from seatrial.model.fabric import Component
 from seatrial.model.facts import Gpu
 from seatrial.model.judgement import Doubt
@@ -355,6 +356,19 @@ def test_a_launcher_that_starts_no_programs_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_program_is_refused(text: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         pair_program(text)
+
+
+@pytest.mark.parametrize(("letters", "error"), [(4, LaunchError), (60, UsageError)])
+def test_patterns_have_limited_time(
+    tmp_path: Path, letters: int, error: type[SeatrialError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nested repetitions double the time with each letter that does not match."""
+    monkeypatch.setattr(driver_pair_program, "PARSE_S", 0.5)
+    declared = tmp_path / "own.toml"
+    declared.write_text(Path(DECLARED).read_text().replace("mark = '^#", "mark = '(?:a+)+b|^#"))
+    launcher = PairProgramLauncher(Cluster(nodes=names(4)), lambda rate: f"{'a' * letters}\n{nccl_test(rate)[:40]}")
+    with pytest.raises(error):
+        checked(tmp_path / "archive", launcher, str(declared))
 
 
 def test_a_declared_program_takes_more_words() -> None:
