@@ -4,6 +4,7 @@ import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from textwrap import dedent
 
 import msgspec
@@ -118,15 +119,15 @@ MOST_WITHOUT = 100
 """Nodes without an output at the beginning of a file of outputs."""
 
 
+@lru_cache(maxsize=4)  # whoever recognises a file asks several times, and whoever reads it once more
 def detected(text: str, *, parts: bool = True) -> Benchmark | None:
     """The benchmark whose marks the text has, whatever launchers and messages put before its lines; None: of none.
 
     `parts`: also that of an output whose first lines are missing, unless several nodes printed the text.
     """
     for form in _forms(text):
-        for benchmark in BENCHMARKS.values():
-            if _has_any(benchmark.marks, form):
-                return benchmark
+        if marked := next((one for one in BENCHMARKS.values() if _has_any(one.marks, form)), None):
+            return marked
     forms = {dedent(plain(text)), form} if parts else ()
     part = next((one for one in BENCHMARKS.values() if any(_has_any(one.parts, each) for each in forms)), None)
     return part if part and not by_node(text) else None
@@ -177,8 +178,7 @@ def outputs_by_node(text: str) -> dict[str, str]:
     """
     parts, benchmark = by_node(text), None
     if not parts and (benchmark := detected(text)) is not None and outputs_in(benchmark, text) > 1:
-        begins = re.compile("|".join(_first_lines(benchmark)))
-        parts = by_heading(plain(text), begins)
+        parts = by_heading(plain(text), re.compile("|".join(_first_lines(benchmark))))
     outputs = 0
     for number, part in enumerate(parts.values()):
         output = detected(part, parts=False) is not None

@@ -1,9 +1,9 @@
 """Documents about failures, which are not the output of a run: pages, data, settings, sources, and lines that cite."""
 
 import ast
+import contextlib
 import csv
 import re
-import tomllib
 import warnings
 from collections.abc import Callable
 from textwrap import dedent
@@ -11,6 +11,7 @@ from textwrap import dedent
 import msgspec
 
 from seatrial.failures.printed_text import MOST_CHARACTERS
+from seatrial.model.errors import UsageError, toml_record
 
 STRING = r"(?:\"[^\"\n]{1,400}\"|'[^'\n]{1,400}')"
 NAME = r"\w{1,80}(?:::\w{1,80}){0,4}"
@@ -37,8 +38,6 @@ CODE_SPAN = re.compile(r"(?<!Assertion )`(?:[^`'\s]{1,200} ){2,40}[^`'\s]{1,200}
 """Words that a document quotes within a sentence, unlike `a name'."""
 STRING_LIST = re.compile(rf"(?m)(?:^[ \t]{{0,80}}{STRING}, {{0,9}}\n){{2,100}}+[ \t]{{0,80}}{STRING}$")
 """Strings of source code, of which the last one is alone in its line."""
-MOST_DOTS = 100
-"""Dots in a line of a source: reading TOML takes a time that grows with the square of the parts of a name."""
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 LEAST_LINES = 3
 """Lines of a document, which a single value that a program prints has not."""
@@ -159,12 +158,8 @@ def _is_table(text: str) -> bool:
 
 def _is_source(text: str) -> bool:
     """Whether it is a source in Python, or a file in TOML."""
-    if any(line.count(".") > MOST_DOTS for line in text.split("\n")):
-        return False
-    try:
-        return any(isinstance(value, dict | list) for value in tomllib.loads(text).values())
-    except (tomllib.TOMLDecodeError, RecursionError):
-        pass
+    with contextlib.suppress(UsageError):
+        return any(isinstance(value, dict | list) for value in toml_record(text, dict[str, object], "", "").values())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

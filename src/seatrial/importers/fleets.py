@@ -26,11 +26,11 @@ from seatrial.importers.printed_text import labels_of_lines, no_line
 from seatrial.importers.row_keys import names_of_runs, refuse_copies, refuse_repeated, refuse_unlike_rows, row_keys
 from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
 from seatrial.importers.series import TIME_NAMES
-from seatrial.importers.wide_columns import melted, metrics_melted, transposed
+from seatrial.importers.wide_columns import MOST_NAMED, melted, metrics_melted, transposed
 from seatrial.model.column_words import NODE_NAMES, PART_WORDS, RUN_NAMES, last_word, words_of
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import LOSSES, Sense, sense_of
-from seatrial.model.words import name_form
+from seatrial.model.words import name_form, some
 from seatrial.statistics.estimates import FEWEST_ALIKE
 
 NUMBERS = RUN_NAMES - {"time", "date", "timestamp"}
@@ -335,7 +335,7 @@ def _node_column(columns: Sequence[TableColumn], wanted: set[str]) -> TableColum
         return words[0]
     if not words and possible and possible[0] is columns[0]:
         return possible[0]
-    names = ", ".join(one.name for one in columns)
+    names = some([one.name for one in columns], MOST_NAMED)
     which = "Several columns can hold" if words else "No column can hold"
     raise UsageError(f"{which} the names of the nodes: {names}.", "Call the column of their names `node`.")
 

@@ -114,7 +114,8 @@ def _column_series(columns: Sequence[TableColumn]) -> tuple[ValueSeries, ...]:
     values = [one for one in columns if one is not clock and one.numeric and one not in conditions]
     instants = moments(clock) if clock else ()
     failed = failed_rows(written, {column.name for column in values})
-    in_place = {column.name.removesuffix(SPLIT): failed_rows([column]) for column in columns if column not in written}
+    whole = {*map(id, written)}
+    in_place = {one.name.removesuffix(SPLIT): failed_rows([one]) for one in columns if id(one) not in whole}
     series = []
     for name, order in _rows_of(conditions, len(clock.cells) if clock else 0).items():
         if instants:

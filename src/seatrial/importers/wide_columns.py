@@ -59,8 +59,8 @@ def transposed(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
     Their names differ in digits only, and neither name what is measured nor a run, part or condition.
     """
     members = [one for one in columns if one.numeric and _may_be_node(one.name)]
-    own = {status_of(one.name): one for one in members}
-    others = [one for one in columns if one not in members and one.name not in own]
+    aside, own = {*map(id, members)}, {status_of(one.name) for one in members}
+    others = [one for one in columns if id(one) not in aside and one.name not in own]
     forms = {name_form(one.name) for one in members}
     named = any(one.name.strip().lower() in NODE_NAMES for one in others)
     if len(members) < FEWEST_NODES or len(forms) > 1 or len(others) > MOST_OTHERS or named:
@@ -159,7 +159,8 @@ def metrics_melted(
         alike[tuple(word for word in words if word not in SUMMARIES | BEST)].append(column)
     members = [one for group in alike.values() for one in _means(group) or group]
     if len(members) == 1 < len(measured) and not names_capacity(members[0].name):
-        return tuple(one for one in columns if one not in measured or one in members), node
+        left_out = {*map(id, measured)} - {*map(id, members)}
+        return tuple(one for one in columns if id(one) not in left_out), node
     names = [one.name for one in members]
     kernels = all(words_of(name) and KERNELS.issuperset(words_of(name)) for name in names)
     comparable = kernels or all(map(_comparable, members))

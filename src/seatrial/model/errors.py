@@ -2,6 +2,7 @@
 
 import enum
 import errno
+import re
 from typing import TypeVar
 
 import msgspec
@@ -56,10 +57,15 @@ class UsageError(SeatrialError):
 
 
 _Record = TypeVar("_Record")
+MOST_NAME_PARTS = 100
+LONG_NAME = re.compile(rf"(?<![\w.'\"-])(?:[\w'\"-]++[ \t]*+\.[ \t]*+){{{MOST_NAME_PARTS}}}")
+"""A name of more parts, `a.b.c`: reading TOML takes a time that grows with the square of their number."""
 
 
 def toml_record(text: str | bytes, kind: type[_Record], what: str, remedy: str) -> _Record:
     """The record in a TOML text that somebody wrote. Raises UsageError, whatever is wrong with the text."""
+    if LONG_NAME.search(text if isinstance(text, str) else text.decode("utf-8", errors="replace")):
+        raise UsageError(f"{what}: a name has more than {MOST_NAME_PARTS} parts.", remedy)
     try:
         return msgspec.toml.decode(text, type=kind)
     except (ValueError, RecursionError) as error:  # also for foreign bytes, and for a number of too many digits

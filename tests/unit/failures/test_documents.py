@@ -5,8 +5,9 @@ import time
 import pytest
 
 from seatrial.commands.doctor.run import examine_outputs
-from seatrial.failures.documents import MOST_DOTS, document_form
+from seatrial.failures.documents import document_form
 from seatrial.failures.job_output import explain_output
+from seatrial.model.errors import MOST_NAME_PARTS
 from seatrial.model.verdict import Verdict
 
 KILLED = "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed."
@@ -119,7 +120,6 @@ def test_what_a_script_would_print_was_not_printed(script: str) -> None:
 PYTHON = 'TEXTS = {\n    3: "x",\n    "CUDA out of memory": 1,\n}\n'
 TEST = 'def test_x():\n    text = """\nslurmstepd: error: Detected 1 oom-kill event(s) in StepId=1.batch.\n"""\n'
 TOML = "[[cause]]\nlook = 'CUDA out of memory. Tried'\n"
-DOTTED = "x = {{'look': 'CUDA out of memory. Tried', 'names': '{}'}}\n"
 
 
 @pytest.mark.parametrize("source", [PYTHON, TEST, f"import re\n{PYTHON}", "    " + TOML.replace("\n", "\n    "), TOML])
@@ -137,9 +137,9 @@ def test_values_that_a_program_prints_are_no_source(text: str) -> None:
     assert explain_output(text) is not None
 
 
-@pytest.mark.parametrize(("dots", "silent"), [(MOST_DOTS, True), (MOST_DOTS + 1, False)])
-def test_a_source_has_few_dots_in_a_line(dots: int, silent: bool) -> None:
-    assert (explain_output(DOTTED.format("." * (dots - 1))) is None) is silent
+@pytest.mark.parametrize(("parts", "silent"), [(MOST_NAME_PARTS, True), (MOST_NAME_PARTS + 1, False)])
+def test_a_source_has_names_of_few_parts(parts: int, silent: bool) -> None:
+    assert (explain_output(f"{'.'.join('x' * parts)} = {{look = 'CUDA out of memory. Tried'}}\n") is None) is silent
 
 
 @pytest.mark.parametrize("nested", ["a" + ".b" * 80_000 + "=1", "a=" + "[" * 90_000, "(" * 90_000, "-" * 90_000 + "1"])

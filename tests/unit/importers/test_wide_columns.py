@@ -4,8 +4,11 @@ import math
 
 import pytest
 
+from seatrial.importers.columns import TableColumn
 from seatrial.importers.fleets import FleetTable, read_fleet_table
+from seatrial.importers.wide_columns import transposed
 from seatrial.model.errors import UsageError
+from tests.support.processor_time import within
 
 
 def _table(heading: str, *rows: str) -> FleetTable:
@@ -80,3 +83,11 @@ def test_a_number_that_few_parts_have_by_themselves_is_no_condition(name: str, u
 def test_a_number_that_is_on_all_nodes_alike_stays_a_condition() -> None:
     rows = [f"cn{node},{gpu},{width},{width + node % 3}" for node in range(1, 9) for gpu in "01" for width in (8, 16)]
     assert len(_table("node,gpu,width,h2d_GBs", *rows).strata) == 2
+
+
+def test_a_column_for_each_of_many_nodes_is_compared_with_no_other() -> None:
+    """Of 20,000 columns each was compared with all others, which took ten times as long."""
+    nodes = (TableColumn(name=f"n{number}", cells=("7", "8")) for number in range(20_000))
+    with within(1.5):
+        long = transposed([TableColumn(name="day", cells=("a", "b")), *nodes])
+    assert {column.name: len(column.cells) for column in long} == {"day": 40_000, "node": 40_000, "value": 40_000}

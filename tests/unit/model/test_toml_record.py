@@ -4,20 +4,43 @@ import pytest
 
 from seatrial.benchmarks.generic import generic_benchmark
 from seatrial.commands.acceptance.spec import parse_spec
-from seatrial.model.errors import UsageError, toml_record
+from seatrial.model.errors import MOST_NAME_PARTS, UsageError, toml_record
 from seatrial.model.qualification import parse_policy
 
 DIGITS = 4300
 """Python makes no whole number of more digits."""
 
 
-@pytest.mark.parametrize("text", ["x = ", "x = " + "[" * 5000, f"x = {'9' * (DIGITS + 1)}", b"x = '\xff'", "\0"])
+LONG_NAME = ".".join("x" * (MOST_NAME_PARTS + 1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{LONG_NAME} = 1",
+        "x = {" + LONG_NAME.replace("x", "'x'") + " = 1}",
+        "x = ",
+        "x = " + "[" * 5000,
+        f"x = {'9' * (DIGITS + 1)}",
+        b"x = '\xff'",
+        "\0",
+    ],
+)
 def test_what_is_wrong_is_a_sentence(text: str | bytes) -> None:
     with pytest.raises(UsageError, match=r"^site\.toml: .*\. Write it again\.$"):
         toml_record(text, dict[str, object], "site.toml", "Write it again.")
 
 
-@pytest.mark.parametrize("text", ["x = " + "[" * 100 + "]" * 100, f"x = {'9' * DIGITS}", "x = 'ÿ'".encode()])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{LONG_NAME[2:]} = 1",
+        "x = '" + "." * 500 + "'",
+        "x = " + "[" * 100 + "]" * 100,
+        f"x = {'9' * DIGITS}",
+        "x = 'ÿ'".encode(),
+    ],
+)
 def test_what_is_just_possible_is_read(text: str | bytes) -> None:
     assert toml_record(text, dict[str, object], "site.toml", "").keys() == {"x"}
 

@@ -12,7 +12,7 @@ from seatrial.lab.faults.base import Parameters, check_parameters, check_rail, c
 from seatrial.lab.faults.catalogue import fault_named
 from seatrial.lab.trial.disturbances import MOST_HOGS
 from seatrial.lab.trial.score import Expected
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import UsageError, toml_record
 from seatrial.model.subject import Direction, Subject
 from seatrial.model.verdict import FindingKind, Verdict
 
@@ -121,6 +121,9 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         )
 
 
+REMEDY = "See docs/lab.md for its keys."
+
+
 def read_scenario(path: Path) -> Scenario:
     """Read and check a scenario file. Raises UsageError that names the file and what is wrong in it."""
     try:
@@ -133,11 +136,11 @@ def read_scenario(path: Path) -> Scenario:
 
 def parse_scenario(text: str, source: str) -> Scenario:
     """The scenario in a text; `source` names it in errors."""
+    scenario = toml_record(text, Scenario, f"In the scenario {source}", REMEDY)
     try:
-        scenario = msgspec.toml.decode(text.encode(), type=Scenario)
         _check(scenario)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise UsageError(f"In the scenario {source}: {error}.", "See docs/lab.md for its keys.") from None
+    except ValueError as error:
+        raise UsageError(f"In the scenario {source}: {error}.", REMEDY) from None
     except UsageError as error:
         raise UsageError(f"In the scenario {source}: {error.what}", error.remedy) from None
     return scenario
