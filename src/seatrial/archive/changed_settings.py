@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import liveness
-from seatrial.archive.lease import Holder, Lease, boot_id, new_lease
+from seatrial.archive.lease import Holder, Lease, new_lease
 from seatrial.files.owners import distrust, make_trusted, state_folder
-from seatrial.files.writing import opened_folder, replace_file
+from seatrial.files.writing import boot_id, opened_folder, replace_file
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.node_list import node_list
 from seatrial.model.settings import SlurmRequest

@@ -18,14 +18,13 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.files.owners import user_name
-from seatrial.files.writing import OLD, Foreign, own_folder
+from seatrial.files.writing import OLD, Foreign, boot_id, own_folder, pid_namespace
 from seatrial.model.words import utc_text
 
 BEAT_S = 5.0
 """Seconds between two beats."""
 LINE_BYTES = 1024
 LONGEST_WORD = 64
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Holder(enum.StrEnum):
@@ -62,20 +61,6 @@ class Held(enum.Enum):
     """Or it cannot be read just now."""
     TAKEN = enum.auto()
     MISSING = enum.auto()
-
-
-def boot_id() -> str:
-    """Differs after every boot and on every machine; the same in all containers of one machine. Empty: not known."""
-    with contextlib.suppress(OSError):
-        return BOOT_ID.read_text(encoding="ascii").strip()
-    return ""
-
-
-def pid_namespace() -> str:
-    """The namespace in which the process numbers that this process sees are valid. Empty: unknown."""
-    with contextlib.suppress(OSError):
-        return str(Path("/proc/self/ns/pid").readlink())
-    return ""
 
 
 def started_ticks(pid: int) -> int | None:

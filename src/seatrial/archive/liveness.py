@@ -15,7 +15,7 @@ import msgspec
 
 from seatrial.archive import layout, lease
 from seatrial.archive.lease import Holder, Lease
-from seatrial.files.writing import OLD, own_folder
+from seatrial.files.writing import OLD, boot_id, is_process, own_folder, pid_namespace
 
 WATCHED_BEATS = 6
 """Runs are watched for this many beats; fewer could be lost while a file server is slow."""
@@ -64,27 +64,17 @@ class _Sight(msgspec.Struct, frozen=True):
 
 def proof(held: Lease) -> bool | None:
     """Whether the process that a lease names lives, where this host can prove it; None: it cannot."""
-    if not held.boot_id or held.boot_id != lease.boot_id():
+    if not held.boot_id or held.boot_id != boot_id():
         return None
     started = lease.started_ticks(held.pid)
     if started and started == held.started_ticks:
         return True
-    if not held.pid_namespace or held.pid_namespace != lease.pid_namespace():
+    if not held.pid_namespace or held.pid_namespace != pid_namespace():
         return None
-    if not _exists(held.pid):
+    if not is_process(held.pid):
         return False
     identified = held.started_ticks and Path(f"/proc/{held.pid}").exists() and lease.started_ticks(os.getpid())
     return False if identified else None  # /proc may hide the processes of others (hidepid)
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):  # it is another user's
-        return True
-    return True
 
 
 def examine(

@@ -10,6 +10,7 @@ import re
 import secrets
 import stat
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,26 +25,60 @@ DESCRIPTORS = Path("/proc/self/fd")
 FOLDER_MODE, FILE_MODE = 0o755, 0o644
 """Less the umask. Nobody else may write into a folder of this user's, whatever the umask."""
 SHARED_BITS = 0o7777
-UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.new")
-"""The name of a file or folder until it is whole."""
+UNFINISHED = re.compile(r"\.(?P<home>[0-9a-f]{8})-(?P<pid>[0-9]{1,10})-[0-9a-f]{16}\.new")
+"""The name of a file or folder until it is whole: who writes it where, and what nobody else can have taken."""
 STALE_S = 86400.0
-"""What was not written to for this long is not being written: its process was killed."""
+"""What was not written to for this long is not being written: its process was killed, maybe on another machine."""
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _swept: set[tuple[int, int]] = set()
 """Device and number of the folders that this process swept."""
 
 
+def boot_id() -> str:
+    """Differs after every boot and on every machine; the same in all containers of one machine. Empty: not known."""
+    with contextlib.suppress(OSError):
+        return BOOT_ID.read_text(encoding="ascii").strip()
+    return ""
+
+
+def pid_namespace() -> str:
+    """The namespace in which the process numbers that this process sees are valid. Empty: unknown."""
+    with contextlib.suppress(OSError):
+        return str(Path("/proc/self/ns/pid").readlink())
+    return ""
+
+
 def unfinished() -> str:
     """A name for what is not whole yet, which nobody else can have taken."""
-    return f".{secrets.token_hex(8)}.new"
+    return f".{_home_of_processes()}-{os.getpid()}-{secrets.token_hex(8)}.new"
+
+
+def _home_of_processes() -> str:
+    """A short name of the boot and the namespace in which the numbers of processes are valid."""
+    return f"{zlib.crc32(f'{boot_id()} {pid_namespace()}'.encode()):08x}"
 
 
 def sweep(folder: int, older_s: float = 0.0) -> None:
-    """Remove files that killed processes of this user were writing in a folder, if they are older than that."""
-    for name in filter(UNFINISHED.fullmatch, os.listdir(folder)):
+    """Remove files of this user in a folder whose writers have certainly ended, or that are so old."""
+    home = _home_of_processes() if boot_id() and pid_namespace() else ""
+    for match in filter(None, map(UNFINISHED.fullmatch, os.listdir(folder))):
         with contextlib.suppress(OSError):
-            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            if stat.S_ISREG(status.st_mode) and is_ours(status) and time.time() - status.st_mtime >= older_s:
-                os.unlink(name, dir_fd=folder)
+            status = os.stat(match[0], dir_fd=folder, follow_symlinks=False)
+            ended = match["home"] == home and not is_process(int(match["pid"]))
+            old = time.time() - status.st_mtime >= older_s
+            if stat.S_ISREG(status.st_mode) and is_ours(status) and (ended or old):
+                os.unlink(match[0], dir_fd=folder)
+
+
+def is_process(number: int) -> bool:
+    """Whether a process of this namespace has that number."""
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # it is another user's, or no number of a process
+        return True
+    return True
 
 
 class Foreign(PermissionError):

@@ -21,6 +21,7 @@ from seatrial.archive import layout, reader
 from seatrial.archive.export import samples_or_problems
 from seatrial.archive.reader import find_run
 from seatrial.archive.writer import RunWriter
+from seatrial.files.writing import UNFINISHED
 from seatrial.frame.command_line import run
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail
@@ -61,7 +62,7 @@ for line in (["runs", "recover", "--force"], ["report", "run"], ["runs", "list"]
     run([*line, "--archive", archive])
 print("NAMES", json.dumps(sorted(names)))
 """
-RANDOM = re.compile(r"\.[0-9a-f]{16}\.new|.*\.[0-9a-f]{8}\.(closing|new)|archive|run|cut\.partial")
+RANDOM = re.compile(rf"{UNFINISHED.pattern}|.*\.[0-9a-f]{{8}}\.(closing|new)|archive|run|cut\.partial")
 SUFFIXES = ("", ".new", layout.PARTIAL)
 
 
@@ -71,7 +72,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
 
     def make(folder: Path) -> None:
         argv = [sys.executable, "-c", NOTE_NAMES, str(folder / "archive")]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(folder)}
+        environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "HOME": str(folder)}
         done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True, env=environment, cwd=ROOT)
         (folder / "names").write_text(done.stdout.rpartition("NAMES ")[2])
 

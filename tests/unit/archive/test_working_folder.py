@@ -69,7 +69,7 @@ def test_leftovers_of_killed_runs_are_removed_next_time(tmp_path: Path) -> None:
     leftover(tmp_path, "a")
     empty = leftover(tmp_path, "b", leased=False)
     shutil.rmtree(empty / FILES)
-    (empty / f".{'0' * 16}.new").touch()
+    (empty / unfinished()).touch()
     os.utime(empty, (time.time() - LONG_AGO_S,) * 2)
     leftover(tmp_path, "c", use=Use.STORAGE)
     made = WorkingFolder(tmp_path, Use.SCRATCH)

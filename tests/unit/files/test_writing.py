@@ -2,11 +2,13 @@
 
 import os
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from seatrial.files import writing
 from seatrial.files.named import named_file
 from seatrial.files.writing import STALE_S, own_folder, replace_file, unfinished
 from tests.support.processes import killed_at_each_step
@@ -67,6 +69,44 @@ def test_what_a_killed_process_left_is_removed_after_a_day(tmp_path: Path, older
     replace_file(tmp_path / "run.json", b"new")
     assert len([*tmp_path.iterdir()]) == 3 + left
     assert (tmp_path / names[0]).exists() == bool(left)
+
+
+def ended_process() -> int:
+    """The number of a process that has ended."""
+    number = os.posix_spawn("/bin/true", ["true"], {})
+    os.waitpid(number, 0)
+    return number
+
+
+@pytest.mark.parametrize(
+    ("pid", "boot", "left"),
+    [(ended_process, "", 0), (os.getpid, "", 1), (lambda: 1, "", 1), (ended_process, "another", 1)],
+    ids=["ended", "own", "of another user", "of another machine"],
+)
+def test_what_a_process_was_writing_that_has_certainly_ended_is_removed(
+    tmp_path: Path, pid: Callable[[], int], boot: str, left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = pid()
+    with monkeypatch.context() as there:
+        there.setattr(os, "getpid", lambda: number)
+        if boot:
+            there.setattr(writing, "boot_id", lambda: boot)
+        (tmp_path / unfinished()).touch()
+    replace_file(tmp_path / "run.json", b"new")
+    assert len([*tmp_path.iterdir()]) == 1 + left
+
+
+@pytest.mark.parametrize("unknown", ["boot_id", "pid_namespace"])
+def test_where_nothing_proves_that_a_process_ended_its_file_is_kept(
+    tmp_path: Path, unknown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, unknown, lambda: "")
+    number = ended_process()
+    with monkeypatch.context() as there:
+        there.setattr(os, "getpid", lambda: number)
+        (tmp_path / unfinished()).touch()
+    replace_file(tmp_path / "run.json", b"new")
+    assert len([*tmp_path.iterdir()]) == 2
 
 
 def write_named(path: Path, size: int = 1001) -> None:
