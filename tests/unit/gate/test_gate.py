@@ -316,3 +316,13 @@ def test_a_new_good_verdict_ends_a_drain_that_a_requalification_made_ours(cluste
     cluster.leave("good", "n01", ago_s=-1)
     assert cluster.ask("n01") == "good n01: run r1; resumed"
     assert cluster.reason("n01") == ""
+
+
+@pytest.mark.parametrize(("blocks", "answer"), [(0, "error n01: "), (1, "bad n01: ")])
+def test_a_limit_on_the_size_of_files_ends_no_gate(cluster: GateCluster, blocks: int, answer: str) -> None:
+    """The system ends by a signal what writes beyond `ulimit -f`, and a Prolog that ends so drains its node."""
+    cluster.leave("bad", "n01")
+    process = cluster.start("n01", before=("sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh"))
+    out, _ = process.communicate(timeout=60)
+    assert (process.returncode, out.startswith(answer), out.count("\n")) == (0, True, 1)
+    assert bool(cluster.reason("n01")) is (blocks > 0)
