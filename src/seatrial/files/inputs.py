@@ -71,6 +71,25 @@ class TooMuch(BadInput):
     """Inputs that are too large together, so that the rest of them are not read, either."""
 
 
+class _NamedErrors(io.FileIO):
+    """A file open for reading, of which errors name the path: a disk or a file server may fail at any time."""
+
+    read = io.RawIOBase.read  # type: ignore[assignment] # by readinto
+    readall = io.RawIOBase.readall
+
+    def __init__(self, handle: int, path: str) -> None:
+        super().__init__(handle, "rb")
+        self._path = path
+
+    def readinto(self, buffer: "io.WriteableBuffer", /) -> int | None:  # type: ignore[name-defined]
+        """How many bytes were read into the buffer."""
+        try:
+            return super().readinto(buffer)
+        except OSError as error:
+            error.filename = self._path
+            raise
+
+
 def open_regular(path: Path, most_bytes: int, folder: Path | None = None) -> IO[bytes]:
     """A regular file of at most `most_bytes`, open for reading. Never blocks. Raises BadInput.
 
@@ -84,7 +103,7 @@ def open_regular(path: Path, most_bytes: int, folder: Path | None = None) -> IO[
             raise BadInput(f"{path} is {_kind(status.st_mode)}, not a regular file.", "Give a regular file.")
         if status.st_size > most_bytes:
             raise too_large(path, most_bytes, status.st_size)
-        return os.fdopen(handle, "rb")
+        return io.BufferedReader(_NamedErrors(handle, str(path)))
     except BaseException:
         with contextlib.suppress(OSError):  # an interrupt may come when the stream has closed it already
             os.close(handle)

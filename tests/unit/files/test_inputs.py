@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import msgspec
 import pytest
@@ -246,6 +247,17 @@ def test_an_interrupt_while_a_file_is_opened_stays_one(tmp_path: Path, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "fdopen", interrupted)
+        patched.setattr(inputs, "_NamedErrors", interrupted)
         with pytest.raises(KeyboardInterrupt):
             open_regular(tmp_path / "run.json", 1)
+
+
+@pytest.mark.parametrize("read", [lambda file: file.read(), lambda file: file.read(9), lambda file: file.readline()])
+def test_an_error_while_a_file_is_read_names_it(read: Callable[[IO[bytes]], object], tmp_path: Path) -> None:
+    """The first page of a process is never mapped."""
+    with open_regular(Path("/proc/self/mem"), 1) as file, pytest.raises(OSError, match="Input/output error") as error:
+        read(file)
+    assert error.value.filename == "/proc/self/mem"
+    (tmp_path / "table").write_bytes(b"n1\n" * 9999)
+    with open_regular(tmp_path / "table", 1 << 20) as file:
+        assert (file.readline(), file.read(2), file.read()) == (b"n1\n", b"n1", b"\n" + b"n1\n" * 9997)
