@@ -26,7 +26,7 @@ NEGLIGIBLE = 1e-6
 """Hypotheses that are less probable do not change which exchange is best."""
 
 MOST_RESULTS = 256
-"""Combinations of good and bad that are told apart: as many as all places of a search can show."""
+"""Combinations of good and bad that are distinguished: as many as all places of a search can show."""
 Floats = NDArray[np.float64]
 
 
