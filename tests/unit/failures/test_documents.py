@@ -70,6 +70,9 @@ def test_a_document_that_a_job_printed_hides_no_failure_after_it(text: str) -> N
         f"Node changes 1.2 GB\n - step 1\n - step 2\n - step 3\n{NODE}\n",
         "HDF5-DIAG: Error detected in HDF5 (1.14.1) rank 9:\n  #000: H5F.c line 6 in H5Fopen(): open\n    major: A\n",
         f"--- step 1\n--- step 2\n--- step 3\n{NODE}\n",
+        f"### It fails\n\n```\nstep 1\nstep 2\nstep 3\n{NODE}\n```\n",
+        f"It fails:\n```\n{NODE}\n```\n",
+        f"/*---- solver ----\\\n  version 12\n\\*-----*/\n{NODE}\n",
     ],
 )
 def test_what_programs_print_is_no_document(text: str) -> None:
