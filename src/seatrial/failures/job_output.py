@@ -13,7 +13,7 @@ from seatrial.failures.last_words import FRAME, RankEnd, first_end, last_words, 
 from seatrial.failures.output_order import OutputOrder
 from seatrial.failures.printed_text import boxes, origins, plain, translations, without_warnings
 from seatrial.failures.rank_deaths import OOM_KILL, TIME_LIMIT, Ranks, read_loss
-from seatrial.failures.start_failure import COMPLAINS, causes_of_job, spoken, stronger_line
+from seatrial.failures.start_failure import COMPLAINS, causes_of_job, spoken, stronger_line, words_above
 from seatrial.model.loss import Loss, LossCause
 
 LAUNCHERS = r"slurmstepd(?:-[\w.-]+)?|srun|sbatch|mpirun|mpiexec|prterun|slurm_script"
@@ -25,19 +25,22 @@ PROGRAMS = re.compile(
     r"|[^\n:]{1,200}: (?:command not found|Permission denied|No such file or directory)"
     r"|[^\n]{1,400}: Assertion [`'][^\n]{1,400}' failed\.?[^\n]{0,80}|(?:FATAL|ERROR) {0,3}: {2,4}\S.*"
     r"|\S{0,200}Assertion failure at .*|HDF5-DIAG: Error detected .*"
-    r"|\[\d+\]PETSC ERROR: (?!-).*"
-    r"|[^\n]{0,200}\b(?:cuda|hip)Error[A-Z]\w+[^\n]{0,400}"
-    r"|(?:Fatal )?(?:CUDA|HIP|Cuda) (?:runtime )?[Ee]rror\b[^\n]{1,400})$"
+    r"|\[\d+\]PETSC ERROR: (?!-|#\d|\w+\(\) line \d).*"
+    r")$"
 )
 """Lines with which launchers, shells and run-time libraries complain. A program's own word `error` says nothing."""
 BANNERS = re.compile(
     r"(?m)^(?:-+ FATAL CALLED -+\n.*\n.*"
     r"|(?: {0,40}--> FOAM FATAL (?:IO )?ERROR.*|Fatal error: {0,9}"
-    r"| {0,40}Error in routine \S{1,200} \(\d{1,9}\): {0,9})\n.*"
-    r"|(?:\d+\.\d+s: )?flux-[\w-]+(?:\[\d+\])?: (?:ERROR|FATAL): .*|ERROR: \w+(?:Error|Exception)\b.*"
+    r"| {0,40}Error in routine \S{1,200} \(\d{1,9}\): {0,9}| {0,9}lib-\d{4} : UNRECOVERABLE library error {0,9})\n.*"
+    r"|fatal Fortran runtime error\(.*|(?:PG)?FIO-F-\d{1,4}/.*|[ \t]{0,9}Warning! \*{3}HDF5 \w+ version mismatched.*)$"
+)
+"""How simulation codes (WRF, OpenFOAM, GROMACS, Quantum ESPRESSO) and run-time libraries say that they end."""
+EXCEPTIONS = re.compile(
+    r"(?m)^(?:(?:\d+\.\d+s: )?flux-[\w-]+(?:\[\d+\])?: (?:ERROR|FATAL): .*|ERROR: \w+(?:Error|Exception)\b.*"
     r"|(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception): (?![-+.\d]).*)$"
 )
-"""How simulation codes (WRF, OpenFOAM, GROMACS, Quantum ESPRESSO), Flux, Julia and Python say that they end."""
+"""What Flux, Julia and Python say as they end, and log of errors that they overcome."""
 ENDED = re.compile(
     r"\b(?:0|no) (?:failed|failures?|errors?)\b|noticed that process rank|Primary job"
     r"|non-zero (?:exit|status)|exiting improperly|MPI_ABORT was invoked"
@@ -69,6 +72,8 @@ WHAT = re.compile(r"\n{1,2} +((?:what\(\)|nested task error): [^\n]{1,400})")
 NO_CAUSE = "Read the lines above it in the output; `seatrial doctor` tries whether a launch works there at all."
 LOGIN = "Load its module in the job script, whose first line is #!/bin/bash -l where modules come with a login shell."
 CRASHED = "Look at the program: a core file, a debugger, or its last lines of output."
+CHOSEN = """The program ended itself: do what its last lines ask for (input, number of ranks, a file, a limit), or \
+search its documentation for their words."""
 BUS_ERROR = """Memory that it had mapped is not there: most often /dev/shm is full (df -h /dev/shm; in a container \
 --shm-size or --ipc=host), or a file was cut while it was read. Else look at the program."""
 KILLED = "The program did not end itself: most often the kernel did for memory (dmesg; sacct -o MaxRSS), or Slurm."
@@ -114,7 +119,8 @@ def explain_output(text: str) -> JobFailure | None:
     )
     last = loss.cause is LossCause.CANCELLED and best is not None and _ends_with(best, telling)
     if best is not None and (last or not best.cause.unspecific) and not restated:
-        failure = JobFailure(meaning=f"{best.meaning.rstrip('.')}.", remedy=best.cause.remedy, quote=best.quote)
+        meaning = f"{best.meaning.rstrip('.')}.{words_above(telling, stated, best)}".rstrip(".")
+        failure = JobFailure(meaning=f"{meaning}.", remedy=best.cause.remedy, quote=best.quote)
         return failure if ended or loss.deaths or end else _unreported(failure, telling, best, order)
     if ended is not None:
         return msgspec.structs.replace(ended, quote=best.quote) if restated and best else ended
@@ -160,7 +166,7 @@ def _crash(end: RankEnd, telling: str) -> JobFailure:
     """How the first rank ended, and what was last said before it."""
     quote = last_words(telling)
     says = f" It last said: {quote.rstrip('.')}." if quote else ""
-    remedies: dict[int | None, str] = {signal.SIGKILL: KILLED, signal.SIGBUS: BUS_ERROR}
+    remedies: dict[int | None, str] = {signal.SIGKILL: KILLED, signal.SIGBUS: BUS_ERROR, None: CHOSEN}
     remedy = remedies.get(end.signal, CRASHED)
     return JobFailure(meaning=f"{end.meaning}.{says}", remedy=remedy, quote=quote)
 
@@ -182,7 +188,9 @@ def _of_launcher(text: str, seen: str) -> JobFailure | None:
     if (box := _said(text, [box for box in boxes(seen) if COMPLAINTS.search(box) and not ENDED.search(box)])) is None:
         lines = text.split("\n")
         of_system = [line for line in lines if SYSTEM.search(line) and not WARNS.search(line)]
-        line = _complaint(text, BANNERS) or _said(text, spoken(lines) or of_system) or _complaint(text)
+        if (line := _complaint(text, BANNERS)) is not None:
+            return line
+        line = _complaint(text, EXCEPTIONS) or _said(text, spoken(lines) or of_system) or _complaint(text)
         return _judged(line, text) if line else None
     return box
 
@@ -223,6 +231,8 @@ def _complaint(text: str, complains: re.Pattern[str] = PROGRAMS) -> JobFailure |
     if complaint is None:
         return None
     line = complaint.group()
+    if line.rstrip().endswith(":") and not line.startswith(TRACEBACK):
+        line = f"{line} {text[complaint.end() :].lstrip().partition(chr(10))[0]}"
     if (what := WHAT.match(text, complaint.end())) is not None:
         line = f"{line} {what[1]}"
     if (calls := CALLS.match(text, complaint.end())) is not None and (deepest := DEEPEST.findall(calls.group())):

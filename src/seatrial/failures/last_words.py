@@ -20,6 +20,7 @@ CONSEQUENCE = re.compile(
     r"|(?:YOUR )?APPLICATION TERMINATED WITH |This typically refers to a problem with your|Please see the FAQ page"
     r"|MPT ERROR: Rank \d{1,9}\(g:\d{1,9}\) received signal|(?:-1:)?MPT ERROR: MPI_COMM_WORLD rank \d{1,9} has term"
     r"|(?:-1:)?\s{0,9}aborting job$|MPT: Received signal"
+    r"|\[\d{1,9}\]PETSC ERROR: (?:-|Caught signal|Try option|or (?:see|try) |configure |to get more|likely )"
     r"|\[[\w.-]+(?::\d+)+\] (?:Signal|Caught signal|\*\*\* (?:Process|End of))|signal \d{1,2} \(\w"
     r"|Backtrace for this error|NOTE: invoking MPI_ABORT"
     r"|You may or may not see output|exactly when Open MPI kills|with errorcode \d|Proc: \[\[|Errorcode: \d"
@@ -32,6 +33,8 @@ CONSEQUENCE = re.compile(
 """Lines in which a launcher or MPI reports that ranks have ended, or that it ends the others."""
 EDGE = "-=* \t"
 """Characters of an empty line, or of the edge of a box."""
+FRAMED = re.compile(r"^[|*](?: {1,200}\S{0,20}(?= {3}))? {1,200}(\S.{0,200}?) {1,200}[|*]$")
+"""A line within a frame, and beside a picture, as VASP and CP2K print."""
 EXCEPTION = re.compile(r"\w(?:Error|Exception)\b|\bsevere \(|\bSIG[A-Z]{3,5}\b|[Ss]egmentation fault")
 FRAME = re.compile(
     r"#?\d{1,4}:? +(?:/|0x|#)|(?:\[\d{1,9}\] )?#\d{1,4} +\S|at [\w.$/]{1,200}\(|=+ +backtrace"
@@ -118,7 +121,7 @@ def last_words(text: str) -> str:
 
     A complaint that ends in a colon has its words in the next line.
     """
-    lines = [line.strip() for line in text.split("\n") if line.strip(EDGE)]
+    lines = [FRAMED.sub(r"\1", line.strip()) for line in text.split("\n") if line.strip(EDGE)]
     own = [line for line in lines if not reports_end(line) and not FRAME.match(line)]
     before = next((number for number, line in enumerate(lines) if reports_end(line)), 0)
     latest: list[str] = []

@@ -44,6 +44,7 @@ HARMLESS = re.compile(
     r"|libfabric:\S{0,200}(?:<info>|:core:core:\S{0,200}<warn>)"
     r"|^(?:srun|salloc|sbatch): (?:(?:error: )?(?:spank: \S{1,400}: Plugin file not found|[Ww]arning: )|lua: "
     r"|job \d{1,18} )"
+    r"|^srun: error: eio_handle_mainloop: Abandoning IO "
     r"|^(?:srun|salloc|sbatch): (?:Step created for|Granted job allocation|Pending job allocation"
     r"|Nodes \S{1,4000} are ready)"
     r"|^slurmstepd\S{0,255}: error: (?:Unable to create TMPDIR|TMPDIR \[|Setting TMPDIR)"

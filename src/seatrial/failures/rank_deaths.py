@@ -69,8 +69,11 @@ RANK_ENDS = (
     re.compile(
         r"One or more process \(first noticed rank (?P<rank>\d{1,9})\) terminated with signal (?P<signal>\d{1,9})"
     ),
+    re.compile(r"(?m)^\[(?P<rank>\d{1,9})\]PETSC ERROR: Caught signal number (?!15\b)(?P<signal>\d{1,9})"),
 )
-"""How MVAPICH2, MPT, PALS and JSM report the end of a rank."""
+"""How MVAPICH2, MPT, PALS, JSM and PETSc report the end of a rank."""
+ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+"""The address of a host, which has no domain."""
 SIGNALS = {signal.strsignal(number): int(number) for number in signal.valid_signals()}
 KILL, TERM = int(signal.SIGKILL), int(signal.SIGTERM)
 SHELL_SIGNALS = range(129, 129 + 31)
@@ -321,7 +324,7 @@ def _place_at(host: str, ranks: Ranks) -> str:
 
     Without places the name is all that is known of the node.
     """
-    short = host.partition(".")[0]
+    short = host if ADDRESS.fullmatch(host) else host.partition(".")[0]
     if not ranks.places:
         return short
     fits = [place for place in ranks.places if short in (place.partition(".")[0], place.rpartition(":")[0])]

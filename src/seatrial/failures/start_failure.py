@@ -142,14 +142,21 @@ def why_refused(output: str) -> tuple[str, str] | None:
     best = strongest(stated) or strongest(statements(causes(REFUSALS, *TABLES), plain(output)))
     if best is None:
         return None
+    return f"{quoted_meaning(best)}{words_above(text, stated, best)}", best.cause.remedy
+
+
+def words_above(text: str, stated: Sequence[Statement], best: Statement) -> str:
+    """What a rule of the site printed above the refusal `best` of Slurm, as a sentence; empty if it printed nothing."""
+    lines = text.split("\n")
+    if best not in stated or not ASKS.search(lines[best.last]):
+        return ""
     explained = {number for statement in stated for number in range(statement.first, statement.last + 1)}
     above = [
         match.group(1)
-        for number, line in enumerate(text.split("\n")[: best.first])
+        for number, line in enumerate(lines[: best.first])
         if number not in explained and (match := OWN_WORDS.match(line)) is not None
     ]
-    words = f" Above it: {shortened(' '.join(above[:MOST_LINES]))}" if above and best in stated else ""
-    return f"{quoted_meaning(best)}{words}", best.cause.remedy
+    return f" Above it: {shortened(' '.join(above[:MOST_LINES]))}" if above else ""
 
 
 def quoted_meaning(statement: Statement) -> str:

@@ -212,8 +212,8 @@ BOX = "-" * 74
          "call (fi_endpoint).\n  Local host: n11\n",
          "it says: n11.4213PSM2 Could not allocate memory for hfi context (err=7) / after that libfabric's fi_endpoint "
          "failed on n11."),
-        ("CUDA error #999 (cudaErrorUnknown): unknown error\n",
-         "it says: CUDA error #999 (cudaErrorUnknown): unknown error."),
+        ("CUDA error #9 (cudaErrorX): unknown\n",
+         "CUDA, HIP or a library of theirs reports an error on the nodes (CUDA error #9 (cudaErrorX): unknown)."),
         ("Assertion failed in file ../../src/mpid/ch4/shm/intel_transport.c at line 387: 0\n",
          "it says: Assertion failed in file ../../src/mpid/ch4/shm/intel_transport.c at line 387: 0."),
     ],

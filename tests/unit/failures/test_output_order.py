@@ -290,7 +290,7 @@ def test_the_last_words_are_those_of_the_rank_that_died(other: str) -> None:
 @pytest.mark.parametrize(
     ("printed", "words"),
     [
-        ("Fatal error:\nThere is no domain decomposition for 61 ranks\n", "Fatal error: There is no domain"),
+        ("Fatal error:\nThe box of atoms is too hot for 61 ranks\n", "Fatal error: The box of atoms"),
         ("Error in routine  cdiaghg (17):\n S matrix not positive definite\n", "Error in routine cdiaghg (17): S"),
         ('FATAL ERROR:\ncannot find file "p"\nstopping\n', 'FATAL ERROR: cannot find file "p".'),
         ("Time = 12\n[7] #0  Foam::error::printStack() at ??\n[7] #1  Foam::divide() at ??:?\n", "Time = 12."),
