@@ -26,20 +26,23 @@ CITES = re.compile(
 )
 """Lines that cite a message of Slurm or the first words of one, statements and comments of source code, the strings of
 its lists, tables and settings, rows of tables, commands of scripts, and items of a document about code."""
-SCRIPT = re.compile(r"(?m)^(?:#!|#(?:SBATCH|PBS|BSUB|FLUX):? |export \w+=)")
+SCRIPT = re.compile(r"(?m)^(?:#!|#(?:SBATCH|PBS|BSUB|FLUX):? |export \w+=|.{1,400} <<-? ?['\"]?[A-Z_]{2,20}['\"]?$)")
 IN_SCRIPT = re.compile(r"\s{0,80}(?:#{1,9} |(?:echo|printf) [\"'])")
 """Comments of a script, and what it would print."""
 LITERAL_BLOCK = re.compile(
     r"(?m)(?<=\w::\n)\n(?:[ \t]{1,8}\S.*(?:\n|\Z)|[ \t]*\n){1,1000}"
     r"|\\begin\{(verbatim|lstlisting)\}[\s\S]{0,4000}?\\end\{\1\}"
+    r"|(?:\A|\"{3})(?:(?!\n[ \t]{0,80}\"{3}|\"{3})[\s\S]){0,8000}+\n[ \t]{0,80}\"{3}[ \t]{0,9}[),]{0,3}$"
     r"|^[ \t]{0,80}/\*(?!-)(?:[^*/]|\*(?!/)|/(?!\*)){0,4000}+\*/"
     r"|^((?:[#;%!]|//)?)[ \t]{0,8}\.\. (?:code(?:-block)?|sourcecode|parsed-literal)::.*\n"
     r"(?:\2(?:[ \t]{2,}\S.*|[ \t]*)\n){1,1000}"
 )
-"""What reStructuredText shows after a sentence that ends in two colons or as code, LaTeX between its commands, and
-comments of C."""
+"""What reStructuredText shows after a sentence that ends in two colons or as code, LaTeX between its commands,
+long strings of Python, and comments of C."""
 FENCED = re.compile(r"(?m)^([ \t]{0,12})```.{0,80}\n(?:.{0,1000}\n){1,3}?\1```[ \t]*$")
 """A message that a page of Markdown shows; longer blocks may be the output of a run that somebody pasted."""
+INDENTED = re.compile(FENCED.pattern.replace("{0,12}", "{2,12}"))
+"""A message that an item or a note of a page shows."""
 HEADING = re.compile(r"\s*#{1,6} \S")
 CODE_SPAN = re.compile(r"(?<!Assertion )`(?:[^`'\s]{1,200} ){2,40}[^`'\s]{1,200}`|``[^`\n]{1,400}``")
 """Words that a document quotes within a sentence, unlike `a name'."""
@@ -122,7 +125,7 @@ FORMS = (
 
 def without_citations(text: str) -> str:
     """Plain text without what cites a message, or contains one as source code and documents do."""
-    for quoted in (LITERAL_BLOCK, CODE_SPAN, STRING_LIST, *([FENCED] if HEADING.match(text) else [])):
+    for quoted in (LITERAL_BLOCK, CODE_SPAN, STRING_LIST, FENCED if HEADING.match(text) else INDENTED):
         text = quoted.sub("", text)
     cites = [CITES, *([IN_SCRIPT] if SCRIPT.search(text) else [])]
     return "\n".join(line for line in text.split("\n") if not any(cite.match(line) for cite in cites))

@@ -33,14 +33,17 @@ BANNERS = re.compile(
     r"(?m)^(?:-+ FATAL CALLED -+\n.*\n.*"
     r"|(?: {0,40}--> FOAM FATAL (?:IO )?ERROR.*|Fatal error: {0,9}"
     r"| {0,40}Error in routine \S{1,200} \(\d{1,9}\): {0,9}| {0,9}lib-\d{4} : UNRECOVERABLE library error {0,9})\n.*"
+    r"|-+ Processor \d{1,9} Exiting: Called CmiAbort -+ {0,9}\n.*| {0,9}from \S{1,80} : error # {1,12}\d{1,9}\n.*"
+    r"|Error(?: in .{1,400} :)?:? .*(?=(?:\n.*){0,6}\nExecution halted)"
     r"|fatal Fortran runtime error\(.*|(?:PG)?FIO-F-\d{1,4}/.*|[ \t]{0,9}Warning! \*{3}HDF5 \w+ version mismatched.*)$"
 )
-"""How simulation codes (WRF, OpenFOAM, GROMACS, Quantum ESPRESSO) and run-time libraries say that they end."""
+"""How simulation codes (WRF, OpenFOAM, GROMACS, NAMD, Quantum ESPRESSO), R and run-time libraries say that they end."""
 EXCEPTIONS = re.compile(
     r"(?m)^(?:(?:\d+\.\d+s: )?flux-[\w-]+(?:\[\d+\])?: (?:ERROR|FATAL): .*|ERROR: \w+(?:Error|Exception)\b.*"
+    r"|(?:FATAL ERROR|Fatal error|Error termination)\b[^:\n]{0,200}: {0,4}+(?![-+.\d]|none\b|\n).*"
     r"|(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception): (?![-+.\d]).*)$"
 )
-"""What Flux, Julia and Python say as they end, and log of errors that they overcome."""
+"""What Flux, Julia, Python and other programs say as they end, and log of errors that they overcome."""
 ENDED = re.compile(
     r"\b(?:0|no) (?:failed|failures?|errors?)\b|noticed that process rank|Primary job"
     r"|non-zero (?:exit|status)|exiting improperly|MPI_ABORT was invoked"
@@ -76,6 +79,7 @@ CHOSEN = """The program ended itself: do what its last lines ask for (input, num
 search its documentation for their words."""
 BUS_ERROR = """Memory that it had mapped is not there: most often /dev/shm is full (df -h /dev/shm; in a container \
 --shm-size or --ipc=host), or a file was cut while it was read. Else look at the program."""
+LIMITED = "It reached a limit of the shell: `ulimit -a` in the job script shows it (file size -f, CPU time -t)."
 KILLED = "The program did not end itself: most often the kernel did for memory (dmesg; sacct -o MaxRSS), or Slurm."
 MEMORY = "Ask for more memory (--mem), start fewer ranks on a node, or choose a smaller case."
 TIME = "Give the job more time (--time), or make it smaller."
@@ -166,7 +170,8 @@ def _crash(end: RankEnd, telling: str) -> JobFailure:
     """How the first rank ended, and what was last said before it."""
     quote = last_words(telling)
     says = f" It last said: {quote.rstrip('.')}." if quote else ""
-    remedies: dict[int | None, str] = {signal.SIGKILL: KILLED, signal.SIGBUS: BUS_ERROR, None: CHOSEN}
+    remedies: dict[int | None, str] = {None: CHOSEN, signal.SIGKILL: KILLED, signal.SIGBUS: BUS_ERROR}
+    remedies |= dict.fromkeys((signal.SIGXFSZ, signal.SIGXCPU), LIMITED)
     remedy = remedies.get(end.signal, CRASHED)
     return JobFailure(meaning=f"{end.meaning}.{says}", remedy=remedy, quote=quote)
 

@@ -33,6 +33,8 @@ CONSEQUENCE = re.compile(
 """Lines in which a launcher or MPI reports that ranks have ended, or that it ends the others."""
 EDGE = "-=* \t"
 """Characters of an empty line, or of the edge of a box."""
+HEAD = re.compile(r":$| : error # +\d+$")
+"""How a complaint ends whose words are in the next line."""
 FRAMED = re.compile(r"^[|*](?: {1,200}\S{0,20}(?= {3}))? {1,200}(\S.{0,200}?) {1,200}[|*]$")
 """A line within a frame, and beside a picture, as VASP and CP2K print."""
 EXCEPTION = re.compile(r"\w(?:Error|Exception)\b|\bsevere \(|\bSIG[A-Z]{3,5}\b|[Ss]egmentation fault")
@@ -117,10 +119,7 @@ def without_consequences(text: str) -> str:
 
 
 def last_words(text: str) -> str:
-    """What MPI or its libraries complained of before a rank ended; else the last complaints of the program, or line.
-
-    A complaint that ends in a colon has its words in the next line.
-    """
+    """What MPI or its libraries complained of before a rank ended; else the last complaints of the program, or line."""
     lines = [FRAMED.sub(r"\1", line.strip()) for line in text.split("\n") if line.strip(EDGE)]
     own = [line for line in lines if not reports_end(line) and not FRAME.match(line)]
     before = next((number for number, line in enumerate(lines) if reports_end(line)), 0)
@@ -128,7 +127,7 @@ def last_words(text: str) -> str:
     for line, after in pairwise((*own[-LATEST:], "")):
         complains = COMPLAINS.search(line) or EXCEPTION.search(line)
         if complains and not (latest and latest[-1].endswith(f": {line}")):
-            latest.append(f"{line} {after}" if line.endswith(":") else line)
+            latest.append(f"{line} {after}" if HEAD.search(line) else line)
     words = spoken(own)[:MOST_LINES] or latest[-MOST_LINES:] or [line for line in lines[:before] if line in own][-1:]
     return shortened(" / ".join(dict.fromkeys(words)))
 

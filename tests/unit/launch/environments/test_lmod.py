@@ -119,7 +119,7 @@ srun: error: n1: task 0: Exited with exit code 96
             "Loading x\n  Module ERROR: invalid command name\n  Please contact <x>\n",
             "modules say: invalid command name",
         ),
-        ("==> Error: openmpi matches multiple packages.\n  Matching packages:\n", "Spack has more than one openmpi"),
+        ("==> Error: openmpi matches multiple packages.\n  Matching packages:\n", "Spack says: openmpi matches mul"),
         ("==> Error: Spec 'x' matches no installed packages.\n", "Spack says: Spec 'x' matches no installed packages."),
         ("sh: 11: /bin/spack: not found\n", "Spack is neither on PATH nor in SPACK_ROOT"),
         ("guix shell: error: openmpii: unknown package\n", "Guix says: openmpii: unknown package"),
