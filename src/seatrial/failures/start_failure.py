@@ -20,8 +20,8 @@ from seatrial.failures.cause import (
 )
 from seatrial.failures.printed_text import HARMLESS, plain, without_colours, without_warnings
 
-TABLES = ("programs", "devices", "transports", "pmi", "launchers", "slurm")
-OF_JOBS = ("ssh", "files", "runtimes")
+TABLES = ("programs", "devices", "transports", "pmi", "ssh", "launchers", "slurm")
+OF_JOBS = ("files", "runtimes")
 """Tables of what jobs do beside starting a program on nodes."""
 REFUSALS = "refusals"
 ASKS = re.compile(
@@ -223,7 +223,7 @@ def why_unreachable(host: str, text: str, *, timed_out: bool, limit_s: float) ->
     match = first_cause(causes("ssh"), text)
     if match:
         meaning, remedy = match
-        reason = f"{meaning}; {remedy[:1].lower()}{remedy[1:]}"
+        reason = f"{meaning.rstrip('.')}; {remedy[:1].lower()}{remedy[1:]}"
         return reason.replace("the nodes", "the host").replace("HOST", host).rstrip(".")
     if timed_out:
         return f"it did not answer over ssh within {limit_s:.0f} s"

@@ -35,19 +35,19 @@ def test_the_limit_of_locked_memory_is_named_before_what_follows_from_it(reason:
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "meaning"),
     [
-        "Host key verification failed.",
-        "u@c4: Permission denied (publickey,password).",
-        "ssh: connect to host c4 port 22: No route to host",
+        ("Host key verification failed.", "the host key of the nodes is unknown"),
+        ("u@c4: Permission denied (publickey,password).", "ssh cannot log in to c4 without a password"),
+        ("ssh: connect to host c4 port 22: No route to host", "c4 cannot be reached"),
     ],
 )
-def test_what_ssh_says_is_named_before_the_daemon_that_did_not_start(words: str) -> None:
+def test_what_ssh_says_is_named_before_the_daemon_that_did_not_start(words: str, meaning: str) -> None:
     for text in (f"{PROXY}{words}\n", f"{words}\n{PROXY}"):
         failure = explain_output(text)
         assert failure is not None
-        assert failure.meaning.startswith("mpirun cannot reach the other nodes by ssh")
-        assert explain(text).meaning.startswith("mpirun cannot reach the other nodes by ssh")
+        assert failure.meaning.startswith(meaning)
+        assert explain(text).meaning.startswith(meaning)
 
 
 @pytest.mark.parametrize(

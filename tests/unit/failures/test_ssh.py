@@ -63,11 +63,11 @@ def test_what_is_not_known_is_quoted_and_silence_is_named() -> None:
 @pytest.mark.parametrize(
     ("name", "meaning"),
     [
-        ("openmpi-ssh-host-key", "(Host key for [127.0.0.1]:2202 has changed)"),
-        ("openmpi-ssh-password", "by ssh (Permission denied (publickey))"),
-        ("mpich-ssh-host-key", "(Host key for [127.0.0.1]:2202 has changed)"),
-        ("mpich-ssh-password", "by ssh (Permission denied (publickey))"),
-        ("mpich-ssh-refused", "by ssh (ssh: connect to host 127.0.0.1 port 2299: Connection refused)"),
+        ("openmpi-ssh-host-key", "is not the one in known_hosts (/tmp/hx/bad_known:3)"),
+        ("openmpi-ssh-password", "without a password (Permission denied (publickey))"),
+        ("mpich-ssh-host-key", "is not the one in known_hosts (/tmp/hx/bad_known:3)"),
+        ("mpich-ssh-password", "without a password (Permission denied (publickey))"),
+        ("mpich-ssh-refused", "no sshd listens on 127.0.0.1 port 2299"),
         ("openmpi-ssh-probe-missing", "/nowhere/seatrial-probe does not exist on n2"),
         ("mpich-ssh-probe-missing", "/nowhere/seatrial-probe does not exist on n2, n1"),
     ],
