@@ -29,11 +29,14 @@ RANKS = tuple(
         r"\[\d{1,7}\](?: |$)",  # mpiexec -prepend-rank of MPICH and Intel MPI
     )
 )
+LOGGED = r"(?: std(?:out|err) [FP]|(?: -)? +\[?(?:DEBUG|INFO)\]?(?: -|[:|])?(?: \[?std(?:out|err)[]:])?)?"
+"""What containers (the CRI's log format) and loggers put behind the time of a line, unless it is a warning."""
 MOMENTS = tuple(
     re.compile(f"^(?:{pattern})", re.MULTILINE)
     for pattern in (
-        rf"\[{MOMENT}\]:?(?: |\t|$)",
-        rf"{MOMENT}(?:<std\w+>)?:?(?: |\t|$)",  # ts, journals, mpirun --timestamp-output
+        rf"\[{MOMENT}\]:?{LOGGED}(?: |\t|$)",
+        # ts, journals, mpirun --timestamp-output, also with --tag-output
+        rf"{MOMENT}(?:(?:\[[.@\w,-]{{1,200}}\])?<std\w+>:?[ ]?|:?{LOGGED}(?: |\t|$))",
     )
 )
 ONE_NODE = re.compile(r"[A-Za-z][\w.-]{0,99}\d[\w.-]{0,99}: ")

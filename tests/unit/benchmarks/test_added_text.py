@@ -18,6 +18,8 @@ PREFIXES = (
     "0: ", "07: ", "[1,0]<stdout>: ", "[1,0]<stdout>:", "[prterun-n1-123@1,0]<stdout>: ", "[0] ",
     "Nov 23 17:00:01 ", "Mon Nov 23 17:00:01 2026<stdout>: ", "2026-11-23T17:00:01.123Z ", "[2026-11-23 17:00:01] ",
     "17:00:01 ", "2026-11-23 17:00:01 [1,3]<stdout>: ", "> ", "> > ", ">> ", "> 0: ",
+    "2026-01-16T09:54:30.534567890Z stdout F ", "12:06:53 DEBUG| [stdout] ", "Sat Nov 17 00:20:52 2018[1,0]<stdout>:",
+    "09:32:25 - DEBUG - stdout: ", "2026-11-23 17:00:01,123 INFO: ",
 )  # fmt: skip
 MADE = (outputs.osu, outputs.hpl, outputs.netpipe, outputs.fio_json, outputs.imb, outputs.stream, outputs.hpcg,
         outputs.openfoam, outputs.mdtest, outputs.fio_text)  # fmt: skip
