@@ -34,12 +34,13 @@ FEWEST_SAME = 12
 """Pairs with one and the same number, which is a condition or a setting. Few may be rounded to it."""
 LONGEST_SHOWN = 60
 REMEDY = "Give lines such as source,target,latency_us,bandwidth_mb_s with decimal points, and no others."
-END_WORDS = frozenset(
-    ("source", "src", "from", "sender", "send", "sending", "origin", "target", "tgt", "dst", "dest", "destination",
-     "to", "receiver", "recv", "receiving", "node", "nodes", "nodename", "host", "hosts", "hostname", "rank", "ranks",
-     "nic", "hca", "machine", "server", "client", "peer", "partner", "local", "remote", "endpoint", "end", "first",
-     "second", "left", "right", "a", "b", "i", "j", "p", "q")
-)  # fmt: skip
+SENDER_WORDS = frozenset({"source", "src", "from", "sender", "send", "sending", "origin"})
+RECEIVER_WORDS = frozenset({"target", "tgt", "dst", "dest", "destination", "to", "receiver", "recv", "receiving"})
+END_WORDS = SENDER_WORDS | RECEIVER_WORDS | {
+    "node", "nodes", "nodename", "host", "hosts", "hostname", "rank", "ranks", "nic", "hca", "machine", "server",
+    "client", "peer", "partner", "local", "remote", "endpoint", "end", "first", "second", "left", "right", "a", "b",
+    "i", "j", "p", "q",
+}  # fmt: skip
 """Words of the names of the first two columns."""
 RANK = re.compile(r"[0-9]{1,9}")
 ADDRESS = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}")
@@ -88,6 +89,12 @@ def names_an_end(column: str) -> bool:
     """Whether the name of a column is that of an end of a pair: source, from, node1, dst_host, Rank A."""
     words = re.findall(r"[a-z]+", column.lower())
     return any(word in END_WORDS for word in words)
+
+
+def receivers_first(name: str) -> bool:
+    """Whether the first cell of a square names the end that receives before the one that sends: rows are receivers."""
+    words = [word for word in re.findall(r"[a-z]+", name.lower()) if word in SENDER_WORDS | RECEIVER_WORDS]
+    return len(words) > 1 and words[0] in RECEIVER_WORDS and words[1] in SENDER_WORDS
 
 
 def refuse_other_ends(table: PairTable, *, complete: bool = False) -> None:

@@ -20,8 +20,15 @@ from seatrial.importers.columns import (
     titles,
 )
 from seatrial.importers.node_names import is_summary, short_names
-from seatrial.importers.pair_evidence import LineCount, NotPairs, UnclearPairs, is_name, names_an_end
-from seatrial.importers.pair_lines import ENDS, column_names, has_units, names_columns, parse_csv
+from seatrial.importers.pair_evidence import (
+    LineCount,
+    NotPairs,
+    UnclearPairs,
+    is_name,
+    names_an_end,
+    receivers_first,
+)
+from seatrial.importers.pair_lines import DELIMITER, ENDS, column_names, has_units, names_columns, parse_csv
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable
 from seatrial.model.unit_text import NUMBER, Unit, is_number, unit_of
@@ -52,7 +59,7 @@ QUANTITY = re.compile(rf"(?P<number>{NUMBER})[ \t]?(?P<unit>[A-Za-zµμ][A-Za-z�
 
 def parse_pair_table(text: str) -> PairTable:
     """The pairs of a table. Raises UsageError for one whose columns do not name two ends and a measurement."""
-    text = _without_titles(text)
+    text = _without_titles(_with_corner(text))
     columns = _sentences(text) or _nested(text)
     if not columns:
         columns = read_columns(text)
@@ -78,7 +85,7 @@ def parse_pair_table(text: str) -> PairTable:
 
 def is_pair_table(text: str) -> bool:
     """Whether a text is a square of names, or pairs in lines of prose, in JSON, in bars, or with ends elsewhere."""
-    bare = _without_titles(text)
+    bare = _without_titles(_with_corner(text))
     if is_square(bare):
         return True
     try:
@@ -109,6 +116,22 @@ def _without_titles(text: str) -> str:
     lines = [*itertools.islice(filter(str.strip, io.StringIO(text)), MOST_TITLES + 2)]
     number = titles([line.strip() for line in lines])
     return text[text.index(lines[number]) :] if number else text
+
+
+def _with_corner(text: str) -> str:
+    """The text of a square with what its title says of the numbers in its first cell, if that is empty or missing."""
+    lines = [*itertools.islice(filter(str.strip, io.StringIO(text)), MOST_TITLES + 2)]
+    for place, (head, row) in enumerate(itertools.pairwise(lines)):
+        names, cells = column_names(head), column_names(row)
+        named = [*filter(None, names)]
+        if len(named) < FEWEST_NAMES or len(cells) != len(named) + 1 or cells[0] not in named:
+            continue
+        phrases = itertools.chain.from_iterable(re.split("[,;:]", line) for line in lines[:place])
+        if title := next((one for one in phrases if names_columns(f"source,target,{_bare(one)}")), ""):
+            mark = DELIMITER.search(head.strip())
+            corner, below = "_".join(title.split()), text[text.index(head) + len(head) :]
+            return (mark[0].strip(" ") if mark else " ").join((corner, *named)) + "\n" + below
+    return text
 
 
 def is_square(text: str) -> bool:
@@ -166,6 +189,8 @@ def _lines_of_square(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
         columns = [TableColumn(name=one.cells[0], cells=one.cells[1:]) for one in columns]
     first, *others = columns
     ends = [(source, one.name, cell) for one in others for source, cell in zip(first.cells, one.cells, strict=True)]
+    if receivers_first(first.name):
+        ends = [(source, target, cell) for target, source, cell in ends]
     pairs = [one for one in ends if one[0] != one[1] and not (is_summary(one[0]) or is_summary(one[1]))]
     if not names_columns(f"source,target,{_bare(first.name)}"):
         raise NotPairs(

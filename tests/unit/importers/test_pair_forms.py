@@ -33,7 +33,20 @@ def nested(factor: float = 1) -> dict[str, dict[str, float]]:
     return {a: {b: GBPS[a, b] * factor for b in NAMES if b != a} for a in NAMES}
 
 
+def square(corner: str, mark: str = ",", *, receivers: bool = False, empty: str = "") -> str:
+    """A row and a column for each node; `receivers`: rows are those that receive."""
+    rates = {pair[::-1] if receivers else pair: rate for pair, rate in GBPS.items()}
+    rows = (mark.join((a, *(str(rates.get((a, b), empty)) for b in NAMES))) for a in NAMES)
+    return "\n".join((corner + mark.join(NAMES), *rows, ""))
+
+
 FORMS = {
+    "square": square("bandwidth_GB/s,"),
+    "square, from and to": square("from\\to bandwidth_GB/s,"),
+    "square of receivers": square("to\\from bandwidth_GB/s,", receivers=True),
+    "square of receivers, tabs": square("Receiver/Sender [GB/s]\t", "\t", receivers=True),
+    "square, title and an empty corner": square("Bandwidth (GB/s), night of May 5\n,"),
+    "square, title and no corner": square("Links\nCluster bandwidth (GB/s): 4194304 bytes\n    ", "  ", empty="0.0"),
     **{f"pair{mark}": marked(mark) for mark in ("-", "->", ":", "/", "_", " to ", " <-> ", " → ", "=>")},
     "pair,": lines(lambda a, b, rate: f'"{a},{b}",{rate}', "link,bandwidth_GB/s\n"),
     "prose": lines(lambda a, b, rate: f"{a} -> {b}: {rate} GB/s"),
@@ -78,6 +91,12 @@ def test_every_pair_has_its_rate(form: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_the_last_pair_needs_no_end_of_its_line(form: str) -> None:
     assert read_matrix(FORMS[form].rstrip("\n")).pairs == len(GBPS)
+
+
+@pytest.mark.parametrize("corner", [",", "Night of May 5\n,", "Night of May 5, rack 7\n"])
+def test_a_square_whose_title_names_no_metric_is_refused(corner: str) -> None:
+    with pytest.raises(UsageError):
+        read_matrix(square(corner))
 
 
 def test_a_mark_within_names_is_found_by_the_names_that_return() -> None:
