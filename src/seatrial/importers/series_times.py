@@ -1,5 +1,6 @@
 """The order of the times of a series: numbers, dates in the spellings of people and programs, versions."""
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -27,6 +28,10 @@ CHECKSUM = re.compile(r"[0-9a-f]{7,40}")
 """A commit, in which four digits may look like a year."""
 CENTURY, YEAR_DIGITS = 2000, 4
 Moment = tuple[float, ...]
+FEWEST_SAMPLES = 12
+DAY_S = 86_400
+SAMPLED = 0.8
+"""Share of the steps between times that are the shortest one; monitoring misses a sample now and then."""
 ORDERS = {"day first": (2, 1, 0), "month first": (2, 0, 1), "year first": (0, 1, 2)}
 """Places of year, month and day among the three numbers of a date."""
 
@@ -62,6 +67,17 @@ def moments(clock: TableColumn) -> Sequence[Moment | None]:
             "Write dates as 2026-09-28 or 2026-09-28T10:00:00, or number the rows in a column `run`.",
         )
     return ()
+
+
+def are_samples(clock: TableColumn) -> bool:
+    """Whether a clock gave the times, as in monitoring: equal steps of less than a day; runs begin when they can."""
+    try:
+        read = [] if clock.numeric else sorted({one for one in moments(clock) if one})
+    except UsageError:
+        return False
+    steps = [later[0] - earlier[0] for earlier, later in itertools.pairwise(read)]
+    least = min(steps, default=DAY_S)
+    return len(read) >= FEWEST_SAMPLES and least < DAY_S and steps.count(least) >= SAMPLED * len(steps)
 
 
 def _read(cells: Sequence[str], key: Callable[[str], Moment]) -> list[Moment | None]:

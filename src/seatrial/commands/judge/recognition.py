@@ -30,10 +30,12 @@ from seatrial.importers.pair_tables import is_pair_table
 from seatrial.importers.printed_text import NothingRanError, UnclearResultError, by_node, plain
 from seatrial.importers.reframe import is_perflog
 from seatrial.importers.row_outcomes import is_outcome, split_outcomes
+from seatrial.importers.series import TIME_NAMES
+from seatrial.importers.series_times import are_samples
 from seatrial.importers.wide_columns import transposed
 from seatrial.importers.written_numbers import is_missing
 from seatrial.model.benchmark import Label
-from seatrial.model.column_words import NODE_NAMES, RUN_NAMES, size_of_run
+from seatrial.model.column_words import NODE_NAMES, RUN_NAMES, RUN_WORDS, size_of_run, words_of
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count, name_form, some
 from seatrial.statistics.change_points import FEWEST
@@ -42,6 +44,8 @@ SIZES_OF_OUTPUTS = ("nodes", "ranks")
 """Evidence of outputs that says how large a run was."""
 CLOCKS = frozenset({"time", "times", "date", "datetime", "timestamp", "when", "commit", "revision", "build", "version"})
 """Columns that number the runs of a node, or are the times of a series."""
+VERSION_LETTERS = frozenset({"v", "r", "rev", "rc", "release"})
+"""Letters before the numbers of versions and revisions."""
 FEWEST_STEPS = 3
 """Different steps of a first column that show sizes: days have one step, and a weekend at the end is another."""
 CONFIGURATIONS = frozenset({
@@ -281,15 +285,22 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
     clock = any(not (sized and not column.numeric and _repeated(column)) for column in clocks)
     if sized and not clock and not _named([name for name in names if not size_of_run(name)], NODE_NAMES):
         return (Kind.FLEET, Kind.SCALING) if any(are_numbered(one.cells) for one in words) else (Kind.SCALING,)
-    if not words and not _named(names, NODE_NAMES) and not transposed(columns):
+    if any(map(are_samples, clocks)) or not (words or _named(names, NODE_NAMES) or transposed(columns)):
         return (Kind.SERIES, Kind.SCALING) if _is_sweep(columns[0]) else (Kind.SERIES,)
     labelled = any(cell.endswith(":") for column in words[:1] for cell in column.cells)  # by pdsh or clush
     others = labelled and (all(map(COUNTER.fullmatch, words[0].cells)) or all(map(SIZE.fullmatch, words[0].cells)))
     if others or (words and all(one.name.strip().lower() in CONFIGURATIONS for one in words) and not clock):
         return ()
     runs = _named(names, RUN_NAMES - CLOCKS) or _is_star(text)
-    repeated = labelled or _named(names, NODE_NAMES) or any(_repeated(column) for column in words)
+    repeated = labelled or _named(names, NODE_NAMES) or any(_repeated(one) or _has_nodes(one) for one in words)
     return (Kind.FLEET,) if runs or (repeated and not clock) else (Kind.FLEET, Kind.SERIES)
+
+
+def _has_nodes(column: TableColumn) -> bool:
+    """Whether its cells differ in digits alone, and neither they nor its name say that they number runs or versions."""
+    same = itertools.takewhile(lambda letters: len({*letters}) == 1, zip(*column.cells, strict=False))
+    named = {column.name.lower(), *words_of(f"{column.name} {''.join(letter for letter, *_ in same)}")}
+    return are_numbered(column.cells) and named.isdisjoint(RUN_WORDS | CLOCKS | TIME_NAMES | VERSION_LETTERS)
 
 
 def _is_remark(column: TableColumn) -> bool:

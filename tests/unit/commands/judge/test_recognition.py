@@ -3,7 +3,8 @@
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import ModuleType
 
@@ -97,6 +98,47 @@ def test_fewer_days_than_a_series_needs_are_runs_of_nodes(days: int, kinds: int,
         return
     with pytest.raises(UsageError, match=r"--as fleet, .*--as series"):
         taken(tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("cn{:02}", Kind.FLEET), ("rack1-{}.hpc", Kind.FLEET), ("results/n{:02}.out:x", Kind.FLEET), ("run{:02}", None),
+        ("v1.{}", None), ("day {}", None), ("r{}", None), ("{:02}a", Kind.FLEET),
+    ],
+)  # fmt: skip
+def test_numbered_names_are_nodes_unless_they_number_runs_or_versions(
+    name: str, kind: Kind | None, tmp_path: Path
+) -> None:
+    (tmp_path / "x").write_text("".join(f"{name.format(at)},{90 + at % 3}\n" for at in range(1, 15)))
+    if kind is not None:
+        assert taken(tmp_path / "x") is kind
+        return
+    with pytest.raises(UsageError, match=r"--as fleet, .*--as series"):
+        taken(tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    ("hours", "sampled"),
+    [
+        (range(12), True), (range(11), False), (range(0, 24 * 12, 24), False), (range(0, 23 * 12, 23), True),
+        ([at + at // 6 for at in range(12)], True), ([at + at // 3 for at in range(12)], False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("wide", [True, False])
+def test_times_of_a_clock_are_those_of_series(hours: Sequence[int], sampled: bool, wide: bool, tmp_path: Path) -> None:
+    times = [f"{datetime(2026, 9, 1, tzinfo=UTC) + timedelta(hours=at):%Y-%m-%d %H:%M:%S}" for at in hours]
+    head, rows = ("time,n1,n2,n3", [f"{time},5,6,7" for time in times]) if wide else (
+        "time,node,rate", [f"{time},n{node},5" for time in times for node in (1, 2, 3)]
+    )  # fmt: skip
+    (tmp_path / "x").write_text("\n".join((head, *rows, "")))
+    if sampled:
+        assert taken(tmp_path / "x") is Kind.SERIES
+    elif len(times) < 12 and not wide:
+        assert taken(tmp_path / "x") is Kind.FLEET
+    else:
+        with pytest.raises(UsageError, match=r"--as fleet, .*--as series"):
+            taken(tmp_path / "x")
 
 
 @pytest.mark.parametrize("text", ['{"n1": [1, 2], "n2": [3, 4]}', f"node,date,rate\n{DAYS_OF_NODE}"])
