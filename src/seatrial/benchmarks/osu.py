@@ -294,9 +294,7 @@ def _complete(reading: Reading, tables: list[OsuTable], place: int, ended: set[i
     largest = table.largest or _default(reading, table)
     if not table.largest and len(ended) == 1:
         like = [other.rows[-1][0] for other in tables if other.test == table.test and other.rows]
-        others = [other for other in tables if other.collective is table.collective and other.rows]
-        by_default = any(other.rows[-1][0] >= _default(reading, other) for other in others)  # no -m that all tests have
-        largest = largest if len(like) == 1 and by_default else max(like)
+        largest = largest if len(like) == 1 else max(like)
     if sizes[-1] < largest:
         reading.lack(f"{name} ends at {sizes[-1]} bytes, not at {largest}")
 

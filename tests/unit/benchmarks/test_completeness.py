@@ -90,12 +90,13 @@ def test_tables_of_osu_end_where_the_earlier_ones_ended() -> None:
     ("tables", "missing"),
     [
         ((osu(largest=65536), osu(largest=65536)), ()),
-        ((osu(largest=65536), osu("Bandwidth", largest=65536)), (2,)),  # the last one has no table like it behind it
+        ((osu(largest=65536), osu("Bandwidth", largest=65536)), (1, 2)),  # nothing shows that both had -m 65536
         ((osu(largest=65536), osu(largest=65536), osu("Bandwidth")), ()),
         ((osu(largest=65536), osu("Bandwidth")), (1,)),
         ((osu(largest=2 << 20), osu()), (1,)),
         ((osu(), osu()), ()),
-        ((osu(largest=65536), osu_collective()), ()),  # -m of a test between two ranks
+        ((osu(largest=65536), osu_collective()), (1,)),
+        ((osu_collective(), osu(largest=65536), osu("Bandwidth"), osu_collective()), (2,)),
     ],
 )
 def test_a_table_of_osu_that_ends_before_others_was_cut_off(tables: tuple[str, ...], missing: tuple[int, ...]) -> None:
