@@ -42,6 +42,8 @@ MOST_ABOVE = 100
 READ_TESTS = "osu_latency, osu_bw, osu_bibw or osu_mbw_mr are read."
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]*")
 BETWEEN = re.compile(r"\s*(?:<?->|<?=>|→|↔|,|\s)\s*")
+COUNT_OR_CLOCK = re.compile(r"(?<!\S)(?:[\[(]?\d{1,9}/\d{1,9}[\])]?|\d{1,2}(?::\d\d){1,2})(?!\S)")
+"""What a loop writes beside the two names: `run 1/3`, `17:17:30`."""
 ORNAMENT = "#=*-+<>|~:[](){} \t"
 BETWEEN_WORDS = ("from", "to", "between", "and", "vs", "versus", "on", "with")
 FILLERS = frozenset({*BETWEEN_WORDS, "pair", "node", "nodes", "host", "hosts", "running", "run", "testing", "test"})
@@ -101,6 +103,7 @@ def size_tables(text: str, where: str) -> list[SizeTable]:
     """All tables of tests between two nodes. Raises UsageError where OSU's own check of the data failed."""
     tables: list[SizeTable] = []
     above: list[str] = []
+    below: dict[str, Pair | None] = {}
     column, inside = 1, False
     for raw in text.splitlines():
         line = RANK.sub("", raw).strip()
@@ -110,6 +113,9 @@ def size_tables(text: str, where: str) -> list[SizeTable]:
             inside = test in (*LATENCIES, *BANDWIDTHS)
             if inside:
                 pair = pair_above(above)
+                if pair is None and test not in below and not any(above):  # another test below the same heading
+                    pair = next(iter(below.values()), None)
+                below = {test: pair} if pair_above(above) else below | {test: pair}
                 tables.append(SizeTable(where=where, test=test, pair=pair, values={}, lost=_headings(above, pair)))
             above, column = [], 1
         elif inside and re.match(r"#\s*Size\b", line):
@@ -222,7 +228,7 @@ def pair_above(lines: Sequence[str]) -> Pair | None:
 def named_pair(line: str) -> tuple[Pair | None, bool]:
     """The two different names of a line that has no third word, and whether it is marked as a heading."""
     bare = line.strip().strip(ORNAMENT)
-    words = [re.sub(r"^\w+=", "", word).strip(ORNAMENT) for word in BETWEEN.split(bare)]
+    words = [re.sub(r"^\w+=", "", word).strip(ORNAMENT) for word in BETWEEN.split(COUNT_OR_CLOCK.sub(" ", bare))]
     names = [word for word in words if word and word.lower() not in FILLERS]
     marked = bare != line.strip() or bare.split() != names
     if len(names) != 2 or names[0] == names[1] or not all(NAME.fullmatch(name) for name in names):

@@ -54,6 +54,28 @@ def test_one_file_of_many_tables(heading: str) -> None:
     assert table.bandwidth_bytes_per_s.max() == pytest.approx(1e9, rel=1e-3)
 
 
+@pytest.mark.parametrize("heading", ["== pair {},{}  run 1/3  17:17:30 ==", "# {} {} 9:05", "{} -> {} [2/20]"])
+def test_counts_and_times_beside_the_names_of_a_heading(heading: str) -> None:
+    text = "".join(f"{heading.format(a, b)}\n{bandwidth(1000)}\n" for a, b in both_orders(4))
+    assert set(read_matrix(text).nodes) == {"n1", "n2", "n3", "n4"}
+
+
+def test_tables_of_several_tests_below_one_heading_are_of_its_pair() -> None:
+    text = "".join(f"# {a} {b}\n{latency(1.5)}\n{bandwidth(1000)}" for a, b in both_orders(4))
+    table = read_matrix(text)
+    assert len(table.nodes) == 4
+    assert (len(table.latency_s), table.bandwidth_bytes_per_s.min()) == (12, pytest.approx(1e9, rel=1e-3))
+
+
+@pytest.mark.parametrize(
+    "second", [bandwidth(900), "another line of words\n" + latency(1.5), latency(1.5) + bandwidth(900)]
+)
+def test_a_table_that_may_be_of_another_pair_needs_its_own_heading(second: str) -> None:
+    """The test returns, so that a heading is missing; or text is between, which may have been a heading."""
+    with pytest.raises(UsageError, match="has no line above it"):
+        read_matrix(f"# n1 n2\n{bandwidth(1000)}{second}")
+
+
 def test_chatter_between_heading_and_table_does_no_harm() -> None:
     warning = "Warning: no HCA found, using TCP instead\n"
     table = read_matrix(f"# n1 n2\n{warning}\n{bandwidth(10)}\nsome words more\n# n2 n1\n{bandwidth(20)}")
