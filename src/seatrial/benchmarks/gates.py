@@ -32,6 +32,8 @@ EVERY = (
 """Kinds that each output is examined for. Kinds that differ need expectations of the command line."""
 LEAST_BYTES = 1024
 """Below this message size a rate of 0 may be the rounding of two decimals."""
+SHORTEST = ("min", "least")
+"""Statistics of times that unlike clocks of ranks may make 0."""
 MOST_OF_A_KIND = 10
 LIMIT, REQUESTED, OWN_LIMITS = "limit", "requested work", "limits of the program"
 """What an output is compared with."""
@@ -153,7 +155,7 @@ def _of_number(result: Result, metric: Metric, limit: float | None) -> list[Brea
         return [_breach(FindingKind.NOT_A_NUMBER, f"{name} is {result.printed}", result)]
     size = result.labels.get("bytes", LEAST_BYTES)
     measurable = isinstance(size, int) and size >= LEAST_BYTES
-    averaged = result.labels.get("statistic", "average") == "average"
+    averaged = result.labels.get("statistic") not in SHORTEST
     no_time = metric.unit == "s" and (
         result.value < 0 or (result.value == 0 and isinstance(size, int) and "bytes" in result.labels and averaged)
     )

@@ -31,6 +31,14 @@ ROW = re.compile(
     rf"(?P<most>{NUMBER})\s+(?P<least>{NUMBER})\s+(?P<mean>{NUMBER})\s+(?P<deviation>{NUMBER})\s*$"
 )
 
+VERBOSE = re.compile(
+    rf"^V-\d: .{{0,60}}?(?P<operation>(?:File|Directory|Tree) \w{{4,8}})\s*+: +{NUMBER} sec, "
+    rf" *(?P<rate>{NUMBER}) ops/sec"
+)
+"""What -v prints of each iteration."""
+AGREEMENT = 2.0
+"""Rates of an iteration in both places: that of rank 0, which may leave before others, and that of all ranks."""
+
 
 def mdtest_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """Create, stat, read and remove files and directories. Raises UsageError for a parameter."""
@@ -65,9 +73,10 @@ def parse(text: str) -> Output:
     times: bool | None = None
     began, where, command = None, "", ""
     phases: set[str] = set()
+    verbose: dict[str, list[float]] = {}
     for line in reading.whole_lines:
         if start := START.search(line.text):
-            runs, rows, times, where = runs + 1, 0, None, start[0]
+            runs, rows, times, where, verbose = runs + 1, 0, None, start[0], {}
             reading.version = start["version"]
             reading.evidence("ranks", whole_number(start["ranks"]), line)
             reading.evidence("nodes", whole_number(start["nodes"]), line)
@@ -81,6 +90,7 @@ def parse(text: str) -> Output:
             rows += 1
             if times is not None and _carried_out(row, phases):
                 _row(reading, line, row, times, f"{where} {command}")
+                _compare(reading, line, row, [] if times else verbose.get(row["operation"], []))
         elif clock := BEGAN.match(line.text):
             began, begun = moment_of(clock["time"], DATE), begun + 1
         elif clock := FINISHED.match(line.text):
@@ -88,7 +98,7 @@ def parse(text: str) -> Output:
             reading.compare_clock(began, moment_of(clock["time"], DATE), 0.0, line)
             _refuse_empty(reading, line, rows)
         else:
-            phases = _remark(reading, line, phases)
+            phases = _remark(reading, line, phases, verbose)
             command = line.text if COMMAND.match(line.text) else command
     if not runs:
         reading.lack("it has no run (mdtest-... was launched with ...)")
@@ -102,8 +112,10 @@ def _refuse_empty(reading: Reading, line: OutputLine, rows: int) -> None:
         reading.breach(FindingKind.WORK_SKIPPED, "the run has no row of results", line)
 
 
-def _remark(reading: Reading, line: OutputLine, phases: set[str]) -> set[str]:
-    """The command line, whose operations are returned, or an error."""
+def _remark(reading: Reading, line: OutputLine, phases: set[str], verbose: dict[str, list[float]]) -> set[str]:
+    """The command line, whose operations are returned, an error, or a rate of an iteration, which is added."""
+    if printed := VERBOSE.match(line.text):
+        verbose.setdefault(printed["operation"], []).append(number_of(printed["rate"]))
     if command := COMMAND.match(line.text):
         return _phases(command["words"])
     if re.search(r"(?i)^(?:ERROR|mdtest: error)|\bfailed\b.{0,300}\berrno\b", line.text):
@@ -144,13 +156,21 @@ def _row(reading: Reading, line: OutputLine, row: "re.Match[str]", times: bool, 
         reading.breach(FindingKind.NUMBERS_DISAGREE, "the mean is not between least and most", line)
 
 
+def _compare(reading: Reading, line: OutputLine, row: "re.Match[str]", rates: list[float]) -> None:
+    """The rates of iterations are between the least and the most of the summary."""
+    least, most = number_of(row["least"]) / AGREEMENT, number_of(row["most"]) * AGREEMENT
+    if far := next((rate for rate in rates if not least <= rate <= most), None):
+        reason = f"the rate of an iteration above, {far:g}, is not between least and most"
+        reading.breach(FindingKind.NUMBERS_DISAGREE, reason, line)
+
+
 BENCHMARK = Benchmark(
     name="mdtest",
     title="mdtest",
     requires="mdtest, MPI and a parallel file system",
     marks=(START.pattern, r"^-- started at \d\d/\d\d/\d{4}"),
     beginnings=("-- started at ", "\n-- started at ", "===ExeBinSignature=== MD5: "),
-    parts=(r"^SUMMARY(?: rate| time)?(?: \(in [\w/]+\))?: \(of \d{1,9} iterations?\)",),
+    parts=(r"^SUMMARY(?: rate| time)?(?: \(in [\w/]+\))?: \(of \d{1,9} iterations?\)", VERBOSE.pattern),
     parse=parse,
     metrics=(Metric("rate_per_s", "operations of all ranks"), Metric("time_s", "of one phase, where it is printed")),
     main_metric="rate_per_s",

@@ -55,6 +55,20 @@ def without_step_of_time() -> str:
     return text[:begin] + text[end:]
 
 
+def mdtest_of_iterations(place: int, rate: float) -> str:
+    """mdtest -v: what it prints of an iteration, beside the least and the most of all."""
+    lines = "".join(
+        f"V-1: Rank   0 Line  1013    {name} :  {at:.3f} sec,  {rate:.3f} ops/sec\n"
+        for at, name in ((place, "Directory creation"), (place + 1, "File stat"))
+    )
+    return outputs.mdtest().replace("SUMMARY", f"{lines}SUMMARY")
+
+
+@pytest.mark.parametrize("rate", [800.5 / 1.9, 850.0, 903.5 * 1.9])
+def test_the_rates_of_iterations_may_be_those_of_one_rank(rate: float) -> None:
+    assert not judged(mdtest_of_iterations(1, rate)).breaches
+
+
 @pytest.mark.parametrize(
     ("text", "gate"),
     [
@@ -67,6 +81,9 @@ def without_step_of_time() -> str:
         (outputs.hpl(residual="1.13e+05"), "residual-failed"),
         (re.sub(r"0\.\d{6}", "0.000000", outputs.stream()), "run-too-short"),
         (last_row("4194304    0.00\n"), "zero-result"),
+        ("# OSU MPI Non-blocking Broadcast Latency Test v7.4\n# Size  Overall(us)  Pure Comm.(us)\n"
+         + "".join(f"{1 << at}  {at + 2.1}  {max(1.5 - at // 20 * 1.5, 0):.2f}\n" for at in range(21)), "zero-result"),
+        (mdtest_of_iterations(50, 900.5 * 2.1), "numbers-disagree"),
         (outputs.hpcg().replace("Raw SpMV=20.5", "Raw SpMV=20.5\nScaled residual mean=nan"), "not-a-number"),
         (LAMMPS.replace("with 2048 atoms", "with 0 atoms"), "work-skipped"),
         (table_replaced(MULTI), "not-a-number"),
