@@ -2,7 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -80,6 +81,8 @@ def _tcpd_series(text: str) -> tuple[ValueSeries, ...]:
     The format is that of https://github.com/alan-turing-institute/TCPD, "Dataset format".
     """
     value = json_value(text)
+    if frames := frames_of(value):
+        return tuple(itertools.chain.from_iterable(map(_frame_series, frames)))
     if not isinstance(value, dict) or not isinstance(value.get("series"), list):
         return _column_series(columns_of(value))
     time = value.get("time")
@@ -92,6 +95,53 @@ def _tcpd_series(text: str) -> tuple[ValueSeries, ...]:
         times = tuple(map(str, labels)) if isinstance(labels, list) and len(labels) == len(column.cells) else ()
         read.append(ValueSeries(name=column.name, values=tuple(column.numbers()), times=times))
     return tuple(read)
+
+
+Field = Mapping[str, object]
+LAST_MS = 2.5e14
+"""Milliseconds from 1970 to the year 9892; a date has four digits for the year."""
+
+
+def frames_of(value: object) -> list[list[Field]]:
+    """The frames of data in what Grafana exports of a panel, or answers to a query: fields with a name and values."""
+    within = value.get("results") if isinstance(value, dict) else None
+    if isinstance(within, dict):
+        answers = [answer.get("frames") for answer in within.values() if isinstance(answer, dict)]
+        value = [frame for frames in answers if isinstance(frames, list) for frame in frames]
+    elif isinstance(value, dict):
+        value = value.get("series")
+    frames: list[list[Field]] = []
+    for frame in value if isinstance(value, list) and all(isinstance(one, dict) for one in value) else ():
+        schema, data = frame.get("schema", frame), frame.get("data")
+        fields = schema.get("fields") if isinstance(schema, dict) else None
+        values = data.get("values") if isinstance(data, dict) else None
+        if not isinstance(fields, list) or not all(isinstance(field, dict) for field in fields):
+            return []
+        columns = values if isinstance(values, list) else [field.get("values") for field in fields]
+        frames.append([{**field, "values": cells} for field, cells in zip(fields, columns, strict=False)])
+    return frames
+
+
+def _frame_series(fields: Sequence[Field]) -> Iterator[ValueSeries]:
+    """Each field of numbers in a frame, called as Grafana shows it, else by its labels, with the field of times."""
+    clock = next((field["values"] for field in fields if field.get("type") == "time"), None)
+    for field in fields:
+        if field.get("type") == "time" or not isinstance(field["values"], list):
+            continue
+        config, labels = field.get("config"), field.get("labels")
+        shown = config.get("displayName") or config.get("displayNameFromDS") if isinstance(config, dict) else None
+        label = " ".join(map(str, labels.values())) if isinstance(labels, dict) else ""
+        column = columns_of({str(shown or label or field.get("name") or "value"): field["values"]})[0]
+        times = tuple(map(_moment, clock)) if isinstance(clock, list) and len(clock) == len(column.cells) else ()
+        if column.numeric:
+            yield ValueSeries(name=column.name, values=tuple(column.numbers()), times=times)
+
+
+def _moment(time: object) -> str:
+    """The time of a field, which Grafana writes in milliseconds since 1970."""
+    if isinstance(time, int | float) and 0 <= time < LAST_MS:
+        return f"{datetime.fromtimestamp(time / 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return str(time)
 
 
 def _column_series(columns: Sequence[TableColumn]) -> tuple[ValueSeries, ...]:

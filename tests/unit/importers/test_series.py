@@ -8,9 +8,40 @@ from datetime import date, timedelta
 import pytest
 
 from seatrial.importers.columns import read_columns, refuse_almost_numbers
-from seatrial.importers.series import ValueSeries, read_series
+from seatrial.importers.series import ValueSeries, frames_of, read_series
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import SeriesSense
+
+DAY_MS = 86_400_000
+FIELDS: list[dict[str, object]] = [
+    {"name": "Time", "type": "time"},
+    {"name": "Value", "type": "number", "labels": {"host": "n1"}},
+]
+CELLS = [[DAY_MS, 2 * DAY_MS, 3 * DAY_MS], [1, None, 3.5]]
+FILLED = [{**field, "values": cells} for field, cells in zip(FIELDS, CELLS, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("exported", "name"),
+    [
+        ({"state": "Done", "series": [{"name": "A", "fields": FILLED, "length": 3}]}, "n1"),
+        ([{"fields": FILLED}], "n1"),
+        ({"results": {"A": {"frames": [{"schema": {"fields": FIELDS}, "data": {"values": CELLS}}]}}}, "n1"),
+        ([{"fields": [FILLED[0], {**FILLED[1], "config": {"displayName": "Triad of n1"}}]}], "Triad of n1"),
+        ([{"fields": [FILLED[0], {"name": "rate", "values": CELLS[1]}]}], "rate"),
+    ],
+)
+def test_frames_of_grafana_are_series(exported: object, name: str) -> None:
+    series = only(json.dumps(exported))
+    assert (series.name, series.present, series.times[0]) == (name, (0, 2), "1970-01-02T00:00:00Z")
+    assert (series.values[0], series.values[2]) == (1, 3.5)
+
+
+@pytest.mark.parametrize(
+    "exported", [[{"fields": "rate"}], {"series": [{"fields": [1, 2]}]}, {"results": {"A": {"frames": 3}}}]
+)
+def test_what_is_called_like_a_frame_and_is_none_is_no_frame(exported: object) -> None:
+    assert not frames_of(exported)
 
 
 def only(text: str) -> ValueSeries:

@@ -30,7 +30,7 @@ from seatrial.importers.pair_tables import is_pair_table
 from seatrial.importers.printed_text import NothingRanError, UnclearResultError, by_node, plain
 from seatrial.importers.reframe import is_perflog
 from seatrial.importers.row_outcomes import is_outcome, split_outcomes
-from seatrial.importers.series import TIME_NAMES
+from seatrial.importers.series import TIME_NAMES, frames_of
 from seatrial.importers.series_times import are_samples
 from seatrial.importers.wide_columns import transposed
 from seatrial.importers.written_numbers import is_missing
@@ -268,7 +268,7 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
     """
     if is_json(text):
         value = json_value(text)
-        if isinstance(value, dict) and isinstance(value.get("series"), list):
+        if frames_of(value) or (isinstance(value, dict) and isinstance(value.get("series"), list)):
             return (Kind.SERIES,)
         lists = isinstance(value, dict) and bool(value) and all(isinstance(one, list) for one in value.values())
         if isinstance(value, dict) and lists and not _named([str(name) for name in value], NODE_NAMES):
