@@ -12,7 +12,7 @@ from seatrial.model.unit_text import is_number, is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 TITLE = re.compile(r"^\s*(?P<what>[A-Za-z][\w ]{1,60}? (?:BW|Bandwidth|Latency|Lat) ?(?:[\w ]{1,40} )?Test)\s*$")
-HEADING = re.compile(r"^\s*#bytes\s+#iterations\s+(?P<columns>\S.{2,300})$")
+HEADING = re.compile(r"^\s*#bytes\s+#?iterations\s+(?P<columns>\S.{2,300})$")
 COLUMN = re.compile(
     r"(?P<what>BW[ _]peak|BW[ _]average|MsgRate|t_min|t_max|t_typical|t_avg|t_stdev|99%[ _]percentile|"
     r"99\.9%[ _]percentile|tps average|CPU_Util)\[?(?P<unit>[^\]\s]{0,12})\]?"
@@ -155,7 +155,7 @@ BENCHMARK = Benchmark(
     title="perftest",
     requires="perftest (ib_write_bw, ib_read_bw, ib_send_bw, ib_write_lat, ...)",
     marks=(
-        r"^[ \t]*+#bytes\s+#iterations\s+(?:BW|t_)",
+        r"^[ \t]*+#bytes\s+#?iterations\s+(?:BW|t_)",
         r"^[ \t]+(?:RDMA_\w{1,20}|Send|Atomic\w{0,20}) .{0,40}Test\s*$",
         JSON,
     ),

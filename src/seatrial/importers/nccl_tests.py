@@ -18,23 +18,24 @@ from seatrial.model.unit_text import NUMBER, is_number, number_of, whole_number
 from seatrial.model.words import count
 
 MARK = re.compile(
-    r"^#?[ \t]*+nThreads?[: ]\s*\d{1,6}\s+nGpus|^#\s+size\s+count\b.{0,80}\balgbw\b|\bout-of-place\s+in-place\b",
+    r"^#?[ \t]*+nThreads?[: ]\s*\d{1,6}\s+nGpus|\bout-of-place\s+in-place\b"
+    r"|^#?[ \t]++size[ \t]++count\b.{0,80}\balgbw\b",
     re.MULTILINE,
 )
-HEAD = re.compile(r"^#\s*nThreads?[: ]\s*\d{1,6}\s+nGpus[: ]\s*\d{1,6}\b")
-START = re.compile(r"^#\s*Collective test starting:\s*(?P<test>\w{1,40})")
-CONCLUDED = re.compile(r"^#\s*Collective test concluded:\s*(?P<test>\w{0,40})")
-VERSION = re.compile(r"^#\s*(?:n|r)ccl-tests version\s+(?P<version>\S{1,40})")
+HEAD = re.compile(r"^#?\s*nThreads?[: ]\s*\d{1,6}\s+nGpus[: ]\s*\d{1,6}\b")
+START = re.compile(r"^#?\s*Collective test starting:\s*(?P<test>\w{1,40})")
+CONCLUDED = re.compile(r"^#?\s*Collective test concluded:\s*(?P<test>\w{0,40})")
+VERSION = re.compile(r"^#?\s*(?:n|r)ccl-tests version\s+(?P<version>\S{1,40})")
 COMMAND = re.compile(r"\b(?P<test>[a-z]{2,20}(?:_[a-z]{2,20})?)_perf(?:_mpi)?\b")
 RANK = re.compile(
-    r"^#\s+Rank\s+(?P<rank>\d{1,9})\b(?:\s+Group\s+(?P<group>\d{1,9})\b)?.{0,80}?\bPid\s+\d{1,12}\s+on\s+(?P<host>\S{1,255})\s+device\s+(?P<gpu>\d{1,6})\b"
+    r"^#?\s+Rank\s+(?P<rank>\d{1,9})\b(?:\s+Group\s+(?P<group>\d{1,9})\b)?.{0,80}?\bPid\s+\d{1,12}\s+on\s+(?P<host>\S{1,255})\s+device\s+(?P<gpu>\d{1,6})\b"
 )
-HEADING = re.compile(r"^#\s+size\s+count\b(?P<kinds>.{0,120}?)\b(?P<columns>time\s.*)$")
-UNITS = re.compile(r"^#\s+\(B\)\s+\(elements\)(?P<units>.*)$")
-AVERAGE = re.compile(rf"^#\s*Avg bus bandwidth\s*:\s*(?P<rate>{NUMBER})")
-BOUNDS = re.compile(r"^#\s*Out of bounds values\s*:\s*(?P<count>\d{1,18})\s+(?P<word>\w{1,20})")
+HEADING = re.compile(r"^#?\s+size\s+count\b(?P<kinds>.{0,120}?)\b(?P<columns>time\s.*)$")
+UNITS = re.compile(r"^#?\s+\(B\)\s+\(elements\)(?P<units>.*)$")
+AVERAGE = re.compile(rf"^#?\s*Avg bus bandwidth\s*:\s*(?P<rate>{NUMBER})")
+BOUNDS = re.compile(r"^#?\s*Out of bounds values\s*:\s*(?P<count>\d{1,18})\s+(?P<word>\w{1,20})")
 ITERATIONS = re.compile(r"(?<!warmup )\biters: (?P<iterations>\d{1,9})")
-REDUCED = re.compile(r"^#\s*Reducing maxBytes to (?P<bytes>\d{1,18})")
+REDUCED = re.compile(r"^#?\s*Reducing maxBytes to (?P<bytes>\d{1,18})")
 FAILED = re.compile(
     r"Test (?:NCCL|CUDA|HIP|RCCL|MPI) failure|: Test failure \S{1,80}:\d{1,9}|^(?:\S{1,255}: )?Test timed? ?out\b"
 )
@@ -96,7 +97,7 @@ class NcclRun(msgspec.Struct):
     """Number of wrong values, if the program counts any."""
     averages: int = 0
     closing: Line | None = None
-    """The lone # below the average."""
+    """The lone # below the average; an empty line where a renderer of Markdown took the # from all lines."""
     announced: bool = False
     """Whether a line says that the test starts; another one then says that it has ended."""
     concluded: bool = False
@@ -199,7 +200,7 @@ def _add(run: NcclRun, line: Line) -> None:
         run.failed_values = match["count"] if failed else ""
     elif AVERAGE.match(text):
         run.averages += 1
-    elif run.averages and text.strip() == "#":
+    elif run.averages and text.strip() == run.head[1][:1].strip("n "):
         run.closing = run.closing or line
     elif match := CONCLUDED.match(text):
         run.concluded = True

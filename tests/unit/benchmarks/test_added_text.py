@@ -60,6 +60,17 @@ def test_what_is_before_each_line_changes_no_number(made: Callable[[], str], pre
     assert next(numbers) == next(numbers)
 
 
+@pytest.mark.parametrize("made", [gpu.nccl, gpu.nccl_old])
+def test_a_table_of_nccl_from_which_a_renderer_took_each_comment_mark(made: Callable[[], str]) -> None:
+    text = "\n".join(line.removeprefix("#") for line in made().split("\n"))
+    assert word(text) == word(made())
+    numbers = ([(one.value, one.labels) for one in parse_auto(each)[1].results] for each in (text, made()))
+    assert next(numbers) == next(numbers)
+    begin, average, _ = text.partition("Avg bus")
+    assert word(begin) == INCOMPLETE
+    assert word(f"{begin}{average} bandwidth    : 12.3 \n") == INCOMPLETE  # nothing below the average
+
+
 @pytest.mark.parametrize("made", MADE[:4])
 def test_the_name_of_a_node_before_each_line_is_passed_over(made: Callable[[], str]) -> None:
     text = prefixed(made(), "cn07: ")
