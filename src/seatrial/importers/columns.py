@@ -34,8 +34,8 @@ ALMOST = re.compile(
 )
 """A number with a decimal comma, separators of thousands, a unit, a sign or a remark; no date."""
 DELIMITERS = ";\t|, "
-DIVIDING = re.compile(r"(?<!\d),|,(?!\d)")
-"""A comma that neither marks decimals nor groups digits: no other divides what nodes printed."""
+DIVIDING = re.compile(r"(?<!\d),|,(?!\d)|[;|]|(?<=\S) {0,9}\t")
+"""What divides what nodes printed: no comma that marks decimals or groups digits, and no tab that indents."""
 RULE = re.compile(r"(?=[^\n]*?-{2})[\s|:+=-]++|\([0-9]{1,9} rows?\)")
 """A line that only divides a table which is drawn with bars, and the number of rows below it."""
 EMPHASIS = re.compile(r"(?:\*\*|`)([^*`]{1,200})(?:\*\*|`)")
@@ -153,7 +153,7 @@ def csv_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
         return ()
     delimiter = _delimiter(lines[0])
     if delimiter != " " and all(prefixed := [NODE_PREFIX.match(line) for line in lines]):
-        delimiter = delimiter if delimiter != "," or any(map(DIVIDING.search, lines)) else " "
+        delimiter = delimiter if any(DIVIDING.search(match["line"]) for match in prefixed if match) else " "
         lines = [f"{match['node']}:{delimiter}{match['line']}" for match in prefixed if match]
     rows = _joined_heads(_aligned(lines, printed[first:]) if delimiter == " " else _rows(lines, delimiter))
     width = len(rows[0])

@@ -39,7 +39,7 @@ COUNTED_WORDS = frozenset({
 PLACE_WORDS = frozenset({"rack", "row", "chassis", "cabinet", "leaf", "switch"})
 SOFTWARE_WORDS = frozenset({"bios", "firmware", "microcode", "driver", "version", "release"})
 PROPERTY_WORDS = PLACE_WORDS | SOFTWARE_WORDS
-NO_LAST = frozenset({"name", "a", "b", "c", "v", "m", "cm", "src", "dst", "days"})
+NO_LAST = frozenset({"name", "a", "b", "c", "v", "m", "cm", "src", "dst", "days", "phy"})
 """Last words of names that say nothing of what a column is."""
 MODEL_WORDS = frozenset({"model", "type", "sku", "generation", "arch", "architecture", "processor", "cpu", "partition"})
 """Words of a property by which nodes differ on purpose: nodes of one model are compared with each other."""

@@ -17,6 +17,24 @@ RULE = "-" * 15
 FILES = ("results/{node}/hpcg.txt:", "{node}/run1.out:", "./{node}/out:17:", "run{run}/{node}/out:", "a/{node}.out:")
 
 
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [("\tRate: {}", "column 3"), ("\t\tWidth:\t{}", "column 3"), ("Rate: {}", "column 3"), ("Rate:\t{}", "column 3")],
+)
+def test_what_a_program_indents_by_tabs_is_no_cell(line: str, column: str) -> None:
+    text = "".join(f"cn{node}: {line.format(10 if node == 7 else 40 + node % 2)}\n" for node in range(1, 10))
+    table = read_fleet_table(text)
+    assert {node: runs[0] for node, runs in table.values.items()}["cn7"] == 10
+    assert len(table.values) == 9
+
+
+@pytest.mark.parametrize(("counter", "sense"), [("rx_crc_errors_phy", Sense.LOWER), ("rx_packets_phy", None)])
+def test_counters_of_what_went_wrong_are_better_if_lower(counter: str, sense: Sense | None) -> None:
+    lines = "".join(f"n{node}:      {counter}: {4211 if node == 3 else 1}\n" for node in range(1, 9))
+    (stratum,) = read_fleet_table(lines).strata
+    assert stratum.sense is sense
+
+
 def printed(form: str, lines: Sequence[tuple[str, str]]) -> str:
     """What a launcher writes of the lines of nodes, as `form` names it."""
     match form:
