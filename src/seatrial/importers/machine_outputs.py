@@ -19,8 +19,8 @@ COLLECTED = "seatrial facts reads the same on the node itself; --output FILE rec
 FABRIC = "seatrial fabric check reads the maps of ibnetdiscover, iblinkinfo and ibdiagnet, which have every port."
 
 
-def _described(mark: str, name: str, remedy: str = COLLECTED) -> OtherOutput:
-    return OtherOutput(re.compile(mark, re.MULTILINE), name, remedy)
+def _described(mark: str, name: str, remedy: str = COLLECTED, *, document: bool = False) -> OtherOutput:
+    return OtherOutput(re.compile(mark, re.MULTILINE), name, remedy, document)
 
 
 MACHINE_OUTPUTS = (
@@ -45,6 +45,13 @@ MACHINE_OUTPUTS = (
         r"^CPU op-mode\(s\):|^# dmidecode|^Handle 0x[0-9A-F]{4}",
         "a description of a machine (lscpu or dmidecode)",
         FACTS,
+    ),
+    _described(r'\A\s*\{\s*"lscpu"\s*:', "JSON of lscpu", FACTS, document=True),
+    _described(
+        r'"(?:openapi|data_parser)/|"Slurm"\s*:\s*\{|\A\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"account"',
+        "JSON of Slurm",
+        "seatrial jobs --from FILE reads the output of sacct.",
+        document=True,
     ),
     _described(
         r"^[ \t]*+(?:Size: (?:No Module|\d{1,6} [GM]B)|Configured (?:Memory|Clock) Speed: )",
@@ -121,6 +128,7 @@ MACHINE_OUTPUTS = (
         "seatrial doctor tries what it leads to; topology.conf is read by seatrial judge TABLE --topology.",
     ),
     _described(
+        r"^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\] [\w.-]{2,40}(?: [\da-f:.]{7,12})?: |"
         r"^\[[^\]\n]{1,60}\] NVRM: |\bNVRM: Xid \(|^\w{3} [ \d]\d [\d:]{8} \S{1,60} kernel: |^\[ *\d{1,9}\.\d{6}\] ",
         "the log of a kernel",
         "seatrial facts reads it on the node.",

@@ -31,6 +31,8 @@ PROSE = _output(
 """It may quote an output of any program."""
 ONE_NODE = {
     "Intel's Memory Latency Checker": r"^Intel\(R\) Memory Latency Checker|^ALL Reads\s*:",
+    "single lines of fio": r"^ {0,8}bw=[\d.]{1,12}[KMG]?i?B/s \([\d.]{1,12}[kMG]?B/s\), [\d.]{1,12}[KMG]?i?B/s-",
+    "likwid-perfctr": r"^(?:Region \S{1,200}, )?Group \d{1,3}: [A-Z][A-Z0-9_]{1,30}$|^\| {1,60}\S.{0,80} STAT {1,60}\|",
     "likwid-bench": r"^LIKWID MICRO BENCHMARK|^MByte/s:\s",
     "Intel's Linpack": r"^(?:=+ )?Timing linear equation system solver|^Performance Summary \(GFlops\)",
     "sysbench": r"^sysbench \d|^[\d.]{1,20} Mi?B transferred \([\d.]|^ {1,8}events per second: {1,20}\d",
@@ -47,7 +49,7 @@ ONE_NODE = {
     "Caliper": r"^Path +(?:Min|Max|Avg|Time)\b.{0,80} %",
     "iostat, sar or vmstat": r"^Linux \d\S{1,80} \([\w.-]{1,80}\)[ \t]|^procs -{3,20}memory-",
     "perf stat": r"^ Performance counter stats for ",
-    "turbostat": r"^(?:\w{1,20}\t){0,6}CPU\tAvg_MHz\t",
+    "turbostat": r"^turbostat version \d|^(?:\w{1,20}[ \t]{1,8}){0,6}CPU[ \t]{1,8}Avg_MHz[ \t]",
     "ethtool -S": r"^NIC statistics:",
     "ping": r"^PING \S{1,100} \(|^rtt min/avg/max/mdev = ",
     "cyclictest": r"^T: ?\d{1,5} \( {0,8}\d{1,8}\) P: ?\d",
