@@ -49,6 +49,7 @@ from seatrial.importers.other_outputs import FORMATS, JSON_TEXT, LOOKED_AT, PROS
 from seatrial.importers.outcome_words import fails
 from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.printed_text import by_node, plain
+from seatrial.importers.table_kinds import MEASURES
 from seatrial.model.benchmark import Label, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source
@@ -114,7 +115,6 @@ def benchmark_named(name: str) -> Benchmark:
     return BENCHMARKS[name]
 
 
-MEASURES = "seatrial judge reads tables of pairs, values of nodes, values over time and outputs of benchmarks."
 MOST_WITHOUT = 100
 """Nodes without an output at the beginning of a file of outputs."""
 

@@ -9,12 +9,12 @@ import msgspec
 
 from seatrial.benchmarks.catalogue import detected, output_batch
 from seatrial.importers.column_roles import MOMENT
-from seatrial.importers.columns import json_value
+from seatrial.importers.columns import is_json, read_columns
 from seatrial.importers.fleets import Stratum, read_fleet_table
 from seatrial.importers.other_outputs import refuse_listing
 from seatrial.importers.reframe import ReframeRow, is_perflog, read_perflog
 from seatrial.importers.series import read_series
-from seatrial.importers.written_numbers import DEVIATION
+from seatrial.importers.table_kinds import TableKind, kinds_of_table
 from seatrial.model.column_words import NODE_NAMES, names_condition
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source, sense_of
@@ -88,36 +88,23 @@ def form_of(text: str) -> str:
     """Which form a text has. Raises UsageError where two fit."""
     if is_perflog(text):
         return REFRAME
-    start = text.lstrip()[:1]
-    if start == "{" and detected(text):
-        return OUTPUTS  # fio's
-    if start in ("[", "{"):
-        value = json_value(text)
-        keys = {str(key).strip().lower() for one in (value if isinstance(value, list) else [value])
-                if isinstance(one, dict) for key in one}  # fmt: skip
-        if keys & set(NODE_NAMES):
-            return FLEET
-        if isinstance(value, dict) and "series" not in keys and all(isinstance(one, list) for one in value.values()):
-            raise UsageError(
-                "The JSON object maps names to lists, which may be nodes or series.", "Add --as fleet or --as series."
-            )
+    if detected(text):
+        return OUTPUTS
+    try:
+        kinds, names = kinds_of_table(text), [one.name for one in read_columns(text)]
+    except UsageError:  # what is wrong with a table says who reads it
+        names = re.split(r"[,;\t|]", next((line for line in text.splitlines() if line.strip(" #")), ""))
+        return FLEET if _has_nodes(names) and len(names) > 1 else SERIES if is_json(text) else OUTPUTS
+    if TableKind.FLEET not in kinds:
         return SERIES
-    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
-    cells = {cell.strip().lower() for cell in re.split(r"[,;\t|]", first)}
-    if cells & set(NODE_NAMES) and len(cells) > 1:
-        return FLEET
-    return SERIES if _is_table(text) else OUTPUTS
+    if TableKind.SERIES in kinds and not _has_nodes(names):
+        raise UsageError("These values may be of nodes or series over time.", "Add --as fleet or --as series.")
+    return FLEET
 
 
-def _is_table(text: str) -> bool:
-    """Whether each line is a row of cells that ends in a number or an empty cell; outputs of benchmarks have blanks."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return bool(lines) and all(_cells_to_number(line.strip()) for line in lines[1:])
-
-
-def _cells_to_number(line: str) -> bool:
-    line = DEVIATION.sub(r"\g<mean>", line)
-    return " " not in line and line[-1] in "0123456789.eE+-,;"
+def _has_nodes(names: Sequence[str]) -> bool:
+    """Whether a column is called as one of nodes is."""
+    return any(name.strip().lower() in NODE_NAMES for name in names)
 
 
 def _of_series(source: Source, text: str, wanted: ImportOptions) -> Iterator[Batch]:

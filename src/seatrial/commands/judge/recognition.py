@@ -3,10 +3,8 @@
 A reading that fits surely decides. Where several are possible, the command line must say which is meant.
 """
 
-import itertools
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from seatrial.archive.layout import RUN_FILE
 from seatrial.benchmarks import catalogue
@@ -14,14 +12,12 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.commands.judge.kinds import WORDS, Kind
 from seatrial.commands.judge.sources import MOST_FILES, Sources
 from seatrial.files.inputs import entries_in
-from seatrial.importers.column_roles import are_moments
-from seatrial.importers.columns import TableColumn, is_json, json_value, read_columns, refuse_almost_numbers
+from seatrial.importers.columns import json_value
 from seatrial.importers.fields import pieces
 from seatrial.importers.formats import FORMATS
 from seatrial.importers.line_prefixes import untagged
 from seatrial.importers.linktest import LIST
 from seatrial.importers.nccl_tests import is_nccl_folder
-from seatrial.importers.node_names import are_numbered
 from seatrial.importers.osu import pairs_of_names, size_tables
 from seatrial.importers.other_outputs import JSON_TEXT, PROSE, UTF8_MARK, refuse_listing, refuse_unread
 from seatrial.importers.output_names import OUTPUT_NAME
@@ -29,32 +25,14 @@ from seatrial.importers.pair_lines import RANK_COLUMNS, column_names, names_colu
 from seatrial.importers.pair_tables import is_pair_table
 from seatrial.importers.printed_text import NothingRanError, UnclearResultError, by_node, plain
 from seatrial.importers.reframe import is_perflog
-from seatrial.importers.row_outcomes import is_outcome, split_outcomes
-from seatrial.importers.series import TIME_NAMES, frames_of
-from seatrial.importers.series_times import are_samples
-from seatrial.importers.wide_columns import transposed
-from seatrial.importers.written_numbers import is_missing
+from seatrial.importers.table_kinds import MEASURES, is_star, kinds_of_table
 from seatrial.model.benchmark import Label
-from seatrial.model.column_words import NODE_NAMES, RUN_NAMES, RUN_WORDS, size_of_run, words_of
+from seatrial.model.column_words import NODE_NAMES
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count, name_form, some
-from seatrial.statistics.change_points import FEWEST
 
 SIZES_OF_OUTPUTS = ("nodes", "ranks")
 """Evidence of outputs that says how large a run was."""
-CLOCKS = frozenset({"time", "times", "date", "datetime", "timestamp", "when", "commit", "revision", "build", "version"})
-"""Columns that number the runs of a node, or are the times of a series."""
-VERSION_LETTERS = frozenset({"v", "r", "rev", "rc", "release"})
-"""Letters before the numbers of versions and revisions."""
-FEWEST_STEPS = 3
-"""Different steps of a first column that show sizes: days have one step, and a weekend at the end is another."""
-CONFIGURATIONS = frozenset({
-    "config", "configuration", "variant", "setting", "kernel", "mpi", "compiler", "driver", "network", "adapter",
-    "fabric", "rail", "rails", "firmware",
-})  # fmt: skip
-"""Columns of words that name configurations and never nodes."""
-COUNTER, SIZE = re.compile(r"\D+"), re.compile(r"\d+(?:\.\d+)?[kKMGTmg](?:i?[bB])?:?")
-"""Words before a colon that nodes are not called by: names of nodes have a number, and more than the letter of one."""
 UNPAIRED = ("node", "host", "hostname", "nodename")
 """Behind a first column of ranks or ports they name where each is; a second end has the name of an end."""
 
@@ -183,18 +161,8 @@ def _is_pairs(beginning: bytes) -> bool:
             return parse_csv(iter([beginning])).pairs > 0
         return FORMATS["nxnlatbw"].fits(text) and parse_columns([beginning], RANK_COLUMNS).pairs > 0
     except UsageError:  # a damaged table of pairs, unless its first column can be one of nodes beside other things
-        pairs = named and heading.lower().replace(",", " ").split()[0] not in NODE_NAMES and not _is_star(text)
+        pairs = named and heading.lower().replace(",", " ").split()[0] not in NODE_NAMES and not is_star(text)
         return pairs and catalogue.recognised(text) is None
-
-
-def _is_star(text: str) -> bool:
-    """Whether all pairs have one end in common, as of nodes that were all measured from one: it has values of nodes."""
-    try:
-        columns = read_columns(text)
-    except UsageError:
-        return False
-    ends = columns[:2] if names_columns(",".join(one.name for one in columns)) else ()
-    return sorted(min(len({*one.cells}), 2) for one in ends) == [1, 2]
 
 
 def _has_several_pairs(text: str) -> bool:
@@ -226,7 +194,7 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
             "seatrial import FILE writes its values into the archive; seatrial judge --runs judges them there.",
         )
     try:
-        kinds = _kinds_of_columns(text)
+        kinds = tuple(map(Kind, kinds_of_table(text)))
     except NothingRanError:
         raise
     except UnclearResultError:
@@ -242,7 +210,7 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
                 f"This is JSON with the output of {quoted.title} as the text of a member.",
                 "Write that text into a file of its own (jq -r).",
             ) from error
-        advice = error.remedy if error.what.startswith("Column ") else catalogue.MEASURES
+        advice = error.remedy if error.what.startswith("Column ") else MEASURES
         raise UsageError(f"seatrial judge does not know this: {error.what}", advice) from error
     if not kinds:
         raise UsageError(
@@ -259,74 +227,3 @@ def _outputs_within(value: object) -> Iterator[Benchmark]:
     elif isinstance(value, dict | list):
         for member in value.values() if isinstance(value, dict) else value:
             yield from _outputs_within(member)
-
-
-def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
-    """The kinds of a table in CSV or JSON, by its columns; none of one of other things than nodes.
-
-    Raises UsageError for what is not a table.
-    """
-    if is_json(text):
-        value = json_value(text)
-        if frames_of(value) or (isinstance(value, dict) and isinstance(value.get("series"), list)):
-            return (Kind.SERIES,)
-        lists = isinstance(value, dict) and bool(value) and all(isinstance(one, list) for one in value.values())
-        if isinstance(value, dict) and lists and not _named([str(name) for name in value], NODE_NAMES):
-            return Kind.FLEET, Kind.SERIES
-    columns = split_outcomes(read_columns(text))
-    if not any(column.numeric for column in columns):
-        refuse_almost_numbers(columns)
-        raise UsageError("no column of it has numbers.", catalogue.MEASURES)
-    names = [column.name for column in columns]
-    words = [one for one in columns if not (one.numeric or are_moments(one) or is_outcome(one) or _is_remark(one))]
-    words = [one for one in words if not _is_clock(one)]
-    sized = any(size_of_run(one.name) and one.numeric and len(set(one.cells)) > 1 for one in columns)
-    clocks = [column for column in columns if _is_clock(column) and len({*column.cells}) >= FEWEST]
-    clock = any(not (sized and not column.numeric and _repeated(column)) for column in clocks)
-    if sized and not clock and not _named([name for name in names if not size_of_run(name)], NODE_NAMES):
-        return (Kind.FLEET, Kind.SCALING) if any(are_numbered(one.cells) for one in words) else (Kind.SCALING,)
-    if any(map(are_samples, clocks)) or not (words or _named(names, NODE_NAMES) or transposed(columns)):
-        return (Kind.SERIES, Kind.SCALING) if _is_sweep(columns[0]) else (Kind.SERIES,)
-    labelled = any(cell.endswith(":") for column in words[:1] for cell in column.cells)  # by pdsh or clush
-    others = labelled and (all(map(COUNTER.fullmatch, words[0].cells)) or all(map(SIZE.fullmatch, words[0].cells)))
-    if others or (words and all(one.name.strip().lower() in CONFIGURATIONS for one in words) and not clock):
-        return ()
-    runs = _named(names, RUN_NAMES - CLOCKS) or _is_star(text)
-    repeated = labelled or _named(names, NODE_NAMES) or any(_repeated(one) or _has_nodes(one) for one in words)
-    return (Kind.FLEET,) if runs or (repeated and not clock) else (Kind.FLEET, Kind.SERIES)
-
-
-def _has_nodes(column: TableColumn) -> bool:
-    """Whether its cells differ in digits alone, and neither they nor its name say that they number runs or versions."""
-    same = itertools.takewhile(lambda letters: len({*letters}) == 1, zip(*column.cells, strict=False))
-    named = {column.name.lower(), *words_of(f"{column.name} {''.join(letter for letter, *_ in same)}")}
-    return are_numbered(column.cells) and named.isdisjoint(RUN_WORDS | CLOCKS | TIME_NAMES | VERSION_LETTERS)
-
-
-def _is_remark(column: TableColumn) -> bool:
-    """Whether it has few cells, or none, and not one in the first row, where names of groups of rows begin."""
-    return 2 * len(column.written) < len(column.cells) and is_missing(column.cells[0])
-
-
-def _is_clock(column: TableColumn) -> bool:
-    """Whether it says when, or for which version, each row was measured; a duration falls and rises."""
-    if column.name.strip().lower() not in CLOCKS or len(set(column.cells)) == 1:
-        return False
-    return not column.numeric or all(earlier <= later for earlier, later in itertools.pairwise(column.numbers()))
-
-
-def _is_sweep(column: TableColumn) -> bool:
-    """Whether it rises by growing steps, as sizes of messages and problems do, and no clock."""
-    steps = [after - before for before, after in itertools.pairwise(column.numbers() if column.numeric else ())]
-    growing = all(0 < step <= after for step, after in itertools.pairwise(steps))
-    return growing and len({*steps}) >= FEWEST_STEPS and not _is_clock(column)
-
-
-def _repeated(column: TableColumn) -> bool:
-    """Whether each cell is in several rows, but not one in all, as the name of a node is that has several runs."""
-    return len({*column.cells}) > 1 < min(Counter(column.cells).values())
-
-
-def _named(names: Iterable[str], known: Collection[str]) -> bool:
-    """Whether one of the names is known."""
-    return any(name.strip().lower() in known for name in names)

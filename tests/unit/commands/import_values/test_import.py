@@ -275,7 +275,8 @@ def test_outputs_named_by_node_and_run_are_one_run_for_each_run(
     ("files", "words", "said"),
     [
         ({"a.csv": "node,value\nn1,0\nn2,3\n"}, (), "value of n1 is 0"),
-        ({"a.json": '{"n1": [1, 2], "n2": [3]}'}, (), "may be nodes or series"),
+        ({"a.json": '{"n1": [1, 2], "n2": [3]}'}, (), "may be of nodes or series"),
+        ({"a.csv": "run01,100\nrun02,101\nrun03,99\n"}, (), "may be of nodes or series"),
         ({"a.csv": "time,rate\n1,5\n2,-1\n"}, (), "rate of all is -1"),
         ({"a.out": osu()[:400]}, (), "is not complete"),
         ({"a.out": hpl(outcome="FAILED")}, (), "is not valid"),
@@ -293,6 +294,24 @@ def test_unlike_or_unusable_input_is_refused_and_nothing_is_written(
     assert imported(tmp_path / "archive", *paths, *words) == 64
     assert said in capsys.readouterr().err
     assert not list((tmp_path / "archive").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("text", "subjects"),
+    [
+        ("".join(f"n{node:02},{100 + node}\n" for node in range(1, 13)), 12),
+        ("".join(f"n{node:02}: Triad {100 + node} GB/s\n" for node in range(1, 13)), 12),
+        ("time,n1,n2\n" + "".join(f"2026-09-01 {hour:02}:00,5.{hour},6.{hour}\n" for hour in range(12)), 1),
+        ("commit,rate\na1f,5\nb2c,9\n", 1),
+    ],
+)
+def test_a_table_is_taken_for_what_judge_takes_it_for(
+    text: str, subjects: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert imported(tmp_path / "archive", written(tmp_path, "a.csv", text), "--json") == 0
+    data = found(capsys)
+    assert len(data["nodes"]) == subjects
+    assert (len(data["runs"]) == 1) is (subjects > 1)
 
 
 def test_an_output_whose_numbers_are_not_valid_is_not_imported(

@@ -141,6 +141,32 @@ def test_times_of_a_clock_are_those_of_series(hours: Sequence[int], sampled: boo
             taken(tmp_path / "x")
 
 
+def test_a_clock_whose_times_are_each_of_another_node_is_asked_about(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text(
+        "time,node,rate\n" + "".join(f"2026-09-01 {at:02}:00,n{at % 4},5\n" for at in range(24))
+    )
+    with pytest.raises(UsageError, match=r"--as fleet, .*--as series"):
+        taken(tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    ("column", "asked"), [("uuid", False), ("ocpVersion", False), ("git_sha", False), ("place", True), ("model", True)]
+)
+def test_identifiers_and_versions_of_each_row_are_no_nodes(column: str, asked: bool, tmp_path: Path) -> None:
+    rows = "".join(f"2026-03-{day:02},{chr(96 + day)}x{day % 3},{day}\n" for day in range(1, 20))
+    returning = "".join(f"2026-03-{day:02},srv{day % 3},{day}\n" for day in range(1, 20))
+    (tmp_path / "y").write_text(f"date,{column},rate\n{returning}")
+    if column != "ocpVersion":
+        with pytest.raises(UsageError, match=r"--as fleet, .*--as series"):
+            taken(tmp_path / "y")
+    (tmp_path / "x").write_text(f"date,{column},rate\n{rows}")
+    if not asked:
+        assert taken(tmp_path / "x") is Kind.SERIES
+        return
+    with pytest.raises(UsageError, match=r"--as fleet, .*--as series"):
+        taken(tmp_path / "x")
+
+
 @pytest.mark.parametrize("text", ['{"n1": [1, 2], "n2": [3, 4]}', f"node,date,rate\n{DAYS_OF_NODE}"])
 def test_of_two_readings_both_are_named_and_an_option_of_one_decides(text: str, tmp_path: Path) -> None:
     (tmp_path / "x").write_text(text)
