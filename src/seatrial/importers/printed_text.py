@@ -30,7 +30,8 @@ ENDED_WELL = re.compile(
 WARNING = re.compile(r"(?i)[\[<(*#]*(?:warn(?:ing)?|note|notice|info)\b")
 """The first word of a line that is about a run whose value is in another line."""
 VALUE = re.compile(
-    rf"(?P<before>(?:[A-Za-z][\w.%/-]{{0,40}}[=:,;])?)(?P<number>{NUMBER})(?P<unit>[A-Za-zµ%/]{{0,12}})(?P<after>[,;]?)"
+    rf"(?P<before>(?:[A-Za-z][\w.%/-]{{0,40}}[=:,;])?[(\[]?)(?P<number>{NUMBER})(?P<unit>[A-Za-zµ%/]{{0,12}})"
+    r"(?P<after>[)\]]?[,;]?)"
 )
 """A number in a line, with its name before it or its unit behind it."""
 LISTED = re.compile(r"(?<=[\w%)/])[,;](?=[ \t]+\S)")
@@ -331,7 +332,7 @@ def _ended(words: Sequence[str]) -> bool:
 
 
 def _form_of(word: str) -> str:
-    """The word, `MARK` in place of a number, also of one with its name or unit: `bw=24.5`, `24.5GB/s`."""
+    """The word, `MARK` in place of a number, also of one with its name or unit: `bw=24.5`, `24.5GB/s`, `(24.5GB/s)`."""
     match = VALUE.fullmatch(word)
     unit = unit_of(match["unit"]) if match and match["unit"] else None
     if match is None or (match["unit"] and (unit is None or unit.base == "B")):

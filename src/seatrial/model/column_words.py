@@ -50,7 +50,7 @@ DEVIATIONS = frozenset({"std", "stdev", "stddev", "sd", "sigma", "cv", "rsd", "v
 INDEX_WORDS = frozenset({"index", "idx", "id", "nr", "no", "row"})
 IDENTIFIER_WORDS = frozenset({
     "id", "index", "idx", "nr", "no", "number", "sn", "slot", "port", "pid", "ppid", "tid", "uid", "gid", "jobid",
-    "seed",
+    "seed", "lid", "guid", "qpn",
 })  # fmt: skip
 CHECKSUM_WORDS = frozenset({"checksum", "crc", "hash", "sha"})
 ERROR_WORDS = frozenset({

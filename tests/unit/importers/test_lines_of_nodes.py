@@ -28,6 +28,23 @@ def test_what_a_program_indents_by_tabs_is_no_cell(line: str, column: str) -> No
     assert len(table.values) == 9
 
 
+def test_another_number_in_brackets_is_no_failure() -> None:
+    lines = "".join(
+        f"st{node}: READ: bw={rate}MiB/s ({rate * 1.048576:.0f}MB/s), {rate}MiB/s-{rate}MiB/s, run=30001-30001msec\n"
+        for node, rate in enumerate((2310, 2312, 900, 2309, 2311), 1)
+    )
+    table = read_fleet_table(lines)
+    assert (table.values["st3"], table.failed) == ([900], ())
+
+
+@pytest.mark.parametrize("label", ["Base lid", "Port guid", "QPN"])
+def test_what_a_port_is_called_by_is_no_result(label: str) -> None:
+    lines = "".join(
+        f"n{node}: Rate: {100 if node == 5 else 200}\nn{node}: {label}: {100 + node}\n" for node in range(9)
+    )
+    assert read_fleet_table(lines).values["n5"] == [100]
+
+
 @pytest.mark.parametrize(("counter", "sense"), [("rx_crc_errors_phy", Sense.LOWER), ("rx_packets_phy", None)])
 def test_counters_of_what_went_wrong_are_better_if_lower(counter: str, sense: Sense | None) -> None:
     lines = "".join(f"n{node}:      {counter}: {4211 if node == 3 else 1}\n" for node in range(1, 9))
