@@ -164,7 +164,10 @@ BENCHMARK = Benchmark(
     requires="xhpcg, hpcg.dat and MPI",
     marks=(HEAD.pattern,),
     beginnings=("HPCG-Benchmark",),
-    parts=(r"^[ \t]*+(?:Final Summary *+::)?HPCG result is[ \t]*+[=:]?[ \t]*+(?:IN)?VALID",),
+    parts=(
+        r"^[ \t]*+(?:Final Summary *+::)?HPCG result is[ \t]*+[=:]?[ \t]*+(?:IN)?VALID",
+        r"^GFLOP/s Summary(?:=$|::Raw )",
+    ),
     parse=parse,
     metrics=(Metric("rate_flops_per_s", "rating, and rate of each kernel"), Metric("time_s", "of the timed part")),
     main_metric="rate_flops_per_s",

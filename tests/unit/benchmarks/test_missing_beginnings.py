@@ -52,6 +52,8 @@ def test_what_is_left_of_an_output_has_numbers_of_the_output_alone_and_breaks_no
         (ACCOUNT.format(3.870, 446.590), "ns_per_day", [446.59]),
         (ACCOUNT.format(3.870, 446.590) + ACCOUNT.format(9.4, 183.4), "ns_per_day", []),  # which time is of which?
         (RATING.format(10.5), "rate_flops_per_s", [10.5e9]),
+        ("GFLOP/s Summary=\nGFLOP/s Summary::Raw MG=212.5 \nGFLOP/s Summary::Raw Total=196.5\n", "rate_flops_per_s",
+         [212.5e9, 196.5e9]),
         (RATING.format(10.5) + RATING.format(14.5), "rate_flops_per_s", []),
         (SUMMARY.format(2352), "rate_per_s", [2352.7, 2352.9, 2352.6]),
         ("V-1: Rank   0 Line  1013    File stat:   4.1 sec,    38097.012 ops/sec\n", "rate_per_s", []),
