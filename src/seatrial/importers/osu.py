@@ -14,6 +14,7 @@ from seatrial.importers.node_names import one_name_each
 from seatrial.importers.pair_evidence import NotPairs
 from seatrial.importers.pair_lines import Pair, given
 from seatrial.importers.pair_metrics import MEGABYTE, MICROSECOND
+from seatrial.importers.printed_text import plain
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, repeated_pair_table
 from seatrial.model.words import count, name_form, verb
@@ -105,7 +106,7 @@ def size_tables(text: str, where: str) -> list[SizeTable]:
     above: list[str] = []
     below: dict[str, Pair | None] = {}
     column, inside = 1, False
-    for raw in text.splitlines():
+    for raw in plain(text).splitlines():
         line = RANK.sub("", raw).strip()
         title = TITLE.match(line)
         if title:

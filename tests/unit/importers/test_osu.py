@@ -54,6 +54,13 @@ def test_one_file_of_many_tables(heading: str) -> None:
     assert table.bandwidth_bytes_per_s.max() == pytest.approx(1e9, rel=1e-3)
 
 
+@pytest.mark.parametrize("prefix", ["2026-02-01T10:00:01.5Z stdout F ", "[2026-02-01 10:00:01] ", "0: ", "> "])
+def test_times_and_tags_before_each_line_of_a_loop(prefix: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    text = "".join(f"# {a} {b}\n{bandwidth(600 if 'n3' in (a, b) else 1000)}\n" for a, b in both_orders(5))
+    (tmp_path / "loop.log").write_text("".join(f"{prefix}{line}\n" for line in text.splitlines()))
+    assert "node:n3" in seatrial("judge", str(tmp_path / "loop.log"), code=1).out
+
+
 @pytest.mark.parametrize("heading", ["== pair {},{}  run 1/3  17:17:30 ==", "# {} {} 9:05", "{} -> {} [2/20]"])
 def test_counts_and_times_beside_the_names_of_a_heading(heading: str) -> None:
     text = "".join(f"{heading.format(a, b)}\n{bandwidth(1000)}\n" for a, b in both_orders(4))
