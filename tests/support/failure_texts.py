@@ -6,6 +6,7 @@ and the telling lines as they were printed; `%%` stands between blocks. Names of
 
 from pathlib import Path
 
+from seatrial.failures.job_output import JobFailure, explain_output
 from tests.support.paths import DATA
 
 WILD, OUTPUTS = DATA / "wild", DATA / "outputs"
@@ -19,3 +20,10 @@ def texts(name: str, folder: Path = WILD) -> list[tuple[str, str, str]]:
         assert (source[:2], meaning[:2], remedy[:1]) == ("# ", "= ", ">"), block
         found.append((text, meaning[2:], remedy[2:]))
     return found
+
+
+def explained(output: str) -> JobFailure:
+    """The failure that an output of a job shows; there must be one."""
+    failure = explain_output(output)
+    assert failure is not None
+    return failure

@@ -2,8 +2,8 @@
 
 import pytest
 
-from seatrial.failures.job_output import explain_output
 from seatrial.failures.start_failure import explain
+from tests.support.failure_texts import explained
 
 RULE = "-" * 74
 UCX_LIMIT = (
@@ -27,8 +27,7 @@ PROXY = "[mpiexec@l1] check_exit_codes (x.c:1): unable to run bstrap_proxy on c4
 @pytest.mark.parametrize("reason", [UCX_LIMIT, BOX_LIMIT, PSM_LIMIT])
 @pytest.mark.parametrize("consequence", [ALONE, PAIR, UCX_NONE])
 def test_the_limit_of_locked_memory_is_named_before_what_follows_from_it(reason: str, consequence: str) -> None:
-    failure = explain_output(reason + consequence)
-    assert failure is not None
+    failure = explained(reason + consequence)
     assert failure.meaning.startswith("the limit of locked memory (ulimit -l) is too low")
     assert "n12" in failure.meaning
     assert "(ulimit -l) is too low" in explain(reason + consequence).meaning
@@ -44,8 +43,7 @@ def test_the_limit_of_locked_memory_is_named_before_what_follows_from_it(reason:
 )
 def test_what_ssh_says_is_named_before_the_daemon_that_did_not_start(words: str, meaning: str) -> None:
     for text in (f"{PROXY}{words}\n", f"{words}\n{PROXY}"):
-        failure = explain_output(text)
-        assert failure is not None
+        failure = explained(text)
         assert failure.meaning.startswith(meaning)
         assert explain(text).meaning.startswith(meaning)
 
@@ -60,6 +58,4 @@ def test_what_ssh_says_is_named_before_the_daemon_that_did_not_start(words: str,
     ],
 )
 def test_what_only_says_that_it_failed_is_named_where_nothing_says_why(text: str, meaning: str) -> None:
-    failure = explain_output(text)
-    assert failure is not None
-    assert failure.meaning.startswith(meaning)
+    assert explained(text).meaning.startswith(meaning)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seatrial.failures.job_output import explain_output
+from tests.support.failure_texts import explained
 
 ECC = "CUDA error: uncorrectable ECC error encountered\n"
 QUOTA = "cp: error writing '/scratch/x/f': Disk quota exceeded\n"
@@ -27,9 +27,7 @@ SHOT = "srun: error: h1: tasks 0-1: Terminated\nsrun: error: h[4-5]: tasks 6-9: 
     ],
 )
 def test_a_node_whose_ranks_the_launcher_ended_is_not_named(text: str, names: str) -> None:
-    failure = explain_output(text)
-    assert failure is not None
-    assert names in failure.meaning
+    assert names in explained(text).meaning
 
 
 BOTH = f"{FAILED}srun: error: h5: task 5: Aborted (core dumped)\n"
@@ -48,6 +46,4 @@ BOTH = f"{FAILED}srun: error: h5: task 5: Aborted (core dumped)\n"
     ],
 )
 def test_the_node_of_the_rank_that_says_it_is_named(text: str, names: str) -> None:
-    failure = explain_output(text)
-    assert failure is not None
-    assert names in failure.meaning
+    assert names in explained(text).meaning

@@ -6,6 +6,7 @@ import pytest
 
 from seatrial.failures.job_output import explain_output
 from seatrial.failures.printed_text import in_english
+from tests.support.failure_texts import explained
 
 TRACE = 'Traceback (most recent call last):\n  File "x.py", line 1, in <module>\n    import foo\nImportError: no foo\n'
 ENDED = "srun: error: n1: task 0: Exited with exit code 1\n"
@@ -14,6 +15,7 @@ PMIX = "slurmstepd: error:  mpi/pmix_v4: {}: cn014 [3]: pmixp_coll.c:{}: 0x14d25
 COLLECTIVE = PMIX.format("pmixp_coll_ring_reset_if_to", 738, "collective timeout seq=0") + PMIX.format(
     "pmixp_coll_log", 286, "Dumping collective state"
 )
+BOX = "-" * 74
 CUT = "slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT 2026-11-26T00:00:00 DUE TO TIME LIMIT ***\n"
 
 
@@ -108,17 +110,63 @@ CUT = "slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT 2026-11-26T00:00:00 DUE 
         ("[n1:7] pml_zz.c:70: Unable to bind the thing\n", "it says: [n1:7] pml_zz.c:70: Unable to bind", "doctor"),
         (f"[n1:7] PMIX ERROR: UNREACHABLE in file ptl_tcp.c at line 790\n{ENDED}", "PMIx of the launcher", "--mpi"),
         ("result 1\n" * 100_000 + TRACE, "it says: ImportError: no foo", ""),
+        (
+            f"slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2024-01-01T00:00:00 ***\n{ABORTED}",
+            "the job was cancelled.",
+            "",
+        ),
+        (
+            f"srun: Job 12 step creation temporarily disabled, retrying (Requested nodes are busy)\n{CUT}",
+            "another step of the same job holds what this one needs",
+            "",
+        ),
+        (
+            "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   RANK 3 PID 12345 RUNNING AT cn07\n"
+            "=   KILLED BY SIGNAL: 9 (Killed)\n",
+            "rank 3 on cn07 was ended by signal 9 (SIGKILL).",
+            "dmesg",
+        ),
+        (
+            f"srun: error: Task launch for StepId=8.0 failed on node n17: Job prolog failed\n{ABORTED}",
+            "n17 could not begin the job (Job prolog failed)",
+            "",
+        ),
+        (
+            "[1756790188.787634] [gpu15:85054:0]  ib_device.c:1 UCX  ERROR ibv_open_device(mlx5_0) failed: Cannot "
+            "allocate memory\n",
+            "mlx5_0 of gpu15",
+            "",
+        ),
+        (
+            "terminate called after throwing an instance of 'ccl::v1::exception'\n  what():  oneCCL: no device\n\n",
+            "'ccl::v1::exception' what(): oneCCL: no device.",
+            "",
+        ),
     ],
 )
 def test_the_cause_is_named_with_what_to_do(text: str, meaning: str, remedy: str) -> None:
-    failure = explain_output(text)
-    assert failure is not None
+    failure = explained(text)
     assert meaning in failure.meaning
     assert remedy in failure.remedy
     assert failure.meaning.endswith(".")
 
 
-@pytest.mark.parametrize("text", ["", "the residual error is 1e-9\nno failures, 0 errors\n", "\x00\xff" * 1000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "the residual error is 1e-9\nno failures, 0 errors\n",
+        "\x00\xff" * 1000,
+        'n1:4:4 [0] init.cc:127 NCCL WARN Missing "iommu=pt" from kernel command line which can lead to hang!\n'
+        "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 12.3\n",
+        f"{BOX}\n Solver statistics: 0 failed steps\n{BOX}\ndone\n",
+        f"{BOX}\nThe run had 0 errors\n{BOX}\ndone\n",
+        f"{BOX}\nWARNING: Open MPI failed to find a file\n{BOX}\ndone\n",
+        "slurmstepd-n1: error: task/cgroup: hwloc_get_obj_below_by_type() failing, task/affinity plugin needed\nx\n",
+        "slurmstepd-n1: error: task/cgroup: task[0] unable to set taskset '0x0'\nhello from n1\n",
+        "n1:11:11 [0] misc/ibvwrap.cc:63 NCCL WARN Failed to open libibverbs.so[.1]\nhello from n1\n",
+    ],
+)
 def test_an_output_without_a_complaint_explains_nothing(text: str) -> None:
     assert explain_output(text) is None
 
@@ -157,23 +205,9 @@ def test_sets_of_nodes_and_ranks_have_a_limit_together(line: str) -> None:
 
 
 def test_the_last_complaints_before_a_rank_ended_are_quoted() -> None:
-    failure = explain_output("error norm 1e-3\n" + "step\n" * 50 + f"cannot read mesh.h5\n{ENDED}")
-    assert failure is not None
+    failure = explained("error norm 1e-3\n" + "step\n" * 50 + f"cannot read mesh.h5\n{ENDED}")
     assert failure.meaning == "rank 0 on n1 ended with exit code 1. It last said: cannot read mesh.h5."
     assert failure.quote == "cannot read mesh.h5"
-
-
-def test_a_step_that_ends_without_another_reason_was_cancelled() -> None:
-    failure = explain_output(f"slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2024-01-01T00:00:00 ***\n{ABORTED}")
-    assert failure is not None
-    assert failure.meaning == "the job was cancelled."
-
-
-ADVICE = 'n1:4:4 [0] init.cc:127 NCCL WARN Missing "iommu=pt" from kernel command line which can lead to hang!\n'
-
-
-def test_advice_that_every_start_of_rccl_prints_is_no_failure() -> None:
-    assert explain_output(f"{ADVICE}# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 12.3\n") is None
 
 
 @pytest.mark.parametrize(
@@ -181,19 +215,8 @@ def test_advice_that_every_start_of_rccl_prints_is_no_failure() -> None:
 )
 def test_times_and_indentation_before_each_line_change_nothing(stamp: str) -> None:
     text = f"srun: error: spank: x11.so: Plugin file not found\nsrun: error: n3: task 2: Segmentation fault\n{ABORTED}"
-    failure = explain_output("".join(f"{stamp}{line}\n" for line in text.splitlines()))
-    assert failure is not None
+    failure = explained("".join(f"{stamp}{line}\n" for line in text.splitlines()))
     assert failure.meaning == "rank 2 on n3 was ended by signal 11 (SIGSEGV)."
-
-
-def test_the_time_that_ucx_prints_itself_does_not_hide_the_node() -> None:
-    words = "ibv_open_device(mlx5_0) failed: Cannot allocate memory"
-    failure = explain_output(f"[1756790188.787634] [gpu15:85054:0]  ib_device.c:1 UCX  ERROR {words}\n")
-    assert failure is not None
-    assert "mlx5_0 of gpu15" in failure.meaning
-
-
-BOX = "-" * 74
 
 
 @pytest.mark.parametrize(
@@ -219,55 +242,12 @@ BOX = "-" * 74
     ],
 )  # fmt: skip
 def test_the_line_that_says_why_is_quoted(text: str, meaning: str) -> None:
-    failure = explain_output(text)
-    assert failure is not None
-    assert failure.meaning == meaning
-
-
-@pytest.mark.parametrize(
-    "box", [" Solver statistics: 0 failed steps", "The run had 0 errors", "WARNING: Open MPI failed to find a file"]
-)
-def test_a_box_that_reports_no_failure_is_none(box: str) -> None:
-    assert explain_output(f"{BOX}\n{box}\n{BOX}\ndone\n") is None
-
-
-def test_a_step_that_waited_until_the_time_limit_never_began() -> None:
-    failure = explain_output(
-        "srun: Job 44123 step creation temporarily disabled, retrying (Requested nodes are busy)\n"
-        "slurmstepd: error: *** JOB 44123 ON n01 CANCELLED AT 2026-05-02T12:00:00 DUE TO TIME LIMIT ***\n"
-    )
-    assert failure is not None
-    assert failure.meaning.startswith("another step of the same job holds what this one needs")
-
-
-def test_what_ends_a_program_from_outside_is_no_fault_of_the_program() -> None:
-    failure = explain_output(
-        "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   RANK 3 PID 12345 RUNNING AT cn07\n"
-        "=   KILLED BY SIGNAL: 9 (Killed)\n"
-    )
-    assert failure is not None
-    assert failure.meaning == "rank 3 on cn07 was ended by signal 9 (SIGKILL)."
-    assert "dmesg" in failure.remedy
+    assert explained(text).meaning == meaning
 
 
 def test_the_line_that_reports_a_failed_node_is_quoted() -> None:
-    failure = explain_output(f"srun: error: Node failure on cn104\n{ABORTED}")
-    assert failure is not None
+    failure = explained(f"srun: error: Node failure on cn104\n{ABORTED}")
     assert failure.quote == "srun: error: Node failure on cn104"
-
-
-def test_a_launch_that_failed_is_no_cancellation() -> None:
-    text = f"srun: error: Task launch for StepId=8.0 failed on node n17: Job prolog failed\n{ABORTED}"
-    failure = explain_output(text)
-    assert failure is not None
-    assert "n17 could not begin the job (Job prolog failed)" in failure.meaning
-
-
-def test_what_an_exception_of_cpp_says_is_quoted() -> None:
-    text = "terminate called after throwing an instance of 'ccl::v1::exception'\n  what():  oneCCL: no device\n\n"
-    failure = explain_output(text)
-    assert failure is not None
-    assert failure.meaning.endswith("'ccl::v1::exception' what(): oneCCL: no device.")
 
 
 def test_the_end_of_an_mpi_program_is_no_complaint_before_it() -> None:
@@ -277,21 +257,8 @@ def test_the_end_of_an_mpi_program_is_no_complaint_before_it() -> None:
         "[g5:00000] *** reported by process [3073835009,281470681743361]\n"
         "[g5:00000] *** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,\n"
     )
-    failure = explain_output(f"It looks like MPI_INIT failed for some reason;\n\n{text}")
-    assert failure is not None
+    failure = explained(f"It looks like MPI_INIT failed for some reason;\n\n{text}")
     assert failure.meaning.startswith("Open MPI's MPI_Init failed")
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "slurmstepd-n1: error: task/cgroup: hwloc_get_obj_below_by_type() failing, task/affinity plugin needed",
-        "slurmstepd-n1: error: task/cgroup: task[0] unable to set taskset '0x0'",
-        "n1:11:11 [0] misc/ibvwrap.cc:63 NCCL WARN Failed to open libibverbs.so[.1]",
-    ],
-)
-def test_a_line_of_good_runs_is_no_failure(line: str) -> None:
-    assert explain_output(f"{line}\nhello from n1\n") is None
 
 
 @pytest.mark.parametrize("driver", ["hns", "qedr", "efa"])
@@ -299,26 +266,20 @@ def test_drivers_that_libibverbs_does_without_are_not_quoted(driver: str) -> Non
     file = f"lib{driver}-rdmav34.so"
     warning = f"libibverbs: Warning: couldn't load driver '{file}': {file}: cannot open shared object file: No such\n"
     crash = f"srun: error: n3: task 2: Segmentation fault\n{ABORTED}"
-    failure = explain_output(f"{warning}step 1\n{crash}")
-    assert failure is not None
+    failure = explained(f"{warning}step 1\n{crash}")
     assert failure.meaning == "rank 2 on n3 was ended by signal 11 (SIGSEGV). It last said: step 1."
     assert explain_output(f"{warning}step 1\n") is None
-    failure = explain_output(f"{warning}cannot read mesh.h5\n{crash}")
-    assert failure is not None
-    assert failure.meaning.endswith("It last said: cannot read mesh.h5.")
+    assert explained(f"{warning}cannot read mesh.h5\n{crash}").meaning.endswith("It last said: cannot read mesh.h5.")
 
 
 def test_what_mpiexec_alone_complains_of_is_quoted() -> None:
     line = "[mpiexec@n1] HYD_sched_read (sched.c:7): cannot read the order of stars"
-    failure = explain_output(f"{line}\n[mpiexec@n1] main (mpiexec.c:343): no order\n")
-    assert failure is not None
+    failure = explained(f"{line}\n[mpiexec@n1] main (mpiexec.c:343): no order\n")
     assert (failure.quote, failure.overcome) == (line, False)
-    failure = explain_output(f"{line}\nstep 1\nstep 2\n")
-    assert failure is not None
+    failure = explained(f"{line}\nstep 1\nstep 2\n")
     assert failure.overcome
     assert explain_output("[mpiexec@n1] Sending Ctrl-C to processes as requested\nstep 1\nstep 2\n") is None
-    failure = explain_output(f"{line}\nsrun: error: n1: task 0: Segmentation fault\n")
-    assert failure is not None
+    failure = explained(f"{line}\nsrun: error: n1: task 0: Segmentation fault\n")
     assert failure.meaning.startswith("rank 0 on n1 was ended by signal 11 (SIGSEGV).")
 
 
@@ -335,9 +296,7 @@ ABORT = "application called MPI_Abort(MPI_COMM_WORLD, 7) - process 3\n"
     ],
 )
 def test_ranks_that_are_killed_after_an_abort_are_not_the_cause(text: str, meaning: str) -> None:
-    failure = explain_output(text)
-    assert failure is not None
-    assert meaning in failure.meaning
+    assert meaning in explained(text).meaning
 
 
 @pytest.mark.parametrize(
@@ -372,6 +331,5 @@ def test_only_slurm_says_why_it_ended_a_job(words: str, why: str, ends: bool) ->
     ["=>> PBS: job killed: walltime 61 exceeded limit 60", "TERM_MEMLIMIT: job killed after reaching LSF's limit."],
 )
 def test_what_another_scheduler_says_is_quoted(line: str) -> None:
-    failure = explain_output(f"step 1\n{line}\nstep 2\nstep 3\n")
-    assert failure is not None
+    failure = explained(f"step 1\n{line}\nstep 2\nstep 3\n")
     assert (failure.quote, failure.overcome) == (line, False)

@@ -5,6 +5,7 @@ import pytest
 from seatrial.commands.doctor.run import examine_outputs
 from seatrial.failures.job_output import explain_output
 from seatrial.model.errors import ExitCode
+from tests.support.failure_texts import explained
 
 PORT = "n03:100:130 [0] transport/net_ib.cc:88 NCCL WARN NET/IB : {}Got async event : port {}\n"
 SHMGET = (
@@ -29,8 +30,7 @@ PYTHON = 'Traceback (most recent call last):\n  File "t.py", line 9, in <module>
 @pytest.mark.parametrize("complaint", [SHMGET, FULL, PMIX, PORT.format("mlx5_1:1 ", "error")])
 @pytest.mark.parametrize("progress", [STEPS, ENERGIES, f"{STEPS}Converged.\n"])
 def test_a_known_cause_after_which_a_job_went_on_is_a_note(complaint: str, progress: str) -> None:
-    failure = explain_output(f"begin\n{complaint}{progress}")
-    assert failure is not None
+    failure = explained(f"begin\n{complaint}{progress}")
     assert failure.overcome
     assert examine_outputs({"job.out": f"{complaint}{progress}"}).exit_code is ExitCode.INCOMPLETE
 
@@ -51,9 +51,7 @@ def test_a_known_cause_after_which_a_job_went_on_is_a_note(complaint: str, progr
     ],
 )
 def test_what_is_no_progress_overcomes_nothing(complaint: str, after: str) -> None:
-    failure = explain_output(f"{STEPS}{complaint}{after}")
-    assert failure is not None
-    assert not failure.overcome
+    assert not explained(f"{STEPS}{complaint}{after}").overcome
 
 
 @pytest.mark.parametrize(
@@ -70,8 +68,7 @@ def test_what_is_no_progress_overcomes_nothing(complaint: str, after: str) -> No
     ],
 )
 def test_a_complaint_that_was_overcome_gives_way_to_the_last_one(text: str, meaning: str) -> None:
-    failure = explain_output(text)
-    assert failure is not None
+    failure = explained(text)
     assert failure.meaning.startswith(meaning)
     assert not failure.overcome
 
@@ -87,9 +84,7 @@ def test_a_complaint_that_was_overcome_gives_way_to_the_last_one(text: str, mean
 )
 def test_what_peers_say_after_a_rank_died_of_itself_is_no_cause(own: str, meaning: str, late: str) -> None:
     for text in (f"{own}{FAILED}{late}{STOPPED}", f"0: begin\n7: x\n{_labelled(own, 7)}{FAILED}{late}{STOPPED}"):
-        failure = explain_output(text)
-        assert failure is not None
-        assert failure.meaning.startswith(meaning)
+        assert explained(text).meaning.startswith(meaning)
 
 
 @pytest.mark.parametrize(
@@ -104,9 +99,7 @@ def test_what_peers_say_after_a_rank_died_of_itself_is_no_cause(own: str, meanin
     ],
 )
 def test_what_comes_later_is_the_cause_where_the_rank_gave_none(text: str, meaning: str) -> None:
-    failure = explain_output(text)
-    assert failure is not None
-    assert failure.meaning.startswith(meaning)
+    assert explained(text).meaning.startswith(meaning)
 
 
 GLIBCXX = "ImportError: /lib64/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by x.so)\n"
@@ -124,9 +117,7 @@ GLIBCXX = "ImportError: /lib64/libstdc++.so.6: version `GLIBCXX_3.4.30' not foun
     ],
 )
 def test_a_cause_that_the_rank_that_died_named_goes_before_those_of_others(text: str, meaning: str) -> None:
-    failure = explain_output(text)
-    assert failure is not None
-    assert failure.meaning.startswith(meaning)
+    assert explained(text).meaning.startswith(meaning)
 
 
 @pytest.mark.parametrize("port", ["mlx5_1:1 ", "mlx5_bond_0:1 ", ""])
@@ -134,9 +125,7 @@ def test_a_port_that_came_up_again_is_no_cause(port: str) -> None:
     down, up = PORT.format(port, "error"), PORT.format(port, "active")
     assert explain_output(f"{down}{up}trained\n") is None
     for text in (down, f"{down}{up}{down}", f"{up}{down}", f"{down}{up.replace('n03', 'n04')}"):
-        failure = explain_output(text)
-        assert failure is not None
-        assert failure.meaning.startswith("a port of an adapter of n03 went down")
+        assert explained(text).meaning.startswith("a port of an adapter of n03 went down")
 
 
 def _labelled(text: str, rank: int) -> str:
@@ -157,9 +146,7 @@ TRACE = 'Traceback (most recent call last):\n  File "train.py", line 7, in <modu
 )
 def test_an_exception_ends_its_rank_whatever_others_print_after_it(text: str, meaning: str) -> None:
     """Without labels the lines after it are those of other ranks, which had not yet noticed."""
-    failure = explain_output(f"{text}srun: error: n03: task 1: Exited with exit code 1\n")
-    assert failure is not None
-    assert failure.meaning.startswith(meaning)
+    assert explained(f"{text}srun: error: n03: task 1: Exited with exit code 1\n").meaning.startswith(meaning)
 
 
 @pytest.mark.parametrize(
@@ -172,9 +159,7 @@ def test_an_exception_ends_its_rank_whatever_others_print_after_it(text: str, me
     ids=["cleaning up", "trying again", "waiting"],
 )
 def test_lines_that_are_no_progress_excuse_no_cause(after: str) -> None:
-    failure = explain_output(f"{FULL}{after}")
-    assert failure is not None
-    assert "cannot be written" in failure.meaning
+    assert "cannot be written" in explained(f"{FULL}{after}").meaning
 
 
 XID = "[ 12.5] NVRM: Xid (PCI:0000:3b:00): {}, pid=4711, {}\n"
@@ -214,9 +199,7 @@ LIMIT = "slurmstepd: error: *** STEP 9.0 ON a02 CANCELLED AT 2026-11-03T12:00:00
 def test_what_hardware_reported_is_kept_although_a_job_went_on(line: str, meaning: str, words: str) -> None:
     labelled = "".join(_labelled(part, 7) for part in (STEPS, line, ENERGIES, words))
     for text in (f"{STEPS}{line}{ENERGIES}{words}{FAILED}{STOPPED}", f"{labelled}{FAILED}{STOPPED}"):
-        failure = explain_output(text)
-        assert failure is not None
-        assert failure.meaning.startswith(meaning)
+        assert explained(text).meaning.startswith(meaning)
 
 
 @pytest.mark.parametrize("words", MISTAKES)
@@ -224,8 +207,7 @@ def test_what_hardware_reported_is_kept_although_a_job_went_on(line: str, meanin
 def test_no_hardware_makes_a_program_say_that_after_it_went_on(line: str, words: str) -> None:
     meanings = []
     for progress in ("", ENERGIES):
-        failure = explain_output(f"{STEPS}{line}{progress}{words}{FAILED}{STOPPED}")
-        assert failure is not None
+        failure = explained(f"{STEPS}{line}{progress}{words}{FAILED}{STOPPED}")
         meanings.append(failure.meaning)
     assert "report" in meanings[0]
     assert "report" not in meanings[1]
@@ -241,9 +223,7 @@ def test_a_job_that_hangs_after_a_fault_needs_no_more_time(line: str) -> None:
 @pytest.mark.parametrize("end", [PYTHON, "ValueError: loss is nan\n", "forrtl: severe (174): SIGSEGV occurred\n", ""])
 @pytest.mark.parametrize("line", [line for line, _ in AT_FAULT[::2]])
 def test_an_exception_shows_that_a_job_did_not_go_on(line: str, end: str) -> None:
-    failure = explain_output(f"{STEPS}{line}{ENERGIES}{end}")
-    assert failure is not None
-    assert failure.overcome == (not end)
+    assert explained(f"{STEPS}{line}{ENERGIES}{end}").overcome == (not end)
 
 
 @pytest.mark.parametrize("line", [CORRECTED, BERT, f"{CORRECTED}{BERT}"])
@@ -274,16 +254,13 @@ def test_corrected_and_earlier_errors_of_hardware_are_no_complaints(line: str) -
 @pytest.mark.parametrize("words", [VOLUME, "AssertionError: gradient not finite\n"])
 def test_a_fault_of_the_program_or_of_another_node_gives_way(line: str, words: str) -> None:
     own = [_labelled(part, 7) if line.startswith("0: ") else part for part in (STEPS, ENERGIES, words)]
-    failure = explain_output(f"{own[0]}{line}{own[1]}{own[2]}{FAILED}{STOPPED}")
-    assert failure is not None
-    assert failure.meaning == f"{RANK}{words.strip()}."
+    assert explained(f"{own[0]}{line}{own[1]}{own[2]}{FAILED}{STOPPED}").meaning == f"{RANK}{words.strip()}."
 
 
 @pytest.mark.parametrize("other", ["iter 90 loss 2.1\n", "WARNING: slow step\n", "error: retrying the download\n"])
 def test_the_last_words_are_those_of_the_rank_that_died(other: str) -> None:
     words = "AssertionError: gradient not finite\n"
-    failure = explain_output(f"0: begin\n7: begin\n7: {words}0: {other}0: {other}{FAILED}{STOPPED}")
-    assert failure is not None
+    failure = explained(f"0: begin\n7: begin\n7: {words}0: {other}0: {other}{FAILED}{STOPPED}")
     assert failure.meaning == f"{RANK}{words.strip()}."
 
 
@@ -299,6 +276,4 @@ def test_the_last_words_are_those_of_the_rank_that_died(other: str) -> None:
     ],
 )  # fmt: skip
 def test_a_complaint_has_the_words_below_it_and_calls_are_none(printed: str, words: str) -> None:
-    failure = explain_output(f"{printed}{FAILED}{STOPPED}")
-    assert failure is not None
-    assert failure.meaning.startswith(f"{RANK}{words}")
+    assert explained(f"{printed}{FAILED}{STOPPED}").meaning.startswith(f"{RANK}{words}")

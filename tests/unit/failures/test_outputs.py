@@ -8,7 +8,7 @@ from seatrial.commands.doctor.run import examine_outputs
 from seatrial.failures.job_output import explain_output
 from seatrial.model.errors import ExitCode
 from seatrial.model.verdict import Verdict
-from tests.support.failure_texts import OUTPUTS, texts
+from tests.support.failure_texts import OUTPUTS, explained, texts
 
 FAILED = [
     text
@@ -20,8 +20,7 @@ OVERCOME, SILENT = texts("overcome", OUTPUTS), texts("silent", OUTPUTS)
 
 @pytest.mark.parametrize(("text", "meaning", "remedy"), FAILED, ids=range(len(FAILED)))
 def test_the_cause_of_a_whole_job_is_named(text: str, meaning: str, remedy: str) -> None:
-    failure = explain_output(text)
-    assert failure is not None
+    failure = explained(text)
     assert meaning in failure.meaning
     assert remedy in failure.remedy
     assert failure.meaning.endswith(".")
@@ -48,6 +47,4 @@ def test_what_reports_no_failure_of_this_job_explains_nothing(text: str) -> None
     ["job exited with code 3", "Exit status: 1", "error: 2 of 3 steps failed", "slurm_script: line 9: x: not found"],
 )
 def test_a_complaint_that_an_end_or_another_follows_was_not_overcome(end: str) -> None:
-    failure = explain_output(f"bash: line 3: bc: command not found\nstep 1\nstep 2\n{end}\n")
-    assert failure is not None
-    assert not failure.overcome
+    assert not explained(f"bash: line 3: bc: command not found\nstep 1\nstep 2\n{end}\n").overcome
