@@ -1,4 +1,4 @@
-"""What holds for all tests: hypothesis has no deadline on a busy machine, and the end of a run lists every skip."""
+"""What holds for all tests: hypothesis has no deadline on a busy machine; repeated measurements are listed."""
 
 import atexit
 import os
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.properties import DRAWN, PROFILE
-from tests.support.summary import REPETITIONS, Skip, plural, repetition_counter, repetition_table, skip_table
+from tests.support.summary import REPETITIONS, plural, repetition_counter, repetition_table
 from tests.support.usual_cases import case_seconds, leave_the_others
 
 # Runs without --archive: never in the home of whoever tests, and in a folder that no other worker or clone has.
@@ -45,38 +45,19 @@ class _Summary:
     """Collects, in the process that prints, what the tests report."""
 
     def __init__(self) -> None:
-        self.skips: list[Skip] = []
         self.repetitions: list[tuple[str, int]] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.skipped and not hasattr(report, "wasxfail"):
-            self.skips.append(Skip(file=report.nodeid.partition("::")[0], reason=_reason(report)))
         if report.when == "teardown":  # the last report of a test holds the properties of all its phases
             count = sum(int(str(value)) for name, value in report.user_properties if name == REPETITIONS)
             self.repetitions.append((report.nodeid, count))
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.skipped:
-            self.skips.append(Skip(file=report.nodeid, reason=_reason(report)))
-
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        reasons = plural(len({skip.reason for skip in self.skips}), "reason")
-        _print(terminalreporter, f"{plural(len(self.skips), 'skip')}, {reasons}", skip_table(self.skips))
-        table = repetition_table(self.repetitions)
-        total = sum(count for _, count in self.repetitions)
-        _print(terminalreporter, f"{plural(total, 'repeated measurement')}, {plural(len(table), 'test')}", table)
-
-
-def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
-    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-    return text.removeprefix("Skipped: ")
-
-
-def _print(terminalreporter: pytest.TerminalReporter, title: str, lines: list[str]) -> None:
-    if lines:
-        terminalreporter.section(title)
-        for line in lines:
-            terminalreporter.write_line(line)
+        if table := repetition_table(self.repetitions):
+            total = sum(count for _, count in self.repetitions)
+            terminalreporter.section(f"{plural(total, 'repeated measurement')}, {plural(len(table), 'test')}")
+            for line in table:
+                terminalreporter.write_line(line)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,19 +1,9 @@
-"""What a test run prints at its end: which tests were skipped and why, and which had to repeat a measurement."""
+"""What a test run prints at its end: which tests had to repeat a measurement. Skips are listed by `pytest -rs`."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-
-import msgspec
+from collections.abc import Iterable
 
 REPETITIONS = "repetitions"
 """The property of a test report that holds how many measurements the test repeated."""
-
-
-class Skip(msgspec.Struct, frozen=True, kw_only=True):
-    """One skipped test."""
-
-    file: str
-    reason: str
 
 
 class RepetitionCounter:
@@ -33,17 +23,6 @@ class RepetitionCounter:
 
 
 repetition_counter = RepetitionCounter()
-
-
-def skip_table(skips: Sequence[Skip]) -> list[str]:
-    """One line per reason, the most frequent first: how many tests, the reason, and the files with their counts."""
-    reasons = Counter(skip.reason for skip in skips)
-    lines = []
-    for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
-        files = Counter(skip.file for skip in skips if skip.reason == reason)
-        places = ", ".join(f"{file} ({number})" if number > 1 else file for file, number in sorted(files.items()))
-        lines.append(f"{count:5}  {reason}: {places}")
-    return lines
 
 
 def repetition_table(repetitions: Iterable[tuple[str, int]]) -> list[str]:

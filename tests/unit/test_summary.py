@@ -1,22 +1,16 @@
-"""The end of a test run: skips with their reasons, repeated measurements with their tests."""
+"""The end of a test run: repeated measurements with their tests."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.support.paths import ROOT
-from tests.support.summary import RepetitionCounter, Skip, repetition_table, skip_table
+from tests.support.summary import RepetitionCounter, repetition_table
 
 EXAMPLE = """
 import itertools
 import pytest
 from tests.lab.waiting import decided
-
-@pytest.mark.parametrize("number", range(3))
-def test_skipped(number):
-    pytest.skip("no tool")
 
 @pytest.fixture
 def fixture():
@@ -36,15 +30,6 @@ def test_expected_failure():
 """
 
 
-def test_skips_are_grouped_by_reason_the_most_frequent_first() -> None:
-    skips = [Skip(file="a.py", reason="no MPICH"), Skip(file="b.py", reason="no data")]
-    assert skip_table([*skips, skips[1], Skip(file="c.py", reason="no data")]) == [
-        "    3  no data: b.py (2), c.py",
-        "    1  no MPICH: a.py",
-    ]
-    assert skip_table([]) == []
-
-
 def test_only_tests_that_repeated_something_are_listed() -> None:
     assert repetition_table([("one", 1), ("none", 0), ("two", 2)]) == ["    2  two", "    1  one"]
 
@@ -56,17 +41,14 @@ def test_repetitions_are_counted_once() -> None:
     assert (counter.take(), counter.take()) == (2, 0)
 
 
-@pytest.mark.parametrize("workers", ["2"])
-def test_the_end_of_a_run_shows_both_tables(workers: str, tmp_path: Path) -> None:
+def test_the_end_of_a_run_shows_them(tmp_path: Path) -> None:
     """The counts also arrive from the workers of pytest-xdist."""
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
     (tmp_path / "test_example.py").write_text(EXAMPLE)
-    argv = [sys.executable, "-m", "pytest", "-q", "-n", workers, "-p", "no:cacheprovider", "test_example.py"]
+    argv = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "test_example.py"]
     done = subprocess.run(
         argv, cwd=tmp_path, env={"PYTHONPATH": str(ROOT), "PATH": ""}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert " 3 skips, 1 reason " in done.stdout
-    assert "    3  no tool: test_example.py (3)\n" in done.stdout
     assert " 3 repeated measurements, 1 test " in done.stdout
     assert "    3  test_example.py::test_repeated\n" in done.stdout
