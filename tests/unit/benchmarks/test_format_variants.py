@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from collections.abc import Callable
 
 import pytest
@@ -13,6 +12,7 @@ from seatrial.model.benchmark import Output
 from tests.support import benchmark_outputs as outputs
 from tests.support import format_variants as variants
 from tests.support.paths import DATA
+from tests.support.processor_time import within
 
 
 def parsed(text: str) -> Output:
@@ -34,9 +34,8 @@ def test_a_negative_time_is_no_result() -> None:
 @pytest.mark.parametrize("piece", [" \n", "\n", " ", "\t", "# ", "1 "])
 def test_a_long_text_without_words_is_recognised_as_nothing_in_linear_time(piece: str) -> None:
     """Measured before: 7 s of processor time for 5,000 lines of one blank, growing with the cube of their number."""
-    before_s = time.process_time()
-    assert detected(piece * 20_000) is None
-    assert time.process_time() - before_s < 5
+    with within(5):
+        assert detected(piece * 20_000) is None
 
 
 def test_windows_are_columns_of_the_same_sizes() -> None:
