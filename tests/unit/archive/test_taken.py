@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -165,16 +166,12 @@ def test_a_name_that_is_taken_when_the_run_is_closed_costs_the_name_only(tmp_pat
     assert read_info(folder).run == "run-closed"
 
 
-def test_what_a_network_file_system_dropped_is_written_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [Path.unlink, partial(os.truncate, length=1000)])
+def test_what_a_network_file_system_dropped_or_somebody_removed_is_written_again(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
     writer = cut_off(tmp_path, CLUSTER)
-    os.truncate(writer.folder / layout.JOURNAL_FILE, 1000)
-    found = read_run(close(writer))
-    assert (found.measurements, found.damage) == (ALL, ())
-
-
-def test_a_journal_that_somebody_removes_is_written_again(tmp_path: Path) -> None:
-    writer = cut_off(tmp_path, CLUSTER)
-    (writer.folder / layout.JOURNAL_FILE).unlink()
+    damage(writer.folder / layout.JOURNAL_FILE)
     found = read_run(close(writer))
     assert (found.measurements, found.damage) == (ALL, ())
 

@@ -188,12 +188,6 @@ def test_while_slurm_does_not_answer_a_run_that_may_go_on_is_left_alone(
     assert (archive / "later.partial").is_dir()
 
 
-def test_a_job_that_has_just_ended_is_not_waited_for(slurm: SlurmScripts, seatrial: Seatrial) -> None:
-    submit()
-    slurm.says("squeue", "42|FAILED|n[1-3]|NonZeroExitCode\n")
-    assert "ended without results" in seatrial("runs", "collect", "later", code=2).out
-
-
 def test_what_was_handed_in_under_a_name_is_not_overwritten(
     slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -232,6 +226,7 @@ def test_a_job_that_slurm_took_without_saying_so_is_taken_back(slurm: SlurmScrip
 @pytest.mark.parametrize(
     ("line", "said"),
     [
+        ("42|FAILED|n[1-3]|NonZeroExitCode", "ended without results"),
         ("42|CANCELLED|n[1-3]|None", "without results: it was cancelled"),
         ("42|PREEMPTED|n[1-3]|None", "without results: it wrote no output (PREEMPTED); its nodes may not see"),
         ("42|FAILED|n[1-3]|RaisedSignal:53", "it wrote no output (FAILED (RaisedSignal:53)); its nodes may not see"),

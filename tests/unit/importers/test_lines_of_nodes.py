@@ -149,12 +149,6 @@ def test_failures_that_many_nodes_count_are_named_and_fail_no_run(odd: int) -> N
     assert (table.failed, named) == ((), [(f"n{place:02}", f"errors: {odd + 1}") for place in (2, 4, 6, 8)])
 
 
-@pytest.mark.parametrize(("last", "named"), [("814300", []), ("814301", ["n12"])])
-def test_another_checksum_is_named_by_any_digit(last: str, named: list[str]) -> None:
-    table = read_fleet_table(output("pdsh", 12, "checksum 814300", f"checksum {last}"))
-    assert [cell.subject for cell in table.lone] == named
-
-
 OPEN_HEADINGS = ["### {}", "# {}", "[{}]", "== {}", "Host: {}", "node {}:", "{}:", ">>> {}", "{}"]
 
 
@@ -200,10 +194,19 @@ def test_headings_of_runs_are_none_of_nodes(name: str, *, headed: bool) -> None:
     assert is_headed(text) == headed
 
 
-@pytest.mark.parametrize(("number", "named"), [(7, []), (8, ["n12"]), (2, ["n12"]), (3, [])])
-def test_a_count_is_named_from_half_or_twice_the_usual_one_on(number: int, named: list[str]) -> None:
-    table = read_fleet_table(output("pdsh", 12, "retries: 4", f"retries: {number}"))
-    assert [cell.subject for cell in table.lone] == named
+@pytest.mark.parametrize(
+    ("usual", "odd", "named"),
+    [
+        ("checksum 814300", "checksum 814300", False), ("checksum 814300", "checksum 814301", True),
+        ("retries: 4", "retries: 7", False), ("retries: 4", "retries: 8", True),
+        ("retries: 4", "retries: 2", True), ("retries: 4", "retries: 3", False),
+        ("max_error 1.2e-13", "max_error nan", True), ("max_error 1.2e-13", "max_error inf", True),
+    ],
+)  # fmt: skip
+def test_a_count_is_named_from_half_or_twice_the_usual_one_on_and_a_checksum_by_any_digit(
+    usual: str, odd: str, *, named: bool
+) -> None:
+    assert {cell.subject for cell in read_fleet_table(output("pdsh", 12, usual, odd)).lone} == {*["n12"] * named}
 
 
 @pytest.mark.parametrize(("words", "named"), [(("Mon", "Tue"), True), (("Mon", "Tue", "Wed"), False)])
@@ -310,12 +313,6 @@ def test_an_error_is_named_from_ten_times_the_largest_of_all_others_on(odd: str,
     table = read_fleet_table(text)
     assert [(cell.subject, cell.cell) for cell in table.lone] == [(node, f"max_error {odd}") for node in named]
     assert (table.values["n12"], table.failed) == ([120_000.5], ())
-
-
-@pytest.mark.parametrize("odd", ["nan", "inf"])
-def test_an_error_that_is_not_finite_is_named(odd: str) -> None:
-    table = read_fleet_table(output("pdsh", 12, "max_error 1.2e-13", f"max_error {odd}"))
-    assert {cell.subject for cell in table.lone} == {"n12"}
 
 
 def test_numbers_beside_assignments_are_columns_too() -> None:

@@ -21,9 +21,11 @@ def interface(speed: float | None = 1e9, mtu: int | None = 1500) -> NetworkInter
     return NetworkInterface(name="eth0", link_type=1, state="up", speed_bits_per_s=speed, mtu_bytes=mtu)
 
 
-@pytest.mark.parametrize(("mtu", "percent"), [(1500, 94.15), (9000, 99.00)])
-def test_tcp_payload_share(mtu: int, percent: float) -> None:
-    assert 100 * tcp_payload_share(mtu) == pytest.approx(percent, abs=0.005)
+def test_payload_shares() -> None:
+    assert [100 * tcp_payload_share(mtu) for mtu in (1500, 9000)] == pytest.approx([94.15, 99.00], abs=0.005)
+    assert [100 * roce_payload_share(mtu) for mtu in (1024, 2048, 4096)] == pytest.approx(
+        [92.59, 96.15, 98.04], abs=0.005
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,11 +66,6 @@ def test_no_term_from_unknown_or_impossible_inputs(speed: float | None, mtu: int
 
 def roce(**more: object) -> Port:
     return port("EDR", 1, None, family=PortFamily.ROCE, interfaces=("eth0",), **more)
-
-
-@pytest.mark.parametrize(("mtu", "percent"), [(1024, 92.59), (2048, 96.15), (4096, 98.04)])
-def test_roce_payload_share(mtu: int, percent: float) -> None:
-    assert 100 * roce_payload_share(mtu) == pytest.approx(percent, abs=0.005)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Scaling is done in one place, and done right at the edges of each unit."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,44 +13,24 @@ from tests.support.report_examples import estimate
 
 
 @pytest.mark.parametrize(
-    ("bytes_per_s", "text"),
+    ("written", "values"),
     [
-        (117.2e6, "117.2 MB/s"),
-        (12.345e9, "12.3 GB/s"),
-        (1.174e9, "1.17 GB/s"),
-        (999.96e6, "1.00 GB/s"),
-        (999.94e6, "999.9 MB/s"),
-        (2**20, "1.05 MB/s"),
-        (0.0, "0 B/s"),
-        (None, "unknown"),
-        (math.inf, "unknown"),
-        (math.nan, "unknown"),
+        (units.bandwidth, {117.2e6: "117.2 MB/s", 12.345e9: "12.3 GB/s", 1.174e9: "1.17 GB/s", 999.96e6: "1.00 GB/s",
+                           999.94e6: "999.9 MB/s", 2**20: "1.05 MB/s", 0.0: "0 B/s", None: "unknown",
+                           math.inf: "unknown", math.nan: "unknown"}),
+        (units.duration, {12.4e-6: "12.4 µs", 1.234e-6: "1.23 µs", 999.99e-6: "1.00 ms", 90.0: "90.0 s",
+                          8e-10: "0.80 ns"}),
+        (units.share, {0.5999: "60 %", 1.36: "136 %", 0.042: "4.2 %", 0.0: "0 %", 0.0999: "10 %"}),
+        (units.size, {0: "0 B", 65536: "64 KiB", 2**20: "1 MiB", 1500: "1500 B", 100_000: "97.7 KiB"}),
+        (lambda value: units.in_unit(value, "B/s"), {117.748e6: "117.7 MB/s"}),
+        (lambda value: units.in_unit(value, "s"), {2.5e-3: "2.50 ms"}),
+        (lambda value: units.in_unit(value, "flop/s"), {2.87e12: "2.87 Tflop/s"}),
+        (lambda value: units.in_unit(value, "W"), {12.5: "12.5 W"}),
     ],
-)
-def test_bandwidth(bytes_per_s: float | None, text: str) -> None:
-    assert units.bandwidth(bytes_per_s) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(12.4e-6, "12.4 µs"), (1.234e-6, "1.23 µs"), (999.99e-6, "1.00 ms"), (90.0, "90.0 s"), (8e-10, "0.80 ns")],
-)
-def test_duration(seconds: float, text: str) -> None:
-    assert units.duration(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("part", "text"), [(0.5999, "60 %"), (1.36, "136 %"), (0.042, "4.2 %"), (0.0, "0 %"), (0.0999, "10 %")]
-)
-def test_share(part: float, text: str) -> None:
-    assert units.share(part) == text
-
-
-@pytest.mark.parametrize(
-    ("count_bytes", "text"), [(0, "0 B"), (65536, "64 KiB"), (2**20, "1 MiB"), (1500, "1500 B"), (100_000, "97.7 KiB")]
-)
-def test_size_is_binary(count_bytes: int, text: str) -> None:
-    assert units.size(count_bytes) == text
+)  # fmt: skip
+def test_values_in_their_units(written: Callable[[Any], str], values: dict[Any, str]) -> None:
+    """Sizes are binary."""
+    assert {value: written(value) for value in values} == values
 
 
 @pytest.mark.parametrize(
@@ -102,19 +84,6 @@ def test_interval_of_a_share_has_the_digits_of_its_value(value: float, text: str
 def test_different_values_are_never_printed_alike() -> None:
     assert units.two_in_unit(117.2e6, 117.7e6, "B/s") == ("117.2 MB/s", "117.7 MB/s")
     assert units.two_in_unit(117.748e6, 117.749e6, "B/s") == ("117748000 B/s", "117749000 B/s")
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (117.748e6, "B/s", "117.7 MB/s"),
-        (2.5e-3, "s", "2.50 ms"),
-        (2.87e12, "flop/s", "2.87 Tflop/s"),
-        (12.5, "W", "12.5 W"),
-    ],
-)
-def test_value_in_the_unit_of_a_benchmark(value: float, unit: str, text: str) -> None:
-    assert units.in_unit(value, unit) == text
 
 
 def test_one_run_has_no_interval() -> None:

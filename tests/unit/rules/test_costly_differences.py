@@ -81,15 +81,12 @@ def test_boost_that_is_off_on_one_node_alone_is_named_as_that() -> None:
     assert kinds(Readings(facts=facts)) == {("turbo-off", "node:n2")}
 
 
-@pytest.mark.parametrize("driver", ["intel_cpufreq", "intel_pstate", "amd-pstate", "cppc_cpufreq"])
-def test_other_drivers_can_allow_the_highest_frequency(driver: str) -> None:
-    readings = all_alike(processor=epyc(3.0, frequency_driver=driver))
-    assert {one.kind for one in fact_findings(readings)} == {FindingKind.FREQUENCY_CAPPED}
-
-
-def test_a_processor_without_boost_can_reach_what_the_driver_says() -> None:
-    readings = all_alike(processor=epyc(1.5, 3.0, turbo=None))
-    assert {one.kind for one in fact_findings(readings)} == {FindingKind.FREQUENCY_CAPPED}
+def test_other_drivers_can_allow_the_highest_frequency_and_a_processor_without_boost_what_the_driver_says() -> None:
+    others = [
+        epyc(3.0, frequency_driver=name) for name in ("intel_cpufreq", "intel_pstate", "amd-pstate", "cppc_cpufreq")
+    ]
+    for known in (*others, epyc(1.5, 3.0, turbo=None)):
+        assert {one.kind for one in fact_findings(all_alike(processor=known))} == {FindingKind.FREQUENCY_CAPPED}
 
 
 # NUMA modes of the BIOS.

@@ -89,10 +89,22 @@ def test_lists_of_nodes_fold_and_unfold(nodes: list[str], text: str) -> None:
     assert list(expand(text)) == nodes
 
 
-@pytest.mark.parametrize("text", ["n[1-", "n[3-1]", "n[a-b]", "n]1["])
-def test_what_is_no_list_of_nodes_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        expand(text)
+@pytest.mark.parametrize(
+    ("texts", "why"),
+    [
+        (("n[1-", "n[3-1]", "n[a-b]", "n]1["), "."),
+        (
+            ("n[1-65537]", "n[1-1000000]", "a[1-2000]b[1-2000]", "n[1-2],m[0-999999999999]", f"n[1-{'9' * 17}]"),
+            "more than 65,536 nodes",
+        ),
+        (("n1[8-12]", "n1[8,10]", "m1,r9[9-10]n[1-2]", "n99999[9-10]"), "follow a digit"),
+    ],
+)
+def test_what_is_no_list_of_nodes_is_refused_at_once(texts: tuple[str, ...], why: str) -> None:
+    """ClusterShell expands n1[8-12] to the 95 nodes from n18 to n112, Slurm to 5."""
+    for text in texts:
+        with pytest.raises(ValueError, match=why):
+            expand(text)
 
 
 @pytest.mark.parametrize(("seconds", "minutes"), [(0, 5), (1, 6), (60, 6), (61, 7), (3600, 65)])
@@ -123,22 +135,6 @@ def test_what_slurm_cannot_unfold_is_not_folded(nodes: list[str], text: str) -> 
     assert sorted(expand(text)) == sorted(nodes)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "n[1-65537]",
-        "n[1-1000000]",
-        "n[1-99999999]",
-        "a[1-2000]b[1-2000]",
-        "n[1-2],m[0-999999999999]",
-        f"n[1-{'9' * 17}]",
-    ],
-)
-def test_more_nodes_than_there_can_be_are_refused_at_once(text: str) -> None:
-    with pytest.raises(ValueError, match="more than 65,536 nodes"):
-        expand(text)
-
-
 def test_many_nodes_are_no_trouble() -> None:
     assert len(expand("a[1-20000],b[1-20000]")) == 40_000
     assert len(expand("n[1-4/2]")) == 2
@@ -151,13 +147,6 @@ def test_many_nodes_are_no_trouble() -> None:
 )
 def test_one_plain_range_expands_as_every_node_set_does(text: str) -> None:
     assert expand(text) == tuple(NodeSet(text))
-
-
-@pytest.mark.parametrize("text", ["n1[8-12]", "n1[8,10]", "m1,r9[9-10]n[1-2]", "n99999[9-10]"])
-def test_a_range_in_mid_number_is_refused_where_it_would_mean_other_nodes(text: str) -> None:
-    """ClusterShell expands n1[8-12] to the 95 nodes from n18 to n112, Slurm to 5."""
-    with pytest.raises(ValueError, match="follow a digit"):
-        expand(text)
 
 
 def test_the_time_to_count_and_fold_grows_with_the_text_and_no_faster() -> None:

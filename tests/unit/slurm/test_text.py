@@ -106,7 +106,11 @@ def test_a_word_of_tomorrow_stays_what_it_is() -> None:
     assert why_not(line).reason == "Slurm says hibernating"
 
 
-@pytest.mark.parametrize("text", ["", "sinfo: error: no answer", "a|b\n", "|idle|p|none", "\n\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "sinfo: error: no answer", "a|b\n", "|idle|p|none", "\n\n",
+     "{", "{}", '{"nodes": 3, "sinfo": {"a": 1}}', '{"nodes": [{"name": ["n1"]}]}'],
+)  # fmt: skip
 def test_what_is_no_node_is_passed_over(text: str) -> None:
     assert parse_sinfo(text) == ()
 
@@ -298,11 +302,6 @@ def test_states_of_json_that_say_more_than_one_thing() -> None:
         ("n3", "mixed", ""),
     ]
     assert lines[2].suspended
-
-
-@pytest.mark.parametrize("text", ["{", "{}", '{"nodes": 3, "sinfo": {"a": 1}}', '{"nodes": [{"name": ["n1"]}]}'])
-def test_json_without_nodes_has_none(text: str) -> None:
-    assert parse_sinfo(text) == ()
 
 
 def test_a_label_of_thousands_of_digits_is_no_task() -> None:

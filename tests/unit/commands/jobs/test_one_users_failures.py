@@ -221,11 +221,10 @@ def test_other_users_count_alike_however_many_jobs_they_have(users: Sequence[int
     assert [number for number in repeated(others, users=users) if number < 4] == expected
 
 
-@pytest.mark.parametrize(("least", "expected"), [(-1, 1.0), (0, 1.0), (1, 1 - 0.75**4), (4, 0.25**4), (5, 0.0)])
-def test_hits_are_binomial(least: int, expected: float) -> None:
-    assert binomial_tail(least, 4, 0.25) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(("chance", "least", "expected"), [(0.0, 0, 1.0), (0.0, 1, 0.0), (1.0, 4, 1.0), (1.0, 5, 0.0)])
-def test_hits_without_chance_are_all_or_none(chance: float, least: int, expected: float) -> None:
-    assert binomial_tail(least, 4, chance) == expected
+@pytest.mark.parametrize(
+    ("chance", "least", "expected"),
+    [(0.25, -1, 1.0), (0.25, 0, 1.0), (0.25, 1, 1 - 0.75**4), (0.25, 4, 0.25**4), (0.25, 5, 0.0),
+     (0.0, 0, 1.0), (0.0, 1, 0.0), (1.0, 4, 1.0), (1.0, 5, 0.0)],
+)  # fmt: skip
+def test_hits_are_binomial_and_without_chance_all_or_none(chance: float, least: int, expected: float) -> None:
+    assert binomial_tail(least, 4, chance) == pytest.approx(expected)

@@ -197,18 +197,15 @@ def test_what_all_others_lack_is_a_cell_of_its_own(
 
 
 @pytest.mark.parametrize(
-    ("name", "cells", "word"), [("link_on", "01", "NOTE"), ("measured_on", ("2026-11-28", "2026-11-27"), "PASS")]
-)
-def test_a_date_of_one_node_withholds_nothing_and_a_link_that_is_not_on_does(
+    ("name", "cells", "word"),
+    [("link_on", "01", "NOTE"), ("measured_on", ("2026-11-28", "2026-11-27"), "PASS"),
+     ("comment", ("DIMM reseated", ""), "PASS")],
+)  # fmt: skip
+def test_a_date_or_remark_of_one_node_withholds_nothing_and_a_link_that_is_not_on_does(
     name: str, cells: Sequence[str], word: str, seatrial: Seatrial, tmp_path: Path
 ) -> None:
     rows = losses(lambda node, _: node == 4).replace("retransmits", name)
     assert judged(seatrial, tmp_path, rows.replace("True", cells[0]).replace("False", cells[1]))[0] == word
-
-
-def test_a_remark_withholds_nothing(seatrial: Seatrial, tmp_path: Path) -> None:
-    rows = losses(lambda node, _: node == 4).replace("retransmits", "comment")
-    assert judged(seatrial, tmp_path, rows.replace("True", "DIMM reseated").replace("False", ""))[0] == "PASS"
 
 
 def test_a_part_is_named_with_what_it_alone_has_and_a_node_with_its_firmware(

@@ -151,10 +151,19 @@ def test_other_topologies_are_refused_with_their_text(text: str) -> None:
         parse_topology(text)
 
 
-@pytest.mark.parametrize("text", ["link", "link:2", "link:1", "cable:0.5", "link:0.5:left", "spine:0.5:in", "node:-1"])
-def test_other_faults_are_refused_with_their_text(text: str) -> None:
-    with pytest.raises(UsageError, match=text):
-        parse_fault(text)
+@pytest.mark.parametrize(
+    ("texts", "why"),
+    [
+        (("link", "link:2", "link:1", "cable:0.5", "link:0.5:left", "spine:0.5:in", "node:-1"), "--fault"),
+        (("node:0.5,until=3", "node:0.5,since=-1", "node:0.5,period=x", "node:0.5,lost"), "setting that is not valid"),
+        (("node:1", "node:1,since=3", "node:1.1,late=1e-6"), "not a valid fault"),
+    ],
+)
+def test_other_faults_are_refused_with_their_text(texts: tuple[str, ...], why: str) -> None:
+    for text in texts:
+        with pytest.raises(UsageError, match=why) as refused:
+            parse_fault(text)
+        assert text in str(refused.value)
 
 
 def test_faults_are_drawn_apart_and_the_same_again_for_one_seed() -> None:
