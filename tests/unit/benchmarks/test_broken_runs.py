@@ -4,12 +4,11 @@ import re
 
 import pytest
 
-from seatrial.benchmarks import gates
-from seatrial.benchmarks.catalogue import parse_as, parse_auto
+from seatrial.benchmarks.catalogue import parse_as
 from seatrial.benchmarks.generic import generic_benchmark
 from seatrial.judgement.benchmark_findings import word_of_output
-from seatrial.model.benchmark import Output
 from tests.support import benchmark_outputs as outputs
+from tests.support.judged_outputs import judged
 from tests.support.paths import DATA
 
 FOLDER = DATA / "benchmarks"
@@ -22,12 +21,6 @@ YAML = "---\nkeywords: ['Step', 'Temp', 'TotEng', ]\ndata:\n  - [0, 1.44, -4.2, 
 
 def recorded(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
-
-
-def judged(text: str) -> Output:
-    benchmark, output = parse_auto(text)
-    assert benchmark is not None
-    return gates.judge(benchmark, output)
 
 
 LAMMPS, WATER = recorded("lammps.out"), recorded("gromacs-2022.5.log")

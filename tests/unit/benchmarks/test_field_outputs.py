@@ -4,19 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from seatrial.benchmarks.catalogue import parse_auto
-from seatrial.benchmarks.gates import judge
 from seatrial.benchmarks.generic import generic_benchmark
-from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import unit_named, unit_of
 from tests.support import benchmark_outputs as outputs
-
-
-def judged(text: str, **expected: str) -> Output:
-    benchmark, output = parse_auto(text)
-    assert benchmark is not None
-    return judge(benchmark, output, expected=expected)
+from tests.support.judged_outputs import judged
 
 
 @pytest.mark.parametrize("form", ["=", ":"])

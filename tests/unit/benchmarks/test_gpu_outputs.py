@@ -6,23 +6,17 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import parse_auto
 from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
 from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import number_of
 from tests.support import gpu_outputs as outputs
+from tests.support.judged_outputs import judged
 from tests.support.paths import DATA
 
 FOLDER = DATA / "gpu"
 HOST = "host_bandwidth_bytes_per_s"
-
-
-def judged(text: str, **limits: float) -> Output:
-    benchmark, output = parse_auto(text)
-    assert benchmark is not None
-    return gates.judge(benchmark, output, limits)
 
 
 def kinds(output: Output) -> set[str]:

@@ -11,8 +11,9 @@ from seatrial.model.errors import UsageError
 from seatrial.model.facts import Gpu, PciKind
 from tests.support import gpu_outputs as outputs
 from tests.support.facts_examples import device
+from tests.support.judged_outputs import judged
 from tests.support.limits_examples import node
-from tests.unit.benchmarks.test_gpu_outputs import HOST, judged, kinds
+from tests.unit.benchmarks.test_gpu_outputs import HOST, kinds
 
 
 @pytest.mark.parametrize("made", [outputs.nccl(), outputs.nccl("all_gather", announced=False)])

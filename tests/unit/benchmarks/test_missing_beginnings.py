@@ -4,14 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import NO_BEGINNING, detected, parse_auto
-from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import FindingKind
 from tests.support import application_outputs as application
 from tests.support import benchmark_outputs as outputs
 from tests.support import gpu_outputs as gpu
+from tests.support.judged_outputs import judged
 
 LOOP = "Loop time of {} on 4 procs for 100 steps with 32000 atoms\n"
 RATING = "Final Summary::HPCG result is VALID with a GFLOP/s rating of={}\n"
@@ -21,12 +20,6 @@ ACCOUNT = (
 SUMMARY = "SUMMARY rate: (of 3 iterations)\n   File stat         :    {0}.9    {0}.6    {0}.7    0.1\n"
 MADE = (outputs.hpl, outputs.stream, outputs.hpcg, outputs.mdtest, outputs.ior, outputs.fio_text, outputs.imb,
         outputs.hpcc, gpu.nccl, gpu.nvbandwidth, application.gromacs, application.espresso)  # fmt: skip
-
-
-def judged(text: str) -> Output:
-    benchmark, output = parse_auto(text)
-    assert benchmark is not None
-    return gates.judge(benchmark, output)
 
 
 @pytest.mark.parametrize("made", MADE)

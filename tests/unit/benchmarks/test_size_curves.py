@@ -8,7 +8,7 @@ import pytest
 from seatrial.judgement.benchmark_findings import word_of_output
 from tests.support import benchmark_outputs as outputs
 from tests.support import gpu_outputs
-from tests.unit.benchmarks.test_broken_runs import judged
+from tests.support.judged_outputs import judged
 
 SIZES = [1 << power for power in range(23)]
 Curve = Callable[[int], float]

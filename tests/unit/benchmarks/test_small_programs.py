@@ -2,11 +2,9 @@
 
 import pytest
 
-from seatrial.benchmarks.catalogue import parse_auto
-from seatrial.benchmarks.gates import judge
-from seatrial.model.benchmark import Output
 from seatrial.model.verdict import FindingKind
 from tests.support.application_outputs import gups, npb
+from tests.support.judged_outputs import breaches, judged
 
 TWO_HOSTS = """\
 tcp_bw:
@@ -21,16 +19,6 @@ ud_bw:
 rc_bi_bw:
     bw  =  180 Gb/sec
 """
-
-
-def judged(text: str, **limits: float) -> Output:
-    benchmark, output = parse_auto(text)
-    assert benchmark is not None
-    return judge(benchmark, output, limits)
-
-
-def kinds(text: str, **limits: float) -> set[FindingKind]:
-    return {breach.kind for breach in judged(text, **limits).breaches}
 
 
 def test_the_closing_table_of_npb() -> None:
@@ -55,12 +43,12 @@ def test_the_closing_table_of_npb() -> None:
     ],
 )
 def test_a_run_whose_own_check_failed_does_not_pass(text: str, kind: FindingKind) -> None:
-    assert kinds(text) == {kind}
+    assert breaches(text) == {kind}
 
 
 def test_two_runs_of_npb_at_once_are_two_worlds() -> None:
     head, table = npb().split(" Benchmark completed\n")
-    assert kinds(f"{head}{head} Benchmark completed\n{table} Benchmark completed\n{table}") == {
+    assert breaches(f"{head}{head} Benchmark completed\n{table} Benchmark completed\n{table}") == {
         FindingKind.RANKS_DIFFER
     }
 
@@ -85,8 +73,8 @@ def test_the_tests_of_qperf_in_base_units() -> None:
 
 
 def test_a_link_limits_one_direction_of_qperf_and_half_of_both() -> None:
-    assert kinds(TWO_HOSTS, bandwidth_bytes_per_s=12.5e9) == set()
-    assert kinds(TWO_HOSTS, bandwidth_bytes_per_s=10e9) == {FindingKind.ABOVE_LIMIT}
+    assert breaches(TWO_HOSTS, bandwidth_bytes_per_s=12.5e9) == set()
+    assert breaches(TWO_HOSTS, bandwidth_bytes_per_s=10e9) == {FindingKind.ABOVE_LIMIT}
 
 
 def test_a_test_of_qperf_without_a_number_is_missing() -> None:

@@ -14,7 +14,7 @@ from seatrial.model.subject import output as output_subject
 from seatrial.model.verdict import FindingKind
 from tests.support import benchmark_outputs as outputs
 from tests.support import gpu_outputs
-from tests.unit.benchmarks.test_broken_runs import judged
+from tests.support.judged_outputs import judged
 
 AMOUNT_MIB = 3200.0
 
