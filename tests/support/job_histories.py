@@ -2,12 +2,17 @@
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import msgspec
 import numpy as np
+
+from seatrial.commands.jobs.families import Names
+from seatrial.commands.jobs.job_table import job_table
+from seatrial.commands.jobs.judge import JobsResult, judge_jobs
+from seatrial.importers.accounting import read_accounting
 
 BEGINNING = datetime(2026, 3, 2)
 HEADER = (
@@ -133,3 +138,15 @@ def _record(
         f"sbatch -n {size * 32} /home/{family.user}/run{task[0]}/{family.name}.sh",
     )
     return "|".join(map(str, fields))
+
+
+def judged_records(records: Iterable[str]) -> JobsResult:
+    """The judgement on jobs, from lines of sacct below `HEADER`."""
+    lines = [f"{line}\n".encode() for line in (HEADER, *records)]
+    return judge_jobs(job_table(read_accounting(lines), Names()), changed=None)
+
+
+def record_of(number: int, node: object, name: str, *, user: str = "u", time: str, seconds: float, ended: str) -> str:
+    """A line of a job of one node, which a user submitted and Slurm started at that time; `ended`: state and code."""
+    times = f"{time}|" * 3
+    return f"{number}|{user}|main|1|2|{times}{seconds:.0f}|00:00:00|1:00:00|{ended}|n{node}|{name}|sbatch {name}"

@@ -1,17 +1,19 @@
 """An archive with healthy runs and runs after a change, as tests of comparisons need it, and runs that are cut off."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from seatrial.archive import layout
-from seatrial.archive.writer import RunWriter
-from seatrial.model.run import Ending
+from seatrial.archive.journal import GroupDelivered
+from seatrial.archive.writer import RunWriter, ended
+from seatrial.model.run import Ending, RecordedRun
 from tests.support.builders import Cluster, fill, info_of, names, record, sail, slow_part
 
 MTU = "/sys/class/net/eth0/mtu|"
@@ -67,3 +69,15 @@ def killed_before_the_last_name(monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(os, "rename", killed)
         yield
+
+
+def archived_groups(archive: Path, series: RecordedRun, nodes: Sequence[str] = (), **changes: Any) -> None:
+    """A closed run of measurements of groups, with facts of `nodes`, and these changes in its description."""
+    info = replace(series.info, ending=Ending.COMPLETE, **changes)
+    writer = RunWriter(archive, info)
+    for number, measurement in enumerate(series.group_measurements, 1):
+        writer.append(GroupDelivered(number=number, measurement=measurement))
+    for name in nodes:
+        lines = [f"#seatrial-facts 1 {name}", f"@value /proc/sys/kernel/random/boot_id|boot-of-{name}", f"#end {name}"]
+        writer.write_facts(name, "before", "\n".join(lines) + "\n")
+    writer.close(ended(info, Ending.COMPLETE, info.ended))

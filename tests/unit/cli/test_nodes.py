@@ -5,15 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.archive.journal import GroupDelivered
 from seatrial.archive.reader import read_run
-from seatrial.archive.writer import RunWriter, ended
 from seatrial.cli.nodes import trials_of
 from seatrial.model.errors import UsageError
-from seatrial.model.run import Ending, RunKind
+from seatrial.model.run import RunKind
 from seatrial.model.settings import SOAK_TRIALS, SoakSettings, Trial
 from tests.support.command_line import Seatrial
 from tests.support.node_series import GOOD, Machine, recorded
+from tests.support.run_archives import archived_groups
 
 QUICK = ["nodes", "--launcher", "local", "--trials", "pipe,arithmetic,collectives", "--repetitions", "1"]
 
@@ -50,14 +49,7 @@ def test_this_machine_is_measured_kept_and_replayed(archive: Path, seatrial: Sea
 
 def archived(archive: Path, machines: dict[str, Machine]) -> None:
     """A run of nodes of known truth."""
-    series = recorded(machines)
-    writer = RunWriter(archive, series.info)
-    for number, measurement in enumerate(series.group_measurements, 1):
-        writer.append(GroupDelivered(number=number, measurement=measurement))
-    for name in machines:
-        lines = [f"#seatrial-facts 1 {name}", f"@value /proc/sys/kernel/random/boot_id|boot-of-{name}", f"#end {name}"]
-        writer.write_facts(name, "before", "\n".join(lines) + "\n")
-    writer.close(ended(series.info, Ending.COMPLETE, series.info.ended))
+    archived_groups(archive, recorded(machines), [*machines])
 
 
 def test_a_report_names_the_slow_node_in_every_form(archive: Path, seatrial: Seatrial) -> None:

@@ -5,17 +5,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.archive.journal import GroupDelivered
-from seatrial.archive.writer import RunWriter, ended
 from seatrial.commands.compare.run import run_comparison
 from seatrial.judgement.comparison.records import Comparison
 from seatrial.model.measurement import GroupMeasurement, Kernel
 from seatrial.model.node_trials import Measure
-from seatrial.model.run import Ending
 from seatrial.model.settings import Trial
 from seatrial.model.subject import node
 from seatrial.model.verdict import ComparisonOutcome
 from tests.support.node_series import CORE_FLOPS_PER_S, CORES, GOOD, recorded
+from tests.support.run_archives import archived_groups
 
 NAMES = ("n1", "n2", "n3")
 EVERY = 10
@@ -32,12 +30,11 @@ def stopped(measurement: GroupMeasurement) -> GroupMeasurement:
 def archived(archive: Path, run: str, seed: int, slow: str = "") -> None:
     """`slow`: a node with a quota."""
     series = recorded(dict.fromkeys(NAMES, GOOD), trials=(Trial.ARITHMETIC, Trial.PIPE), seed=seed)
-    info = msgspec.structs.replace(series.info, run=run, ending=Ending.COMPLETE)
-    writer = RunWriter(archive, info)
-    for number, measurement in enumerate(series.group_measurements, 1):
-        of_slow = measurement.nodes[0].startswith(f"{slow}:") and measurement.shape.kernel is Kernel.FMA
-        writer.append(GroupDelivered(number=number, measurement=stopped(measurement) if of_slow else measurement))
-    writer.close(ended(info, Ending.COMPLETE, info.ended))
+    groups = tuple(
+        stopped(group) if group.nodes[0].startswith(f"{slow}:") and group.shape.kernel is Kernel.FMA else group
+        for group in series.group_measurements
+    )
+    archived_groups(archive, msgspec.structs.replace(series, group_measurements=groups), run=run)
 
 
 def compared(archive: Path, slow: str) -> Comparison:

@@ -5,27 +5,24 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.archive.journal import GroupDelivered
-from seatrial.archive.writer import RunWriter, ended
 from seatrial.commands.compare.run import run_comparison
 from seatrial.model.measurement import Conditions
 from seatrial.model.node_trials import Measure
-from seatrial.model.run import Ending
 from tests.support.command_line import Seatrial
 from tests.support.node_series import GOOD, soaked
+from tests.support.run_archives import archived_groups
 
 NAMES = ("n1", "n2", "n3")
 
 
 def archived(archive: Path, run: str, celsius: float, seed: int) -> None:
     series = soaked(lambda _node, _cycle: GOOD, NAMES, 2, seed)
-    info = msgspec.structs.replace(series.info, run=run, ending=Ending.COMPLETE)
-    writer = RunWriter(archive, info)
-    for number, measurement in enumerate(series.group_measurements, 1):
-        of_node = 500 * NAMES.index(measurement.nodes[0].partition(":")[0])
+    groups = []
+    for group in series.group_measurements:
+        of_node = 500 * NAMES.index(group.nodes[0].partition(":")[0])
         warm = Conditions(wall_s=1.0, millicelsius=round(1e3 * celsius) + of_node)
-        writer.append(GroupDelivered(number=number, measurement=msgspec.structs.replace(measurement, conditions=warm)))
-    writer.close(ended(info, Ending.COMPLETE, info.ended))
+        groups.append(msgspec.structs.replace(group, conditions=warm))
+    archived_groups(archive, msgspec.structs.replace(series, group_measurements=tuple(groups)), run=run)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from seatrial.commands.jobs.single_family import family_named, family_times, job
 from seatrial.importers.accounting import read_accounting
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.verdict import ComparisonOutcome, FindingKind, Verdict
-from tests.support.job_histories import HEADER, RECORDED, History, recorded_spreads, sacct_text
+from tests.support.job_histories import RECORDED, History, judged_records, record_of, recorded_spreads, sacct_text
 
 SMALL = History(nodes=24, families=8, jobs=1500)
 CHANGED = date(2026, 4, 1)
@@ -83,15 +83,14 @@ def test_crashes_on_a_node_are_told_from_others() -> None:
 def failing_on(places: Sequence[int], state: str, *, nodes: int, elsewhere: float = 0.0) -> JobsResult:
     """Jobs of one node each; those of some nodes end in a state in two of three cases, others in a small share."""
     random = np.random.default_rng(5)
-    text = [HEADER]
+    text = []
     for number in range(40 * nodes):
-        day, place = 2 + number % 20, int(random.integers(1, nodes + 1))
+        time, place = f"2026-03-{2 + number % 20:02}T10:00:00", int(random.integers(1, nodes + 1))
         fails = random.random() < (0.67 if place in places else elsewhere)
-        times = f"2026-03-{day:02}T10:00:00|" * 3
         seconds = 600 + int(random.integers(60))
-        ended = f"{state if fails else 'COMPLETED'}|0:0"
-        text.append(f"{number}|u|main|1|2|{times}{seconds}|00:00:00|1:00:00|{ended}|n{place}|a|sbatch a")
-    return judge_jobs(job_table(read_accounting([f"{line}\n".encode() for line in text]), Names()), changed=None)
+        text.append(record_of(number, place, "a", time=time, seconds=seconds,
+                              ended=f"{state if fails else 'COMPLETED'}|0:0"))  # fmt: skip
+    return judged_records(text)
 
 
 @pytest.mark.parametrize("state", ["OUT_OF_MEMORY", "FAILED", "NODE_FAIL"])
@@ -114,22 +113,19 @@ def bad_mornings(share: float, *, days: int, seed: int, faulty: float = 0.0, usu
     """Jobs of several families; one has a wrong input each morning and a right one later. `share`: how many of its
     failing jobs follow each other on n7, which is free at once. `faulty`: of all jobs, how many fail on n7 besides."""
     random = np.random.default_rng(seed)
-    text, number = [HEADER], 0
+    text: list[str] = []
     for day in range(2, 2 + days):
         for kind in ("bad", "good", "a", "b", "c"):
             for _ in range({"bad": 12, "good": 20}.get(kind, 30)):
                 place = 7 if kind == "bad" and random.random() < share else int(random.integers(1, 25))
                 fails = kind == "bad" or random.random() < (faulty if place == 7 else usual)
                 hour = {"bad": 8, "good": 15}.get(kind, int(random.integers(24)))
-                times = f"2026-03-{day:02}T{hour:02}:{int(random.integers(60)):02}:00|" * 3
+                time = f"2026-03-{day:02}T{hour:02}:{int(random.integers(60)):02}:00"
                 name = "sim" if kind in ("bad", "good") else kind
-                number += 1
                 ended = f"{'FAILED' if fails else 'COMPLETED'}|{int(fails)}:0"
                 seconds = 600 + int(random.integers(60))
-                text.append(
-                    f"{number}|u|main|1|2|{times}{seconds}|00:00:00|1:00:00|{ended}|n{place}|{name}|sbatch {name}"
-                )
-    return judge_jobs(job_table(read_accounting([f"{line}\n".encode() for line in text]), Names()), changed=None)
+                text.append(record_of(len(text) + 1, place, name, time=time, seconds=seconds, ended=ended))
+    return judged_records(text)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
@@ -151,7 +147,7 @@ def swallowing(bad: Sequence[int], *, days: int, hour: int = 0, seed: int = 1) -
     `hour`: when the good part of the campaign starts; before it, at 0, only bad nodes are free and have 18 jobs.
     """
     random = np.random.default_rng(seed)
-    text, number = [HEADER], 0
+    text: list[str] = []
     for day in range(1, 11):
         parts = [(hour, range(1, 25), 100)] + ([(0, bad, 18)] if hour and day <= days else [])
         for start, places, jobs in parts:
@@ -161,12 +157,11 @@ def swallowing(bad: Sequence[int], *, days: int, hour: int = 0, seed: int = 1) -
                 fails = (start == 0 and day <= days and place in bad) or random.random() < 0.01
                 seconds = int(random.uniform(200, 300) if fails else random.uniform(1700, 1900))
                 hours, rest = divmod(int(time), 3600)
-                times = f"2026-03-{day:02}T{hours:02}:{rest // 60:02}:{rest % 60:02}|" * 3
-                number += 1
+                begun = f"2026-03-{day:02}T{hours:02}:{rest // 60:02}:{rest % 60:02}"
                 ended = f"{'FAILED' if fails else 'COMPLETED'}|{int(fails)}:0"
-                text.append(f"{number}|u|main|1|2|{times}{seconds}|00:00:00|1:00:00|{ended}|n{place}|a|sbatch a")
+                text.append(record_of(len(text) + 1, place, "a", time=begun, seconds=seconds, ended=ended))
                 heapq.heappush(free, (time + seconds + 2, place))
-    return judge_jobs(job_table(read_accounting([f"{line}\n".encode() for line in text]), Names()), changed=None)
+    return judged_records(text)
 
 
 @pytest.mark.parametrize("bad", [(7,), (7, 8), (2, 11, 20)])
@@ -191,14 +186,13 @@ def test_many_slow_nodes_do_not_hide_each_other(size: tuple[int, int]) -> None:
 
 def test_the_partners_of_a_failing_node_are_not_blamed() -> None:
     """Jobs of two neighbours crash where one of them does: half of those of n19 and of n21."""
-    text = [HEADER]
+    text = []
     for number in range(1200):
         first = number % 59 + 1
-        state = "FAILED|0:11" if first in (19, 20) and number % 3 else "COMPLETED|0:0"
-        times = "2026-03-02T10:00:00|" * 3
-        text.append(f"{number}|u|main|2|2|{times}600|00:00:00|1:00:00|{state}|n[{first}-{first + 1}]|a|sbatch a")
-    table = job_table(read_accounting([f"{line}\n".encode() for line in text]), Names())
-    assert [node.node for node in judge_jobs(table, changed=None).failing] == ["n20"]
+        ended = "FAILED|0:11" if first in (19, 20) and number % 3 else "COMPLETED|0:0"
+        pair = f"[{first}-{first + 1}]"
+        text.append(record_of(number, pair, "a", time="2026-03-02T10:00:00", seconds=600, ended=ended))
+    assert [node.node for node in judged_records(text).failing] == ["n20"]
 
 
 def test_families_that_became_slower_are_named_with_their_size() -> None:

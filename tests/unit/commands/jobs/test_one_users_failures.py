@@ -7,12 +7,8 @@ import numpy as np
 import pytest
 
 from seatrial.commands.jobs.concurrent_failures import DAY_S, JobUses, binomial_tail, repeated_failures
-from seatrial.commands.jobs.families import Names
-from seatrial.commands.jobs.job_table import job_table
-from seatrial.commands.jobs.judge import judge_jobs
-from seatrial.importers.accounting import read_accounting
 from seatrial.statistics.strata import Members, shares_of
-from tests.support.job_histories import HEADER
+from tests.support.job_histories import judged_records, record_of
 
 NODES, DAYS, USERS = 30, 14, 5
 COMPLETED, FAILED, CRASHED = "COMPLETED|0:0", "FAILED|1:0", "FAILED|0:11"
@@ -38,13 +34,12 @@ def usual(seed: int, failing: float = 0.0, users: Sequence[int] = range(USERS)) 
 
 
 def named(jobs: Sequence[Job]) -> list[str]:
-    text = [HEADER]
+    text = []
     for number, (user, time, ending, node) in enumerate(sorted(jobs, key=lambda job: job[1])):
         day, rest = divmod(int(time), int(DAY_S))
-        times = f"2026-03-{day + 2:02}T{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}|" * 3
-        text.append(f"{number}|{user}|main|1|2|{times}600|00:00:00|1:00:00|{ending}|n{node}|{user}|sbatch {user}")
-    table = job_table(read_accounting([f"{line}\n".encode() for line in text]), Names())
-    return [node.node for node in judge_jobs(table, changed=None).failing]
+        begun = f"2026-03-{day + 2:02}T{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+        text.append(record_of(number, node, user, user=user, time=begun, seconds=600, ended=ending))
+    return [node.node for node in judged_records(text).failing]
 
 
 def debugged(seed: int, ending: str, *, failures: int = 12, production: int = 20, user: str = "dev") -> list[Job]:

@@ -4,12 +4,8 @@ import numpy as np
 import pytest
 
 from seatrial.commands.jobs.concurrent_failures import sent_jobs
-from seatrial.commands.jobs.families import Names
-from seatrial.commands.jobs.job_table import job_table
-from seatrial.commands.jobs.judge import judge_jobs
-from seatrial.importers.accounting import read_accounting
 from seatrial.statistics.strata import Members
-from tests.support.job_histories import HEADER
+from tests.support.job_histories import judged_records, record_of
 
 NODES, DAYS, USERS = 100, 14, 5
 DAY_S = 86400
@@ -29,16 +25,13 @@ def named(*, sent: int, ratio: float, slow: float = 1.0) -> list[str]:
     random = np.random.default_rng(sent)
     jobs = [(day, f"u{user}", 0.0) for day in range(DAYS) for user in range(USERS) for _ in range(30)]
     jobs += [(5, "ann", 0.0)] * 200 + [(5, "ann", np.log(ratio))] * sent
-    text = [HEADER]
+    text = []
     for number, (day, user, longer) in enumerate(jobs):
         node = 7 if longer else int(random.integers(1, NODES + 1))
         seconds = 1000 * np.exp(random.normal(longer, 0.15)) * (slow if node == 7 else 1.0)
-        times = f"2026-03-{day + 2:02}T10:00:00|" * 3
-        text.append(
-            f"{number}|{user}|main|1|2|{times}{seconds:.0f}|00:00:00|1:00:00|COMPLETED|0:0|n{node}|{user}|sbatch {user}"
-        )
-    table = job_table(read_accounting([f"{line}\n".encode() for line in text]), Names())
-    return [node.node for node in judge_jobs(table, changed=None).slow]
+        time = f"2026-03-{day + 2:02}T10:00:00"
+        text.append(record_of(number, node, user, user=user, time=time, seconds=seconds, ended="COMPLETED|0:0"))
+    return [node.node for node in judged_records(text).slow]
 
 
 @pytest.mark.parametrize("sent", [25, 40])

@@ -6,18 +6,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.archive.journal import GroupDelivered
 from seatrial.archive.run_sets import find_runs, load_tables
-from seatrial.archive.writer import RunWriter, ended
 from seatrial.commands.nodes.judge import judge_nodes
 from seatrial.driver.past import find_past, with_past
 from seatrial.frame.command_line import run
 from seatrial.model.past import EarlierRun, Past
-from seatrial.model.run import Ending, RecordedRun, RunKind
+from seatrial.model.run import RecordedRun, RunKind
 from seatrial.model.settings import CheckSettings, NodesSettings, Settings, SiteSettings, Trial
 from tests.support.builders import names
 from tests.support.command_line import Seatrial
 from tests.support.node_series import GOOD, Machine, recorded
+from tests.support.run_archives import archived_groups
 
 FOUR = names(4)
 TRIALS = (Trial.MEMORY, Trial.ARITHMETIC, Trial.NOISE, Trial.PIPE, Trial.STORAGE)
@@ -31,17 +30,10 @@ def measured(seed: int, **changed: Machine) -> RecordedRun:
 def archived(archive: Path, name: str, day: int, series: RecordedRun, settings: Settings | None = None) -> None:
     """A closed run of a day of November."""
     settings = settings or NodesSettings(site=SiteSettings(archive=archive), trials=TRIALS)
-    info = msgspec.structs.replace(
-        series.info, run=name, settings=settings,
+    archived_groups(
+        archive, series, series.info.nodes, run=name, settings=settings,
         started=f"2026-11-{day:02d}T10:00:00Z", ended=f"2026-11-{day:02d}T10:01:00Z",
     )  # fmt: skip
-    writer = RunWriter(archive, info)
-    for number, measurement in enumerate(series.group_measurements, 1):
-        writer.append(GroupDelivered(number=number, measurement=measurement))
-    for node in series.info.nodes:
-        lines = [f"#seatrial-facts 1 {node}", f"@value /proc/sys/kernel/random/boot_id|boot-of-{node}", f"#end {node}"]
-        writer.write_facts(node, "before", "\n".join(lines) + "\n")
-    writer.close(ended(info, Ending.COMPLETE, info.ended))
 
 
 @pytest.fixture(scope="module")
