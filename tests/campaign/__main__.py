@@ -1,29 +1,24 @@
 """python -m tests.campaign --kills 100 --seed 1: prints a line for each kill and a summary by kind of process."""
 
 import argparse
-import os
 import queue
 import random
 import shutil
-import signal
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from seatrial.lab.cluster import stop as razing
-from seatrial.lab.cluster.plan import LabPlan, make_plan
-from seatrial.lab.cluster.start import needed_folders, raise_lab
+from seatrial.lab.cluster.plan import LabPlan
 from tests.campaign.lane import Lane
 from tests.campaign.torn import full_disk, slow_disk
 from tests.campaign.trial import Campaign, Outcome
 from tests.campaign.victims import Kind
+from tests.support.raised_lab import trial_lab
 
 SHARES = {
     Kind.DRIVER: 20,
@@ -57,8 +52,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0, help="no kill is begun after so long")
     parser.add_argument("--only", type=Kind, default=None, help="only this kind of process")
     given = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with campaign_lab(given.lanes) as (plan, folder):
+    with trial_lab("k", "campaign", nodes=WIDTH * given.lanes, keep=True) as (plan, folder):
         outcomes = _trials(plan, folder, given)
     print("\n".join(summary(outcomes)))
     if any(one.faults for one in outcomes):
@@ -140,18 +134,6 @@ def summary(outcomes: list[Outcome]) -> list[str]:
         lines.append(f"{name:34} {len(mine):7} {killed:7} {delivered:10} {kept:7} {faults:12}")
     blind = sum(one.blind for one in outcomes)
     return [*lines, f"{blind} trials without strace's witness"] if blind else lines
-
-
-@contextmanager
-def campaign_lab(lanes: int) -> Iterator[tuple[LabPlan, Path]]:
-    """A lab of three nodes for each lane, and a folder that its hosts see, which stays."""
-    folder = Path(tempfile.mkdtemp(prefix="seatrial-campaign-"))
-    plan = make_plan(name=f"k{os.getpid()}", nodes=WIDTH * lanes, folders=(*needed_folders(), str(folder)))
-    raise_lab(plan)
-    try:
-        yield plan, folder
-    finally:
-        razing.raze(plan.name)
 
 
 sys.exit(main())

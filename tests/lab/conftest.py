@@ -9,11 +9,11 @@ import pytest
 
 from seatrial.lab.cluster import planting, stop
 from seatrial.lab.cluster.host_argv import as_user
-from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.processes import why_not
-from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import wait_until_idle
+from tests.support.raised_lab import raised_lab
 
 
 def pytest_configure() -> None:
@@ -57,13 +57,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def standing_lab4(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
     """Raised once. The folder of pytest's temporary files is seen in the nodes."""
-    folders = (*needed_folders(), str(tmp_path_factory.getbasetemp()))
-    plan = make_plan(name=f"s{os.getpid()}", nodes=4, ssh=shutil.which("sshd") is not None, folders=folders)
-    raise_lab(plan)
-    try:
+    ssh = shutil.which("sshd") is not None
+    with raised_lab("s", tmp_path_factory.getbasetemp(), nodes=4, ssh=ssh) as plan:
         yield plan
-    finally:
-        stop.raze(plan.name)
 
 
 @pytest.fixture

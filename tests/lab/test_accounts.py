@@ -1,6 +1,5 @@
 """Accounts, QOS, reservation, constraint and GRES on a Slurm that enforces them, a partition of two rates, and jobs."""
 
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -9,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.lab.cluster import stop
 from seatrial.lab.cluster.host_argv import as_user
-from seatrial.lab.cluster.plan import LabPlan, make_plan
-from seatrial.lab.cluster.start import needed_folders, raise_lab
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.process.process import Completed, run
 from tests.accounted.jobs import differences, run_jobs
 from tests.lab.waiting import eventually, wait_until_idle
 from tests.support.json_objects import parsed
+from tests.support.raised_lab import raised_lab
 
 pytestmark = [
     pytest.mark.lab,
@@ -32,17 +30,12 @@ RESERVED = "maint"
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
     """Four nodes of two rates; accounts and QOS are enforced; n1 and n2 are reserved for root."""
-    shared = str(tmp_path_factory.getbasetemp())
-    folders = (*needed_folders(), shared)
-    plan = make_plan(name=f"a{os.getpid()}", nodes=4, accounts=True, second_rate="500mbit", folders=folders)
-    raise_lab(plan)
-    try:
+    shared = tmp_path_factory.getbasetemp()
+    with raised_lab("a", shared, nodes=4, accounts=True, second_rate="500mbit") as plan:
         reservation = ("ReservationName=maint", "StartTime=now", "Duration=60", "Users=root", "Nodes=n[1-2]")
         done = run(as_user(plan, ["scontrol", "create", "reservation", *reservation]), timeout_s=60)
         assert done.ok, done.stderr
         yield plan
-    finally:
-        stop.raze(plan.name)
 
 
 def end_reservation(lab: LabPlan) -> None:

@@ -1,6 +1,5 @@
 """The doctor and the check on a cluster where launches do not work, each for a reason of its own."""
 
-import os
 import re
 import shutil
 import signal
@@ -13,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from seatrial.lab.cluster import planting, stop
+from seatrial.lab.cluster import planting
 from seatrial.lab.cluster.daemons import alive
 from seatrial.lab.cluster.host_argv import as_user, inside
-from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.processes import named, pids_in, send
-from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.lab.faults.base import Parameters
 from seatrial.launch.probe_build import default_folder
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import LONG_S, eventually
 from tests.support.json_objects import parsed
+from tests.support.raised_lab import raised_lab
 
 pytestmark = pytest.mark.lab
 SEATRIAL = (sys.executable, "-m", "seatrial")
@@ -33,15 +32,8 @@ Seatrial = Callable[..., Completed]
 @pytest.fixture(scope="module")
 def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
     """Three nodes that Slurm may suspend, when it is told to."""
-    shared = str(tmp_path_factory.getbasetemp())
-    plan = make_plan(
-        name=f"q{os.getpid()}", nodes=3, leaves=1, folders=(*needed_folders(), shared), suspend_after_s=3600
-    )
-    raise_lab(plan)
-    try:
+    with raised_lab("q", tmp_path_factory.getbasetemp(), nodes=3, leaves=1, suspend_after_s=3600) as plan:
         yield plan
-    finally:
-        stop.raze(plan.name)
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ import pytest
 
 from seatrial.lab.cluster import state, stop
 from seatrial.lab.cluster.host_argv import as_user
-from seatrial.lab.cluster.plan import LabPlan, make_plan
-from seatrial.lab.cluster.start import needed_folders, raise_lab
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided, eventually, inconclusive
 from tests.support.json_objects import parsed
 from tests.support.promises import as_tested, promised_in, write_named_files
+from tests.support.raised_lab import raised_lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 SEATRIAL = (sys.executable, "-m", "seatrial")
@@ -28,12 +28,8 @@ WITH_US = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 @pytest.fixture
 def two_nodes(tmp_path: Path) -> Iterator[LabPlan]:
-    plan = make_plan(name=f"d{os.getpid()}", nodes=2, folders=(*needed_folders(), str(tmp_path)))
-    raise_lab(plan)
-    try:
+    with raised_lab("d", tmp_path, nodes=2) as plan:
         yield plan
-    finally:
-        stop.raze(plan.name)
 
 
 def wait_for_an_empty_queue(lab: LabPlan) -> None:

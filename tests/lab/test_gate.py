@@ -15,11 +15,10 @@ import msgspec
 import pytest
 
 from seatrial.archive.gate import leave_verdicts
-from seatrial.lab.cluster import state, stop
+from seatrial.lab.cluster import state
 from seatrial.lab.cluster.host_argv import as_user
-from seatrial.lab.cluster.plan import LOGIN, LabPlan, make_plan
+from seatrial.lab.cluster.plan import LOGIN, LabPlan
 from seatrial.lab.cluster.processes import pids_in, program, send
-from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.model.gate import GatePolicy
 from seatrial.model.monitoring import Fault, NodeStanding, OpenFault
 from seatrial.model.verdict import Verdict
@@ -27,6 +26,7 @@ from seatrial.process.process import Completed, run
 from tests.lab.waiting import eventually, wait_until_idle
 from tests.support.gate_cluster import GATE
 from tests.support.paths import ROOT
+from tests.support.raised_lab import raised_lab
 
 pytestmark = [
     pytest.mark.lab,
@@ -83,13 +83,8 @@ class Site:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Four nodes; the folder of pytest's temporary files is seen in them."""
-    folders = (*needed_folders(), str(tmp_path_factory.getbasetemp()))
-    plan = make_plan(name=f"g{os.getpid()}", nodes=4, accounts=True, folders=folders)
-    raise_lab(plan)
-    try:
+    with raised_lab("g", tmp_path_factory.getbasetemp(), nodes=4, accounts=True) as plan:
         yield Site(plan)
-    finally:
-        stop.raze(plan.name)
 
 
 @pytest.fixture

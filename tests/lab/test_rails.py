@@ -1,32 +1,27 @@
 """Two rails between two nodes, one of them slowed: named, and the other is not."""
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from seatrial.lab.cluster import planting, stop
+from seatrial.lab.cluster import planting
 from seatrial.lab.cluster.host_argv import as_user
-from seatrial.lab.cluster.plan import LabPlan, make_plan
-from seatrial.lab.cluster.start import needed_folders, raise_lab
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Parameters
 from seatrial.process.process import run
 from tests.lab.waiting import decided, inconclusive
 from tests.support.json_objects import parsed
+from tests.support.raised_lab import raised_lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
 
 @pytest.fixture
 def two_rails(tmp_path: Path) -> Iterator[LabPlan]:
-    plan = make_plan(name=f"r{os.getpid()}", nodes=2, rails=2, folders=(*needed_folders(), str(tmp_path)))
-    raise_lab(plan)
-    try:
+    with raised_lab("r", tmp_path, nodes=2, rails=2) as plan:
         yield plan
-    finally:
-        stop.raze(plan.name)
 
 
 def test_the_slow_rail_is_named_and_what_it_costs_both(two_rails: LabPlan, tmp_path: Path) -> None:

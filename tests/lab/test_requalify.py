@@ -1,6 +1,5 @@
 """Nodes that Slurm restarts, some in another mode: those that came up wrong are named and closed, and no others."""
 
-import os
 import re
 import subprocess
 import sys
@@ -10,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.lab.cluster import planting, state, stop
+from seatrial.lab.cluster import planting, state
 from seatrial.lab.cluster.host_argv import as_user
-from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.slurm_conf import MODE_FILE, MODE_TEXT, MODES
-from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.lab.cluster.sysroot import own
 from seatrial.lab.faults.base import Parameters
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided, eventually, wait_until_idle
 from tests.support.json_objects import parsed
+from tests.support.raised_lab import raised_lab
 
 pytestmark = pytest.mark.lab
 SITE = '[gate]\nfolder = "{}"\nshare = "99%"\nper-hour = 1000\n'
@@ -37,13 +36,8 @@ LEFT = {"good": "idle|none", "bad": "drained|seatrial: ", "unknown": "drained|re
 
 @pytest.fixture(scope="module")
 def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
-    folders = (*needed_folders(), str(tmp_path_factory.getbasetemp()))
-    plan = make_plan(name=f"m{os.getpid()}", nodes=6, leaves=1, modes=True, folders=folders)
-    raise_lab(plan)
-    try:
+    with raised_lab("m", tmp_path_factory.getbasetemp(), nodes=6, leaves=1, modes=True) as plan:
         yield plan
-    finally:
-        stop.raze(plan.name)
 
 
 @pytest.fixture

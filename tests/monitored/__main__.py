@@ -8,27 +8,23 @@ then slurmctld is stopped for 20 s. Exit code 0: all numbers are the same, and e
 import json
 import math
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 
-from seatrial.lab.cluster import stop
 from seatrial.lab.cluster.host_argv import as_user, in_space
-from seatrial.lab.cluster.plan import LOGIN, LabPlan, make_plan
+from seatrial.lab.cluster.plan import LOGIN, LabPlan
 from seatrial.lab.cluster.processes import pids_in, program
-from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.process.process import run
 from seatrial.slurm import census
 from tests.lab.waiting import eventually
 from tests.monitored.calls import Calls, as_paths, differences, recount, scraped
 from tests.support.json_objects import parsed
 from tests.support.paths import ROOT
+from tests.support.raised_lab import trial_lab
 from tests.support.stores import MISSING, graphite, prometheus
 
 NODES, JOBS, RUNNING, HELD, EVERY_S, STOPPED_S = 4, 100, 5, 9, 5.0, 20.0
@@ -165,21 +161,13 @@ def measured(calls: Calls) -> list[str]:
 
 def main() -> int:
     """Print what differs."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     assert not MISSING, MISSING
-    folder = Path(tempfile.mkdtemp(prefix="seatrial-monitored-"))
-    folder.chmod(0o755)
-    plan = make_plan(name=f"m{os.getpid()}", nodes=NODES, accounts=True, folders=(*needed_folders(), str(folder)))
-    try:
-        raise_lab(plan)
+    with trial_lab("m", "monitored", nodes=NODES, accounts=True) as (plan, folder):
         within = in_space(plan.space(LOGIN), [])
         with prometheus(folder / "prometheus") as scraping, graphite(folder / "graphite", within) as carbon:
             found = measured(Calls(plan, folder, scraping, carbon))
         print("\n".join(found) if found else "All numbers are those of Slurm's commands, in both stores.")
         return bool(found)
-    finally:
-        stop.raze(plan.name)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ without any change are compared with each other, and none may be slower or faste
 
 import argparse
 import json
-import os
 import shutil
 import signal
 import sys
@@ -16,15 +15,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from seatrial.lab.cluster import planting, stop
+from seatrial.lab.cluster import planting
 from seatrial.lab.cluster.host_argv import as_user
-from seatrial.lab.cluster.plan import LabPlan, make_plan
-from seatrial.lab.cluster.start import needed_folders, raise_lab
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.process.process import Completed, run
 from tests.proofs.kinds import KINDS, Kind
 from tests.proofs.verdict import Verdict, judge
 from tests.support.json_objects import parsed
 from tests.support.paths import ROOT
+from tests.support.raised_lab import raised_lab
 
 FOLDER = ROOT / "build" / "proofs"
 NOTHING = ("check", "--no-nodes", "--budget", "5s")
@@ -93,12 +92,8 @@ class Lab:
 @contextmanager
 def lab_of(rails: int, archive: Path, runs: int) -> Iterator[Lab]:
     """A lab that is gone afterwards."""
-    plan = make_plan(name=f"p{os.getpid()}", nodes=4, rails=rails, folders=(*needed_folders(), str(FOLDER)))
-    try:
-        raise_lab(plan)
+    with raised_lab("p", FOLDER, nodes=4, rails=rails) as plan:
         yield Lab(plan, archive, runs)
-    finally:
-        stop.raze(plan.name)
 
 
 def main() -> int:

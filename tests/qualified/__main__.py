@@ -4,23 +4,19 @@ The same 50 jobs are submitted at the same times, first without and then with qu
 than 5 s later than its twin.
 """
 
-import os
-import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 
-from seatrial.lab.cluster import stop
 from seatrial.lab.cluster.host_argv import as_user
-from seatrial.lab.cluster.plan import LabPlan, make_plan
-from seatrial.lab.cluster.start import needed_folders, raise_lab
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.process.process import run
 from tests.lab.waiting import wait_until_idle
+from tests.support.raised_lab import trial_lab
 
 NODES, JOBS, MOST_S = 6, 50, 5.0
 POLICY = "minutes = 0.1\nkeep-free = 0\n"
@@ -59,12 +55,9 @@ def call_without_pause(plan: LabPlan, folder: Path, over: threading.Event) -> No
 
 def main(seed: int) -> int:
     """Print the waits of both series and the largest difference."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    folder = Path(tempfile.mkdtemp(prefix="seatrial-qualified-"))
-    plan = make_plan(name=f"q{os.getpid()}", nodes=NODES, folders=(*needed_folders(), str(folder)))
     over = threading.Event()
-    try:
-        raise_lab(plan)
+    with trial_lab("q", "qualified", nodes=NODES) as (plan, folder), ExitStack() as ending:
+        ending.callback(over.set)
         wait_until_idle(plan)
         without = waits_s(plan, folder / "without", seed)
         wait_until_idle(plan)
@@ -80,10 +73,6 @@ def main(seed: int) -> int:
         print(f"slices: {calls.count(' in 2')}, stopped for a job: {calls.count('stopped: a job')}")
         print(f"the largest delay of {JOBS} jobs: {max(delays):.1f} s")
         return int(max(delays) > MOST_S)
-    finally:
-        over.set()
-        stop.raze(plan.name)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,13 @@
 """python -m tests.restorations --kills 20: prints a line for each kill, and a table by command and process."""
 
 import argparse
-import os
+import itertools
 import shutil
-import signal
 import sys
-import tempfile
-from pathlib import Path
 
-from seatrial.lab.cluster import stop
-from seatrial.lab.cluster.plan import make_plan
-from seatrial.lab.cluster.start import needed_folders, raise_lab
 from tests.campaign.lane import Lane
 from tests.restorations.trial import NODE, PEER, Command, Outcome, Restorations, Victim
+from tests.support.raised_lab import trial_lab
 
 
 def main() -> int:
@@ -22,24 +17,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=Victim, default=None, help="only this process")
     given = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    folder = Path(tempfile.mkdtemp(prefix="seatrial-restorations-"))
-    plan = make_plan(name=f"r{os.getpid()}", nodes=2, folders=(*needed_folders(), str(folder)))
     outcomes: list[Outcome] = []
+    victims = [(command, victim) for command in Command for victim in Victim if given.only in (None, victim)]
     try:
-        raise_lab(plan)
-        trials = Restorations(Lane(plan=plan, nodes=(PEER, NODE)), folder, given.seed)
-        for number in range(1, given.kills + 1):
-            for command in Command:
-                for victim in Victim:
-                    if given.only in (None, victim):
-                        outcome = trials.trial(command, victim, number)
-                        if outcome.killed_at_s < 0 and not outcome.faults:  # it had ended before that moment
-                            outcome = trials.trial(command, victim, number + given.kills)
-                        outcomes.append(outcome)
-                        print(outcomes[-1].line(), flush=True)
+        with trial_lab("r", "restorations", nodes=2, keep=True) as (plan, folder):
+            trials = Restorations(Lane(plan=plan, nodes=(PEER, NODE)), folder, given.seed)
+            for number, (command, victim) in itertools.product(range(1, given.kills + 1), victims):
+                outcome = trials.trial(command, victim, number)
+                if outcome.killed_at_s < 0 and not outcome.faults:  # it had ended before that moment
+                    outcome = trials.trial(command, victim, number + given.kills)
+                outcomes.append(outcome)
+                print(outcome.line(), flush=True)
     finally:
-        stop.raze(plan.name)
         if outcomes:
             print("\n".join(table(outcomes)), flush=True)
     if any(outcome.faults for outcome in outcomes):

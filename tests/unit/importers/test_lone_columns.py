@@ -86,7 +86,7 @@ def test_a_word_of_places_within_a_name_does_not_silence_it(name: str) -> None:
 def test_places_numbers_and_ages_are_not_compared(name: str, cells: tuple[int, int]) -> None:
     assert named(name, with_bad(lambda _: cells[0], cells[1])) == []
     for usual, odd in (("03/2027", "09/2028"), ("Q1 2022", "Q3 2023"), ("2024-01-03", "2023-01-02")):
-        assert named("warranty", with_bad(lambda _, usual=usual: usual, odd)) == []
+        assert named("warranty", [odd if node == BAD else usual for node in range(1, NODES + 1)]) == []
 
 
 SETTINGS = ("cpu_governor", "cpu_boost_profile", "processor_throttling_level", "type_of_power")
