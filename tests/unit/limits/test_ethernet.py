@@ -1,15 +1,11 @@
 """TCP payload over Ethernet: known values."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.limits.ports import (
     fitting_mtu,
-    roce_payload_share,
     roce_terms,
     side_of,
-    tcp_payload_share,
     tcp_payload_term,
 )
 from seatrial.model.facts import NetworkInterface
@@ -19,13 +15,6 @@ from tests.support.limits_examples import check_formula, ethernet, port
 
 def interface(speed: float | None = 1e9, mtu: int | None = 1500) -> NetworkInterface:
     return NetworkInterface(name="eth0", link_type=1, state="up", speed_bits_per_s=speed, mtu_bytes=mtu)
-
-
-def test_payload_shares() -> None:
-    assert [100 * tcp_payload_share(mtu) for mtu in (1500, 9000)] == pytest.approx([94.15, 99.00], abs=0.005)
-    assert [100 * roce_payload_share(mtu) for mtu in (1024, 2048, 4096)] == pytest.approx(
-        [92.59, 96.15, 98.04], abs=0.005
-    )
 
 
 @pytest.mark.parametrize(
@@ -121,9 +110,3 @@ def test_the_interface_of_a_port() -> None:
     assert side_of(roce(), (slow, fast)) == slow
     assert side_of(port(interfaces=("eth0", "eth1")), (slow, fast)) == fast
     assert side_of(port(interfaces=("eth7",)), (slow, fast)) is None
-
-
-@given(st.integers(0, 20_000))
-def test_what_fits_fits(interface_mtu: int) -> None:
-    mtu = fitting_mtu(interface_mtu)
-    assert mtu is None or mtu + 96 <= interface_mtu

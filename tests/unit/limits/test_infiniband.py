@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.limits.ports import infiniband_terms, nominal_terms, payload_share
+from seatrial.limits.ports import infiniband_terms, nominal_terms
 from seatrial.model.hca import LANES, PortFamily, data_bits_per_s
 from seatrial.model.words import Unknown
 from tests.support.limits_examples import check_formula, port
@@ -34,15 +34,6 @@ def test_table(speed: str, width: int, gigabits: float, raw: float, at_2048: flo
         assert found.unknown == ()
         assert found.terms[0].bytes_per_s == pytest.approx(gigabytes_per_s * 1e9, abs=0.006e9 if raw == 100 else 0.6e6)
         check_formula(found.terms[0], found.terms[0].bytes_per_s)
-
-
-def test_hdr_is_fifty_gigabits_a_lane_exactly() -> None:
-    assert data_bits_per_s(1, "HDR") == pytest.approx(50e9, rel=1e-15)
-
-
-def test_overhead() -> None:
-    assert 100 * payload_share(2048) == pytest.approx(98.75, abs=0.005)
-    assert 100 * payload_share(4096) == pytest.approx(99.37, abs=0.005)
 
 
 def test_a_term_says_all_it_was_made_of() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seatrial.limits.memory import channel_bytes_per_s, link_bytes_per_s, memory_limits, socket_limits
+from seatrial.limits.memory import link_bytes_per_s, memory_limits, socket_limits
 from seatrial.limits.microarchitectures import SocketLink, table
 from seatrial.model.facts import Core, Dimm, MemoryFacts, NodeFacts, Topology
 from seatrial.model.limit import NoLimit
@@ -19,11 +19,6 @@ def dimm(channel: str, package: int | None = 0, speed: float | None = 2933e6, ki
 
 def with_dimms(*dimms: Dimm, topology: Topology = TWO) -> NodeFacts:
     return node("n1", topology=topology, memory=MemoryFacts(dimms=dimms, source="dmidecode"))
-
-
-@pytest.mark.parametrize(("megatransfers", "gigabytes_per_s"), [(1333.33, 10.67), (3200, 25.6), (8800, 70.4)])
-def test_channels(megatransfers: float, gigabytes_per_s: float) -> None:
-    assert channel_bytes_per_s(megatransfers * 1e6) == pytest.approx(gigabytes_per_s * 1e9, abs=0.005e9)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """PCIe: the tables, the ends of links, the least over every hop."""
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,11 +111,6 @@ def test_a_link_trained_below_what_both_ends_support() -> None:
     assert current(link).width == 8
 
 
-def test_trainable_is_not_known_where_an_end_does_not_tell() -> None:
-    link = PciLink(hop(ROOT_PORT, max_transfers_per_s=None), hop(CARD, max_width=None))
-    assert trainable(link) == LinkState()
-
-
 def switched() -> tuple[PciHop, ...]:
     """Root port, the two ports of a switch, a card: two links, and none inside the switch."""
     return (hop("a", 16e9, 16), hop("b", 16e9, 16), hop("c", 8e9, 8), hop("d", 8e9, 8))
@@ -179,26 +173,6 @@ def test_no_hop_is_below_the_limit(path: list[PciHop]) -> None:
         assert found.limit_bytes_per_s <= raw
     for (_, ceiling), term in zip(ceilings(device(path=tuple(path))), found.terms, strict=True):
         assert term.bytes_per_s <= ceiling
-
-
-@given(speeds, widths, widths, payloads)
-def test_more_lanes_are_never_less(speed: float, one: int, other: int, payload: int | None) -> None:
-    few, many = sorted((one, other))
-    rates = [
-        pcie_terms(device(speed, width, payload), "n1", "x", MemoryAccess.WRITE).terms[0].bytes_per_s
-        for width in (few, many)
-    ]
-    assert rates[0] <= rates[1]
-    assert (rates[0] < rates[1]) == (few < many)
-
-
-@given(st.lists(hops, min_size=2, max_size=2))
-def test_trainable_is_symmetric_and_no_end_can_do_less(ends: list[PciHop]) -> None:
-    forth, back = trainable(PciLink(ends[0], ends[1])), trainable(PciLink(ends[1], ends[0]))
-    assert forth == back
-    assert forth.width is not None
-    assert all(end.max_width is not None and forth.width <= end.max_width for end in ends)
-    assert msgspec.structs.asdict(forth)["transfers_per_s"] == min(end.max_transfers_per_s or 0 for end in ends)
 
 
 def test_the_limit_of_a_gpu_says_that_idle_links_are_slower() -> None:

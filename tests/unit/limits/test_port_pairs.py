@@ -64,11 +64,6 @@ def test_the_terms_follow_the_path() -> None:
     assert found.unknown == ()
 
 
-def test_unknown_pcie_is_said() -> None:
-    found = limit(*pair(port()))
-    assert found.unknown == ("n1 mlx5_0: its PCIe path is not known", "n2 mlx5_0: its PCIe path is not known")
-
-
 def test_the_smaller_mtu_rules_both_ends() -> None:
     found = limit(node("n1", hcas=(hca(port(mtu=2048)),)), node("n2", hcas=(hca(port(mtu=4096)),)))
     assert {term.inputs["mtu_bytes"] for term in found.terms} == {2048.0}
@@ -178,12 +173,6 @@ def test_ipoib_is_no_roce_interface_and_gives_no_mtu() -> None:
     ib = ethernet("ib0", 100e9, 2044, link_type=32)
     one, other = (node(name, ethernet(), ib, hcas=(hca(port(mtu=None, interfaces=("ib0",))),)) for name in ("n1", "n2"))
     assert limit(one, other).terms[0].inputs["mtu_bytes"] == 4096
-
-
-def test_true_scale_is_nominal() -> None:
-    found = limit(*pair(port("QDR", family=PortFamily.TRUE_SCALE, data_bits_per_s=32e9)))
-    assert found.limit_bytes_per_s == 4.0e9
-    assert found.nominal
 
 
 ports = st.builds(

@@ -3,12 +3,10 @@
 import pytest
 
 from seatrial.judgement.pair_limit import limit_of_flow
-from seatrial.limits.node import node_limits
-from seatrial.limits.path import path_limit
 from seatrial.limits.rail_paths import no_rail_because, only, rail_limit, rail_named, rails_of, shared_rails
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hca import PortFamily
-from seatrial.model.limit import Limit, NoLimit
+from seatrial.model.limit import NoLimit
 from seatrial.model.measurement import Estimate
 from tests.support.limits_examples import check_formula, device, ethernet, hca, is_limit, node, port
 
@@ -32,13 +30,6 @@ def test_two_interfaces_are_two_rails_and_add_up() -> None:
     assert both.binding == "eth0 and eth1 together, each at its limit"
     term = both.binding_term
     check_formula(term, term.bytes_per_s)
-
-
-def test_the_path_limit_of_all_is_that_of_the_best_rail() -> None:
-    here, there = two("n1"), two("n2")
-    assert is_limit(path_limit(here, there)).limit_bytes_per_s == pytest.approx(
-        is_limit(rail_limit(here, there, ["eth0"])).limit_bytes_per_s
-    )
 
 
 def test_more_than_one_rail_carries_is_compared_with_all() -> None:
@@ -94,12 +85,3 @@ def test_without_a_speed_there_is_no_limit() -> None:
     found = rail_limit(here, there, ["eth0", "eth1"])
     assert isinstance(found, NoLimit)
     assert "eth1 is up and its speed is unknown" in found.reason
-
-
-def test_the_sum_agrees_with_all_network_devices_of_a_node_together() -> None:
-    shared = device(8e9, 8)
-    here, there = (node(name, hcas=(hca(port("FDR"), port("FDR", number=2)),), pci=(shared,)) for name in ("n1", "n2"))
-    inside = [one for one in node_limits(here) if isinstance(one, Limit) and "mlx5_0 > root" in one.path]
-    both = is_limit(rail_limit(here, there, ["mlx5_0:1", "mlx5_0:2"]))
-    assert inside
-    assert both.limit_bytes_per_s == pytest.approx(inside[0].limit_bytes_per_s, rel=0.01)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from seatrial.limits.node import node_limits
 from seatrial.limits.path import Rail, path_limit, together
 from seatrial.model.facts import NodeFacts, PciDevice, PciKind
-from seatrial.model.hca import PortFamily, PortState
+from seatrial.model.hca import PortState
 from seatrial.model.limit import ComputePeak, Limit, NoLimit
 from tests.support.limits_examples import device, device_limit, ethernet, hca, hop, is_limit, node, port
 from tests.support.processor_time import within
@@ -33,15 +33,6 @@ def test_the_payload_size_decides_whether_pcie_binds_an_fdr_port() -> None:
     found = is_limit(device_limit(device(8e9, 8, 128), node("n1", hcas=(hca(port("FDR")),))))
     assert found.limit_bytes_per_s == pytest.approx(6.63e9, rel=1e-3)
     assert "writes of 128 bytes" in found.binding
-
-
-def test_one_qdr_link_saturates_pcie_2_x8() -> None:
-    """Both have 4.000 GB/s before their packets' headers; PCIe's headers are the greater."""
-    bus = device_limit(device(5e9, 8), node("n1"))
-    assert is_limit(bus).limit_bytes_per_s == 4.000e9
-    with_port = is_limit(device_limit(device(5e9, 8, 256), node("n1", hcas=(hca(port("QDR")),))))
-    assert "PCIe" in with_port.binding
-    assert with_port.limit_bytes_per_s < with_port.terms[1].bytes_per_s <= 4.000e9
 
 
 def test_inactive_ports_do_not_count() -> None:
@@ -151,18 +142,6 @@ def test_rails_carry_no_more_than_their_ports_nor_than_their_first_links(these: 
             first[name] = min(first.get(name, rate), rate)
     free = sum(rail.bytes_per_s for rail in these if not rail.links)
     assert flow.bytes_per_s <= (free + sum(first.values())) * (1 + 1e-12)
-
-
-@given(rails, rates)
-def test_one_more_rail_is_never_less(these: list[Rail], rate: float) -> None:
-    more = [*these, Rail(name="q", bytes_per_s=rate)]
-    assert together(more).bytes_per_s >= together(these).bytes_per_s
-
-
-def test_roce_rails_of_a_card_are_named_by_family() -> None:
-    facts = node("n1", hcas=(hca(port(family=PortFamily.ROCE, data_bits_per_s=25e9)),))
-    found = is_limit(device_limit(device(), facts))
-    assert "RoCE at 25 Gb/s, MTU 4096" in found.binding
 
 
 def test_limits_of_a_node_with_many_adapters_take_linear_time() -> None:
