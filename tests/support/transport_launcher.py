@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from seatrial.commands.link.transports import run
+from seatrial.commands.link.transports.ablation import bytes_of
 from seatrial.commands.link.transports.judge import Transports, TransportsByRail
-from seatrial.commands.link.transports.start_rounds import bytes_of
 from seatrial.launch.contract import PLAIN, FactsReading, StartManner
 from seatrial.model.errors import LaunchError, ProbeLost
 from seatrial.model.measurement import Kernel, Measurement, Round

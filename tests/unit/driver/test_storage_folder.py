@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.driver.storage_trial import check_name, free_bytes, kind_of, make_storage_folder
+from seatrial.driver.node_trials import check_name, free_bytes, kind_of, make_storage_folder
 from seatrial.model.errors import UsageError
 
 

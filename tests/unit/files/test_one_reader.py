@@ -41,7 +41,7 @@ ELSEWHERE = {
     "files/owners.py": "opens what the door reads, and files of the kernel",
     "frame/memory.py": KERNEL,
     "frame/streams.py": "/dev/null",
-    "driver/storage_trial.py": KERNEL,
+    "driver/node_trials.py": KERNEL,
     "slurm/job.py": KERNEL,
     "process/after_driver.py": "of the kernel, and duties that the driver sends",
     "process/file_output.py": "a log that it writes",

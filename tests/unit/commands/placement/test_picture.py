@@ -5,8 +5,8 @@ import html
 import pytest
 
 from seatrial.commands.placement.judge import judge_placement
-from seatrial.commands.placement.map import legend, map_lines
 from seatrial.commands.placement.picture import NodePicture, pictures
+from seatrial.commands.placement.view import legend, map_lines
 from seatrial.model.facts import NodeFacts
 from tests.support.facts_examples import cluster, processor, server
 from tests.support.reports import placement_page, placement_text

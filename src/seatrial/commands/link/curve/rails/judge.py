@@ -3,18 +3,149 @@
 from collections.abc import Sequence
 
 from seatrial.commands.link.curve.rails.curves import RailCurve, RailRatio, rail_curve, ratio_of
-from seatrial.commands.link.curve.rails.findings import floor_of, held_back, late_rail, slow_rail
-from seatrial.experiment.controls import RETEST_RUNS, above, below, too_few
+from seatrial.experiment.controls import RETEST_RUNS, above, below, median_ratio, too_few
 from seatrial.judgement.corrupt_data import corrupted_pair, sound
 from seatrial.judgement.outcome import RecordOutcome, pair_of
 from seatrial.judgement.pair_limit import after_run
 from seatrial.judgement.rank_deaths import run_notes
 from seatrial.locate.evidence import Pair
-from seatrial.locate.thresholds import PEERS_FLOOR
-from seatrial.model.measurement import Phase
+from seatrial.locate.thresholds import LATENCY_FLOOR_S, LATENCY_RATIO, LIMIT_FLOOR, PEERS_FLOOR
+from seatrial.model.limit import Limit
+from seatrial.model.measurement import Estimate, Phase
 from seatrial.model.run import RecordedRun
-from seatrial.model.units import share
-from seatrial.model.verdict import Finding, Verdict, worst
+from seatrial.model.subject import Direction
+from seatrial.model.subject import pair as pair_subject
+from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
+from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
+from seatrial.model.words import count
+
+MORE_THAN_EVEN = 0.1
+"""Rails that carry more together than the slowest's rate on each, and by this share at least, are not held by it."""
+NO_GAIN = 1.1
+"""Times what the best rail does alone: less is no more than one rail."""
+SLOW_REMEDY = (
+    "Measure both nodes with a third over this rail to see which is slow, then look at port, cable and switch port; "
+    "until then leave the rail out."
+)
+
+
+def slow_rail(pair: Pair, rail: RailCurve, best: RailCurve | None, ratio: RailRatio | None) -> Finding | None:
+    """A rail below 90 % of the best one, physics allowed for, or below 75 % of its limit; of six runs or more."""
+    measured = rail.bandwidth
+    if measured is None or too_few(measured):
+        return None
+    below_best = ratio is not None and below(ratio.ratio, floor_of(ratio))
+    if not below_best and rail.verdict is not Verdict.SLOW:
+        return None
+    said = f"{rail.name} carries {bandwidth(measured.value)}"
+    if below_best and ratio and best and best.bandwidth:
+        said += f", {_times(ratio.ratio)} of what {best.variant} does ({bandwidth(best.bandwidth.value)})"
+    limit = rail.limit.limit_bytes_per_s if isinstance(rail.limit, Limit) else None
+    part = "" if rail.of_limit is None else f", {share(rail.of_limit)} of its limit"
+    said += part
+    return Finding(
+        kind=FindingKind.SLOW_RAIL,
+        subject=pair_subject(*pair),
+        direction=Direction.OUT,
+        verdict=Verdict.SLOW,
+        statement=f"From {pair[0]} to {pair[1]} {said}.",
+        brief=f"{rail.name} carries {bandwidth(measured.value)}{part}",
+        remedy=SLOW_REMEDY,
+        metric=BANDWIDTH,
+        measured=measured,
+        limit=limit,
+        limit_name=rail.limit.binding if isinstance(rail.limit, Limit) else "",
+        peers=best.bandwidth.value if best and best.bandwidth and best is not rail else None,
+        peers_name=f"{best.variant} alone" if best else "",
+        pairs=(">".join(pair),),
+    )
+
+
+def floor_of(ratio: RailRatio) -> float:
+    """The ratio below which a rail is slow: `PEERS_FLOOR` of what physics permits."""
+    return PEERS_FLOOR * (ratio.permitted or 1.0)
+
+
+def late_rail(pair: Pair, rail: RailCurve, quickest: RailCurve) -> Finding | None:
+    """A rail whose latency is more than `LATENCY_RATIO` times the quickest one's in its whole interval."""
+    ratio = median_ratio(zip(rail.latency_runs, quickest.latency_runs, strict=False))
+    if ratio is None or rail.latency_s is None or quickest.latency_s is None:
+        return None
+    if not above(ratio, LATENCY_RATIO) or rail.latency_s.value - quickest.latency_s.value < LATENCY_FLOOR_S:
+        return None
+    return Finding(
+        kind=FindingKind.SLOW_RAIL,
+        subject=pair_subject(*pair),
+        verdict=Verdict.SLOW,
+        brief=f"latency over {rail.name} {ratio.value:.1f} times that over {quickest.variant}",
+        statement=(
+            f"Between {pair[0]} and {pair[1]} a small message takes {duration(rail.latency_s.value)} over {rail.name}, "
+            f"{ratio.value:.1f} times [{ratio.low:.1f}-{ratio.high:.1f}] what it takes over {quickest.variant}."
+        ),
+        remedy=SLOW_REMEDY,
+        metric=LATENCY,
+        measured=rail.latency_s,
+        peers=quickest.latency_s.value,
+        peers_name=f"{quickest.variant} alone",
+        pairs=(">".join(pair),),
+    )
+
+
+def held_back(pair: Pair, together: RailCurve, gain: RailRatio, singles: Sequence[RailCurve]) -> Finding | None:
+    """All rails at once below 75 % of what physics permits them together; with a cause to look for."""
+    measured, limit = together.bandwidth, together.limit
+    if together.verdict is not Verdict.SLOW or measured is None or not isinstance(limit, Limit):
+        return None
+    permitted = f", where physics permits {gain.permitted:.2f} times" if gain.permitted else ""
+    statement = (
+        f"From {pair[0]} to {pair[1]} {together.name} carry {bandwidth(measured.value)}, {gain.ratio.value:.2f} times "
+        f"[{gain.ratio.low:.2f}-{gain.ratio.high:.2f}] what {gain.beside} does alone{permitted}"
+    )
+    cause, remedy = _cause(measured.value, gain, singles)
+    return Finding(
+        kind=FindingKind.RAILS_HELD_BACK,
+        subject=pair_subject(*pair),
+        direction=Direction.OUT,
+        verdict=Verdict.SLOW,
+        statement=f"{statement}: {cause}.",
+        remedy=remedy,
+        metric=BANDWIDTH,
+        measured=measured,
+        limit=limit.limit_bytes_per_s,
+        limit_name=limit.binding,
+        peers=next((each.bandwidth.value for each in singles if each.variant == gain.beside and each.bandwidth), None),
+        peers_name=f"{gain.beside} alone",
+        pairs=(">".join(pair),),
+    )
+
+
+def _cause(carried: float, gain: RailRatio, singles: Sequence[RailCurve]) -> tuple[str, str]:
+    """What the numbers look like, and what to look at."""
+    slowest = min(singles, key=lambda each: each.strength)
+    best = max(each.strength for each in singles)
+    even = len(singles) * slowest.strength
+    if slowest.strength < PEERS_FLOOR * best and carried <= (1 + MORE_THAN_EVEN) * even:
+        return (
+            f"no more than the rate of {slowest.variant} on each of {count(len(singles), 'rail')} ({bandwidth(even)}), "
+            "as where messages are split into equal parts and the slowest rail sets the pace",
+            f"Repair {slowest.variant}; until then leave it out, or give the MPI the rails' true rates.",
+        )
+    if below(gain.ratio, NO_GAIN):
+        return (
+            "no more than one rail",
+            "Check whether the MPI spreads the messages of one pair over rails at all (Open MPI over TCP: "
+            "btl_tcp_if_include; UCX: UCX_MAX_RNDV_RAILS; Intel MPI gives each rank one NIC), and with "
+            "seatrial link --ranks-per-node auto whether one core can drive them.",
+        )
+    return (
+        "less than they could",
+        f"Check with seatrial link --ranks-per-node auto whether one core can drive them, where the rails' cards sit, "
+        f"and whether the rails share a switch ({share(LIMIT_FLOOR)} of the limit is the threshold).",
+    )
+
+
+def _times(ratio: Estimate) -> str:
+    return f"{share(ratio.value)} [{share(ratio.low)}-{share(ratio.high)}]"
 
 
 class RailComparison(RecordOutcome, frozen=True, kw_only=True):
