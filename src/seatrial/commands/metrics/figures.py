@@ -74,14 +74,9 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 def gate_figures(gates: GateTally) -> Iterator[Figure]:
     """What seatrial-gate answered."""
-    yield Figure(
-        name="seatrial_gate_answers", help="Answers of seatrial-gate on all nodes so far.", labels=("outcome",),
-        rows=tuple(((word,), float(number)) for word, number in gates.answers.items()),
-    )  # fmt: skip
-    yield Figure(
-        name="seatrial_gate_nodes", help="Nodes by the last answer of their gate; silent: none within an hour.",
-        labels=("outcome",), rows=tuple(((word,), float(number)) for word, number in gates.nodes.items()),
-    )  # fmt: skip
+    yield _per("seatrial_gate_answers", "Answers of seatrial-gate on all nodes so far.", "outcome", gates.answers)
+    text = "Nodes by the last answer of their gate; silent: none within an hour."
+    yield _per("seatrial_gate_nodes", text, "outcome", gates.nodes)
 
 
 class SlurmState(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,30 +103,22 @@ def node_figures(nodes: Mapping[str, NodeStanding], runs: int, unread: int, at: 
     everything = nodes.values()
     standings = [node for node in everything if node.is_node]
     by_verdict = Counter(node.verdict for node in standings)
-    yield Figure(
-        name="seatrial_nodes", help="Nodes by how they are after all runs.", labels=("verdict",),
-        rows=tuple(((verdict.value,), by_verdict[verdict]) for verdict in Verdict),
-    )  # fmt: skip
+    numbers = {verdict.value: by_verdict[verdict] for verdict in Verdict}
+    yield _per("seatrial_nodes", "Nodes by how they are after all runs.", "verdict", numbers)
     yield Figure(
         name="seatrial_node_good", help="1: the node passed and nothing is open; 0: not, or undecided.",
         labels=("node", "verdict"),
         rows=tuple(((node.node, node.verdict.value), float(node.verdict in GOOD)) for node in standings),
     )  # fmt: skip
-    yield Figure(
-        name="seatrial_node_verdict_age_seconds", help="Time since the end of the last run on the node.",
-        labels=("node",), rows=tuple(((node.node,), age_s(node.judged, at)) for node in standings),
-    )  # fmt: skip
-    yield Figure(
-        name="seatrial_node_limit_ratio", help="Share of its link's limit that the node's best pairs reach.",
-        labels=("node",),
-        rows=tuple(((node.node,), node.of_limit) for node in standings if node.of_limit is not None),
-    )  # fmt: skip
+    ages = {node.node: age_s(node.judged, at) for node in standings}
+    yield _per("seatrial_node_verdict_age_seconds", "Time since the end of the last run on the node.", "node", ages)
+    shares = {node.node: node.of_limit for node in standings if node.of_limit is not None}
+    yield _per(
+        "seatrial_node_limit_ratio", "Share of its link's limit that the node's best pairs reach.", "node", shares
+    )
     yield from _conditions(standings, at)
     faults = Counter(fault.fault.kind for node in everything for fault in node.faults)
-    yield Figure(
-        name="seatrial_findings", help="Open findings by kind.", labels=("kind",),
-        rows=tuple(((kind,), number) for kind, number in sorted(faults.items())),
-    )  # fmt: skip
+    yield _per("seatrial_findings", "Open findings by kind.", "kind", faults)
     yield single("seatrial_findings_open", "Open findings.", faults.total())
     yield Figure(
         name="seatrial_node_finding_age_seconds", help="Time since the first run that found it.",
@@ -166,18 +153,12 @@ def _conditions(standings: Sequence[NodeStanding], at: datetime) -> Iterator[Fig
 
 def slurm_figures(state: SlurmState, most_names: int, now_s: float) -> Iterator[Figure]:
     """What Slurm said, under the names of its own endpoint where that has them. `most_names`: users, and accounts."""
-    yield Figure(
-        name="seatrial_slurm_command_seconds", help="How long the command took.", labels=("command",),
-        rows=tuple(((name,), seconds) for name, seconds in state.seconds.items()),
-    )  # fmt: skip
-    yield Figure(
-        name="seatrial_slurm_command_answered", help="1: it answered; 0: its numbers are unknown.",
-        labels=("command",), rows=tuple(((name,), float(ok)) for name, ok in state.answered.items()),
-    )  # fmt: skip
-    yield Figure(
-        name="seatrial_slurm_lines_unread", help="Lines of its output that could not be read.", labels=("command",),
-        rows=tuple(((name,), lines) for name, lines in state.unread.items()),
-    )  # fmt: skip
+    for name, text, values in (
+        ("command_seconds", "How long the command took.", state.seconds),
+        ("command_answered", "1: it answered; 0: its numbers are unknown.", state.answered),
+        ("lines_unread", "Lines of its output that could not be read.", state.unread),
+    ):
+        yield _per(f"seatrial_slurm_{name}", text, "command", values)
     if state.nodes is not None:
         yield from _nodes(state.nodes)
     if state.jobs is not None:
@@ -208,8 +189,7 @@ def _nodes(nodes: Sequence[NodeCount]) -> Iterator[Figure]:
     for word, number in _by_state(nodes).items():
         yield single(f"slurm_nodes_{word}", f"Nodes in this state: {word}.", number)
     for name, (text, field) in AMOUNTS.items():
-        rows = tuple(((node.node,), getattr(node, field)) for node in nodes)
-        yield Figure(name=f"slurm_node_{name}", help=text, labels=("node",), rows=rows)
+        yield _per(f"slurm_node_{name}", text, "node", {node.node: getattr(node, field) for node in nodes})
     by_partition: dict[str, list[NodeCount]] = defaultdict(list)
     for node in nodes:
         for partition in node.partitions:
@@ -282,5 +262,5 @@ def _use(shares: Sequence[AccountUse], most: int) -> Iterator[Figure]:
 
 
 def _per(name: str, text: str, label: str, values: Mapping[str, float]) -> Figure:
-    rows = tuple(((key,), value) for key, value in sorted(values.items()))
+    rows = tuple(((key,), float(value)) for key, value in sorted(values.items()))
     return Figure(name=name, help=text, labels=(label,), rows=rows)
