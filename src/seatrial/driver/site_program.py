@@ -2,6 +2,8 @@
 
 from collections.abc import Generator, Iterator, Sequence
 
+from msgspec.structs import asdict
+
 from seatrial.archive.journal import StepEnded
 from seatrial.archive.working_folder import Use, WorkingFolder
 from seatrial.archive.writer import RunWriter
@@ -10,12 +12,12 @@ from seatrial.driver.benchmark.scratch import MOST_BYTES, own_scratch
 from seatrial.files.inputs import read_beginning, read_end
 from seatrial.launch.contract import Launcher, StartsPrograms
 from seatrial.launch.probe_text import RUN_OPTION
-from seatrial.model.benchmark import BenchmarkRequest, StepResult
+from seatrial.model.benchmark import BenchmarkRequest, Ended, StepResult
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import SiteProgram
 from seatrial.model.words import shell_words
 from seatrial.node.gpu_samples import QUERY, REASONS
-from seatrial.process.file_output import Command, Ended, run_beside
+from seatrial.process.file_output import Command, run_beside
 from seatrial.statistics.estimates import median
 
 
@@ -145,10 +147,7 @@ class ProgramLaunches:
             step = StepResult(
                 name=starts[place][0],
                 argv=commands[place].argv,
-                returncode=ended.returncode,
-                seconds=ended.seconds,
-                timed_out=ended.timed_out,
-                interrupted=ended.interrupted,
+                **asdict(ended),
                 output=read_beginning(commands[place].output, MOST_BYTES),
                 errors=read_end(commands[place].errors),
                 samples=self._samples(place, starts[place][0]),

@@ -73,17 +73,21 @@ class BenchmarkPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What was chosen, and from what."""
 
 
-class StepResult(msgspec.Struct, frozen=True, kw_only=True):
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How a program ended. `returncode` is negative for a signal, which ended its launcher if it has one."""
+
+    returncode: int
+    seconds: float
+    timed_out: bool = False
+    interrupted: bool = False
+
+
+class StepResult(Ended, frozen=True, kw_only=True):
     """One program that was started, and how it ended."""
 
     name: str
     argv: tuple[str, ...]
     """The words of the command, the launcher's own among them."""
-    returncode: int
-    """Negative: the signal that ended the launcher."""
-    seconds: float
-    timed_out: bool = False
-    interrupted: bool = False
     output: str = ""
     errors: str = ""
     """The end of standard error."""

@@ -14,6 +14,7 @@ from typing import IO
 import msgspec
 
 from seatrial.files.writing import open_own
+from seatrial.model.benchmark import Ended
 from seatrial.process.keeper import MARK, EndProcesses, Keeper
 from seatrial.process.process import NOT_STARTED, end_group, environment, spawn
 
@@ -21,15 +22,6 @@ GRACE_S = 10.0
 """Seconds for a launcher that ends its ranks, which may write files at their end."""
 LOOK_S = 0.02
 """Seconds between two checks for the end of one of several programs."""
-
-
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """How it ended. `returncode` is negative for a signal."""
-
-    returncode: int
-    seconds: float
-    timed_out: bool = False
-    interrupted: bool = False
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,17 +34,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """Laid over this process's own."""
 
 
-def run_into(
-    argv: Sequence[str],
-    *,
-    output: Path,
-    errors: Path,
-    timeout_s: float,
-    folder: Path,
-    extra_environment: Mapping[str, str] | None = None,
-) -> Ended:
+def run_into(command: Command, *, timeout_s: float, folder: Path) -> Ended:
     """Run one program; see `run_beside`."""
-    command = Command(argv=tuple(argv), output=output, errors=errors, environment=extra_environment or {})
     ((_, ended),) = run_beside([command], timeout_s=timeout_s, folder=folder)
     return ended
 

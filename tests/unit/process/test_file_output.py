@@ -6,14 +6,16 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.process.file_output import Command, Ended, run_beside, run_into
+from seatrial.model.benchmark import Ended
+from seatrial.process.file_output import Command, run_beside, run_into
 from seatrial.process.process import NOT_STARTED
 
 TALKS = "import sys; print('result'); print('trouble', file=sys.stderr); sys.exit(3)"
 
 
 def started(folder: Path, argv: list[str], timeout_s: float = 60) -> Ended:
-    return run_into(argv, output=folder / "out", errors=folder / "err", timeout_s=timeout_s, folder=folder)
+    command = Command(argv=tuple(argv), output=folder / "out", errors=folder / "err")
+    return run_into(command, timeout_s=timeout_s, folder=folder)
 
 
 def test_output_and_errors_are_in_their_files(tmp_path: Path) -> None:

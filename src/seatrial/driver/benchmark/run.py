@@ -39,7 +39,7 @@ from seatrial.model.past import Past
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.settings import RunSettings
 from seatrial.model.words import count
-from seatrial.process.file_output import run_into
+from seatrial.process.file_output import Command, run_into
 from seatrial.process.time_limit import PARSE_S, limited
 
 LOOK_S = 60.0
@@ -203,14 +203,8 @@ class BenchmarkRun:
         self._frame.progress.stage(f"Looking for {' or '.join(wanted)}")
         shown, errors = scratch.place / "program.out", scratch.place / "program.err"
         command = self._starting().program_command(nodes[:1], ["/bin/sh", "-c", PATHS, "sh", *wanted], 0, scratch.path)
-        ended = run_into(
-            command.argv,
-            output=shown,
-            errors=errors,
-            timeout_s=LOOK_S,
-            folder=scratch.path,
-            extra_environment=command.environment,
-        )
+        look = Command(argv=command.argv, output=shown, errors=errors, environment=command.environment)
+        ended = run_into(look, timeout_s=LOOK_S, folder=scratch.path)
         if ended.interrupted:
             raise KeyboardInterrupt
         lines = read_beginning(shown, MOST_BYTES).split()
@@ -249,14 +243,8 @@ class BenchmarkRun:
         command = self._starting().program_command(places, step.argv, ranks, scratch.path)
         name = re.sub(r"[^\w.-]", "-", step.name)
         shown, errors = self._writer.log_file(f"{name}.out"), self._writer.log_file(f"{name}.err")
-        ended = run_into(
-            command.argv,
-            output=shown,
-            errors=errors,
-            timeout_s=max(deadline - monotonic_s(), 1.0),
-            folder=scratch.path,
-            extra_environment=command.environment,
-        )
+        program = Command(argv=command.argv, output=shown, errors=errors, environment=command.environment)
+        ended = run_into(program, timeout_s=max(deadline - monotonic_s(), 1.0), folder=scratch.path)
         if step.output and (written := newest(scratch.place, step.output)) is not None:
             with contextlib.suppress(ArchiveError):
                 self._writer.write_log(written.name, written)
@@ -266,10 +254,7 @@ class BenchmarkRun:
         result = StepResult(
             name=step.name,
             argv=command.argv,
-            returncode=ended.returncode,
-            seconds=ended.seconds,
-            timed_out=ended.timed_out,
-            interrupted=ended.interrupted,
+            **msgspec.structs.asdict(ended),
             output=read_beginning(shown, MOST_BYTES),
             errors=read_end(errors),
             judged=step.judged,
