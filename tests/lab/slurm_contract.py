@@ -8,7 +8,7 @@ from seatrial.launch.mpi import find_mpi
 from seatrial.launch.probe_build import build, default_folder
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError
-from seatrial.model.settings import Start
+from seatrial.model.settings import SiteSettings, Start
 from tests.support import launcher_contract
 
 
@@ -16,11 +16,9 @@ def main(folder: Path, mpicc: str, way: str) -> None:
     """`way`: a type of srun's --mpi, or mpiexec."""
     own = find_mpi(mpicc)
     start, mpi = (Start.MPIEXEC, "") if way == Start.MPIEXEC else (Start.SRUN, way)
+    options = ("--bind-to", "none")
     launcher = SlurmLauncher(
-        nodes=("n1", "n2", "n3"),
-        mpi=mpi,
-        start=start,
-        mpirun_options=("--bind-to", "none"),
+        SiteSettings(archive=folder, nodes=("n1", "n2", "n3"), mpi=mpi, start=start, mpirun_options=options),
         probe=build(own, default_folder()),
         own=own,
     )

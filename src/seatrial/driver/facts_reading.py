@@ -76,14 +76,7 @@ def cluster_launcher(site: SiteSettings) -> SlurmLauncher:
             "Run it on a login node, name the nodes with --hosts to read them over ssh, or leave them out to read this "
             "machine alone.",
         )
-    return SlurmLauncher(
-        partition=site.partition,
-        request=site.slurm,
-        nodes=site.nodes,
-        probe=Path(),
-        wait_s=site.wait_s,
-        idle_only=site.idle_only,
-    )
+    return SlurmLauncher(msgspec.structs.replace(site, quick_facts=False), probe=Path())
 
 
 def _first_of(nodes: Sequence[str]) -> str:

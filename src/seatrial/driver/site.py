@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -45,15 +44,11 @@ from seatrial.model.settings import CheckSettings, SiteSettings, Start
 from seatrial.model.words import count
 from seatrial.slurm.presence import is_here
 
-if TYPE_CHECKING:
-    from seatrial.fabric.routed_fabric import RoutedFabric
-
-
 LIVE = "live"
 MOST_NAMED = 4
 
 
-def wiring_of(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> "RoutedFabric | None":
+def wiring_of(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> "routed.RoutedFabric | None":
     """The fabric of these nodes by its cables; None where none was named.
 
     A replay has the recorded one, unless another is named. Raises UsageError for texts that are invalid or know none
@@ -103,7 +98,7 @@ def with_leaf_file(settings: CheckSettings, hosts: Hosts) -> Hosts:
     return msgspec.structs.replace(hosts, fabric=Fabric(leaf_of=known, source=source))
 
 
-def with_leaves(hosts: Hosts, wiring: "RoutedFabric | None") -> Hosts:
+def with_leaves(hosts: Hosts, wiring: "routed.RoutedFabric | None") -> Hosts:
     """The hosts with the leaves of the wiring, if there is one."""
     if wiring is None:
         return hosts
@@ -178,20 +173,7 @@ def choose_launcher(settings: SiteSettings) -> Launcher:
         refuse_type_without_srun(settings)
         environment = environment_of(settings, local=False)
         own, probe = _probe(settings, environment)
-        return SlurmLauncher(
-            partition=settings.partition,
-            request=settings.slurm,
-            nodes=settings.nodes,
-            mpi=settings.mpi,
-            start=settings.start,
-            mpirun_options=settings.mpirun_options,
-            probe=probe,
-            wait_s=settings.wait_s,
-            idle_only=settings.idle_only,
-            quick_facts=settings.quick_facts,
-            environment=environment,
-            own=own,
-        )
+        return SlurmLauncher(settings, probe=probe, environment=environment, own=own)
     if settings.launcher == "auto" and (job := job_nodes(os.environ)) is not None:
         return hosts_launcher(settings, job)
     refuse_without_slurm(settings)

@@ -27,7 +27,7 @@ from seatrial.model.measurement import DefaultStart
 from seatrial.model.node_list import expand, node_list
 from seatrial.model.past import OwnJob
 from seatrial.model.run import NodeState
-from seatrial.model.settings import SlurmRequest, Start
+from seatrial.model.settings import SiteSettings
 from seatrial.process.keeper import Keeper
 from seatrial.process.process import Completed, run
 from seatrial.slurm import argv as slurm_argv
@@ -65,40 +65,27 @@ class SlurmLauncher:
 
     def __init__(
         self,
+        site: SiteSettings,
         *,
-        partition: str = "",
-        request: SlurmRequest = slurm_argv.ANY,
-        nodes: Sequence[str] = (),
-        mpi: str = "",
-        start: Start = Start.AUTO,
-        mpirun_options: Sequence[str] = (),
         probe: Path,
-        wait_s: float = 600.0,
-        idle_only: bool = False,
-        quick_facts: bool = False,
         environment: Environment = NO_ENVIRONMENT,
         own: Mpi | None = None,
     ) -> None:
-        """`nodes`: only these; `mpi`: srun's --mpi; `wait_s`: how long to wait in the queue.
+        """`environment`: what the probe is started in; facts are read outside of it.
 
-        `start`: what starts ranks; `mpirun_options`: more words for the MPI's own launcher.
-        `request`: what the site's rules want of a job.
-        `idle_only`: take what is free now, and never wait in the queue.
-        `environment`: what the probe is started in; facts are read outside of it.
         `own`: the MPI with its own launcher.
-        `quick_facts`: read facts without what takes long (compiled-in components of libraries).
         """
-        self._facts_environment = QUICK_FACTS if quick_facts else {}
+        self._facts_environment = QUICK_FACTS if site.quick_facts else {}
         self.own = own
-        self._options = tuple(mpirun_options)
-        self._partition = partition
-        self._request = request
-        self._wanted = tuple(nodes)
-        self._ways = StartWays(mpi, start, mpiexec=own is not None and bool(own.mpirun))
+        self._options = site.mpirun_options
+        self._partition = site.partition
+        self._request = site.slurm
+        self._wanted = site.nodes
+        self._ways = StartWays(site.mpi, site.start, mpiexec=own is not None and bool(own.mpirun))
         self.probe = probe
         self.environment = environment.seeing(str(probe.absolute().parent))
-        self._wait_s = wait_s
-        self._idle_only = idle_only
+        self._wait_s = site.wait_s
+        self._idle_only = site.idle_only
         self._held = os.environ.get(HELD_JOB, "")
         """A job that was made for this run by the command that started us, and that is none of the user's own."""
         self._inside = self._held or os.environ.get("SLURM_JOB_ID", "")

@@ -13,7 +13,7 @@ from seatrial.launch.contract import Hosts
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, SeatrialError, UsageError
 from seatrial.model.fabric import Fabric
-from seatrial.model.settings import CheckSettings
+from seatrial.model.settings import CheckSettings, SiteSettings
 from tests.support.command_line import Seatrial
 from tests.support.slurm_scripts import GRANTS, SlurmScripts, in_place_of_slurm
 
@@ -130,7 +130,7 @@ esac
 
 
 def test_a_node_that_disappears_before_the_grant_does_not_block_the_others(slurm: SlurmScripts) -> None:
-    launcher = SlurmLauncher(probe=Path())
+    launcher = SlurmLauncher(SiteSettings(archive=Path()), probe=Path())
     nodes = launcher.hosts().nodes
     slurm.runs("salloc", REFUSES_N3)
     slurm.says("sinfo", "n1|idle|normal*|none\nn2|idle|normal*|none\nn3|down*|normal*|Not responding\n")
@@ -144,7 +144,7 @@ def test_a_node_that_disappears_before_the_grant_does_not_block_the_others(slurm
 
 
 def test_a_node_that_slurm_no_longer_lists_is_lost_and_too_few_left_are_an_error(slurm: SlurmScripts) -> None:
-    launcher = SlurmLauncher(probe=Path())
+    launcher = SlurmLauncher(SiteSettings(archive=Path()), probe=Path())
     nodes = launcher.hosts().nodes
     slurm.runs("salloc", REFUSES_N3)
     slurm.says("sinfo", "n1|idle|normal*|none\nn2|idle|normal*|none\n")
@@ -153,7 +153,7 @@ def test_a_node_that_slurm_no_longer_lists_is_lost_and_too_few_left_are_an_error
 
 
 def test_a_refusal_with_all_nodes_in_service_is_not_repeated(slurm: SlurmScripts) -> None:
-    launcher = SlurmLauncher(probe=Path())
+    launcher = SlurmLauncher(SiteSettings(archive=Path()), probe=Path())
     nodes = launcher.hosts().nodes
     slurm.runs("salloc", REFUSES_N3.replace("case", f"echo x >> {slurm.folder}/calls\ncase"))
     with pytest.raises(LaunchError, match="is down, drained or reserved"):

@@ -14,7 +14,7 @@ from seatrial.launch.replay import ReplayLauncher
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.past import OwnJob
 from seatrial.model.run import Ending
-from seatrial.model.settings import OWN_JOB_ANSWER_S, CheckSettings
+from seatrial.model.settings import OWN_JOB_ANSWER_S, CheckSettings, SiteSettings
 from tests.support.builders import HEADER, HEALTHY, Cluster, info_of, names, record, sail
 from tests.support.other_users import give
 from tests.support.second_user import OTHER, needs_root
@@ -54,7 +54,7 @@ def test_where_the_answer_is_to_come_soon_much_is_left_out_and_a_budget_changes_
 
 @pytest.mark.parametrize(("answer_s", "hurried"), [(OWN_JOB_ANSWER_S, True), (0.0, False), (None, False)])
 def test_a_silent_node_gets_less_time_where_the_answer_is_to_come_soon(answer_s: float | None, hurried: bool) -> None:
-    launcher = SlurmLauncher(probe=Path("probe"))
+    launcher = SlurmLauncher(SiteSettings(archive=Path()), probe=Path("probe"))
     usual_s = launcher._patience_s()
     launcher._starts = 0
     hurry(settings(answer_s=answer_s), launcher)

@@ -53,7 +53,7 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlurmScri
     (tmp_path / "state").write_text("drained")
     scripts.runs("sinfo", SINFO.format(folder=tmp_path))
     scripts.runs("scontrol", SCONTROL.format(folder=tmp_path))
-    token = launcher_factory.set(lambda settings: SlurmLauncher(probe=Path("p"), request=settings.slurm))
+    token = launcher_factory.set(lambda settings: SlurmLauncher(settings, probe=Path("p")))
     yield scripts
     launcher_factory.reset(token)
 

@@ -12,6 +12,7 @@ from seatrial.launch.mpiexec import default_argv, default_line, job_variables
 from seatrial.launch.probe_build import build, default_folder
 from seatrial.launch.session import look
 from seatrial.launch.slurm import SlurmLauncher
+from seatrial.model.settings import SiteSettings
 
 OPEN_MPI = Mpi(mpicc="/opt/bin/mpicc", mpirun="/opt/bin/mpirun", family=Family.OPEN_MPI)
 HYDRA = Mpi(mpicc="/opt/bin/mpicc", mpirun="/opt/bin/mpiexec", family=Family.MPICH)
@@ -42,7 +43,7 @@ def test_a_launch_that_fails_is_a_result(argv: list[str], tmp_path: Path) -> Non
 def test_without_mpirun_or_job_there_is_nothing_to_look_at(tmp_path: Path) -> None:
     alone = Mpi(mpicc="mpicc", mpirun="", family=Family.UNKNOWN)
     assert LocalLauncher(alone, Path("probe"), 2).default_start(("a", "b"), tmp_path / "log") is None
-    slurm = SlurmLauncher(probe=Path("probe"), own=OPEN_MPI)
+    slurm = SlurmLauncher(SiteSettings(archive=Path()), probe=Path("probe"), own=OPEN_MPI)
     slurm.job = ""
     assert slurm.default_start(("a", "b"), tmp_path / "log") is None
     assert isinstance(slurm, StartsByDefault)

@@ -8,6 +8,7 @@ import pytest
 from seatrial.launch import collector
 from seatrial.launch.collector import FIRST_WORD_S, LONGEST_S, SHORTEST_S, TIMES, Patience
 from seatrial.launch.slurm import SlurmLauncher
+from seatrial.model.settings import SiteSettings
 from seatrial.process.process import run
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
@@ -70,7 +71,7 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
 
 
 def test_a_node_that_hangs_is_silent_and_its_peers_are_read(slurm: SlurmScripts) -> None:
-    launcher = SlurmLauncher(probe=Path())
+    launcher = SlurmLauncher(SiteSettings(archive=Path()), probe=Path())
     launcher.job = "42"
     began = time.monotonic()
     found = launcher.read_facts(("n1", "n2", "n3"))

@@ -8,6 +8,7 @@ import pytest
 from seatrial.launch.contract import Hosts
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.settings import SiteSettings
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
 STATES = ("idle", "allocated", "idle~", "down*")
@@ -27,7 +28,7 @@ def lists(slurm: SlurmScripts, nodes: int) -> None:
 
 
 def timed(wanted: tuple[str, ...] = ()) -> tuple[Hosts, float]:
-    launcher = SlurmLauncher(nodes=wanted, probe=Path())
+    launcher = SlurmLauncher(SiteSettings(archive=Path(), nodes=tuple(wanted)), probe=Path())
     began = time.process_time()
     return launcher.hosts(), time.process_time() - began
 
@@ -49,7 +50,9 @@ def test_the_time_grows_with_the_number_of_nodes_and_no_faster(slurm: SlurmScrip
 
 def test_a_node_that_slurm_does_not_know_is_named_by_one_question(slurm: SlurmScripts) -> None:
     with pytest.raises(UsageError, match="no node 'n4'"):
-        SlurmLauncher(nodes=tuple(f"n{i}" for i in range(1, 60_000)), probe=Path()).hosts()
+        SlurmLauncher(
+            SiteSettings(archive=Path(), nodes=tuple(f"n{i}" for i in range(1, 60_000))), probe=Path()
+        ).hosts()
     assert len(slurm.all_asked("sinfo")) == 1
     assert not slurm.all_asked("scontrol")
 
@@ -70,7 +73,7 @@ def test_the_probe_is_copied_where_no_node_has_it(
     """On some nodes alone a folder is missing that they should share: that is a fault, and stays one."""
     slurm.runs("srun", STEP.replace("{missing}", missing.replace("\n", "\\n")))
     slurm.says("sbcast", "")
-    launcher = SlurmLauncher(probe=Path("/site/bin/seatrial-probe"))
+    launcher = SlurmLauncher(SiteSettings(archive=Path()), probe=Path("/site/bin/seatrial-probe"))
     launcher.job = "17"
     with pytest.raises(LaunchError) as caught:
         launcher.start(("n1", "n2"), tmp_path / "err")

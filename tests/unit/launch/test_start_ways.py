@@ -8,7 +8,7 @@ from seatrial.launch.contract import MPIEXEC, StartWays
 from seatrial.launch.mpi import Family, Mpi
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError
-from seatrial.model.settings import Start
+from seatrial.model.settings import SiteSettings, Start
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
 LISTED = "MPI plugin types are...\n\tnone\n\tpmi2\n\tcray_shasta\n\tpmix\n"
@@ -122,7 +122,7 @@ def test_the_launcher_tries_every_way(slurm: SlurmScripts, tmp_path: Path) -> No
     slurm.says("mpirun", "")
     slurm.runs("mpirun", f'echo "$SLURM_JOB_NUM_NODES: $*" >>{slurm.folder}/starts; exit 1')
     own = Mpi(mpicc="mpicc", mpirun=str(slurm.folder / "mpirun"), family=Family.MPICH)
-    launcher = SlurmLauncher(probe=Path("/probe"), own=own)
+    launcher = SlurmLauncher(SiteSettings(archive=Path()), probe=Path("/probe"), own=own)
     launcher.job = "7"
     with pytest.raises(LaunchError, match="world of one"):
         launcher.start(("n1", "n2"), tmp_path / "log")

@@ -9,6 +9,7 @@ import pytest
 from seatrial.launch.mpiexec import without_schedulers
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.settings import SiteSettings
 from seatrial.process.process import Completed
 from seatrial.slurm import job, presence
 from tests.support.slurm_scripts import in_place_of_slurm
@@ -79,7 +80,7 @@ def test_of_a_step_of_many_tasks_one_goes_on(tmp_path: Path, monkeypatch: pytest
     for name, value in {"JOB_ID": "7", "JOB_UID": "1000", "STEP_ID": "0", "PROCID": "0"}.items():
         monkeypatch.setenv(f"SLURM_{name}", value)
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1")
-    launcher = SlurmLauncher(probe=tmp_path)
+    launcher = SlurmLauncher(SiteSettings(archive=Path()), probe=tmp_path)
     assert launcher.hosts().nodes == ("n1", "n2")
     monkeypatch.setenv("SLURM_PROCID", "3")
     with pytest.raises(UsageError, match="task 3 of a step"):

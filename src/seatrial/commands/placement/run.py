@@ -92,15 +92,8 @@ def line_facts(
         srun = line.dialect is Dialect.SRUN
         job = (line.option("jobid") if srun else "") or os.environ.get("SLURM_JOB_ID", "")
         partition = line.option("p", "partition") if srun else ""
-        launcher = SlurmLauncher(
-            partition=partition,
-            request=site.slurm,
-            nodes=tuple(names),
-            probe=Path(),
-            wait_s=site.wait_s,
-            idle_only=site.idle_only,
-            quick_facts=True,
-        )
+        wanted = msgspec.structs.replace(site, partition=partition, nodes=tuple(names), quick_facts=True)
+        launcher = SlurmLauncher(wanted, probe=Path())
         nodes = tuple(names) if job else fewer_nodes(site.node_hours, tuple(names), minutes(ALLOCATED_S))[0]
         return _renamed(_by_slurm(launcher, job, nodes), names)
     except SeatrialError as error:

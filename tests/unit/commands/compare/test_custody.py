@@ -207,7 +207,7 @@ def test_a_benchmark_of_ours_measures_in_the_job_as_if_it_had_made_it(
     slurm: SlurmScripts, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(HELD_JOB, "42")
-    launcher = SlurmLauncher(probe=Path("/probe"))
+    launcher = SlurmLauncher(SiteSettings(archive=Path()), probe=Path("/probe"))
     assert launcher.job == "", "it is no job of the user's own"
     assert launcher.hosts().nodes == ("n1", "n2")
     launcher.allocate(("n1", "n2"), 60.0)
