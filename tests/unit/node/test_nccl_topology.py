@@ -6,8 +6,7 @@ import pytest
 
 from seatrial.model.facts import PciKind
 from seatrial.node.frame import FactsFormatError
-from seatrial.node.hwloc_machine import facts_from_xml
-from seatrial.node.nccl_topology import facts_from_nccl
+from seatrial.node.hwloc_machine import facts_from_nccl, facts_from_xml
 from seatrial.rules.pcie import switched_adapters
 from tests.support.command_line import Seatrial
 from tests.support.paths import DATA

@@ -1,18 +1,19 @@
 """The judgement on a soak: what became worse, what was wrong, and what a node that died was doing."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Generic, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from seatrial.commands.soak.courses import FEWEST_CYCLES, LINK, Decline, courses, declines, detectable
 from seatrial.commands.soak.findings import declined, died, throttled
 from seatrial.commands.soak.missing import Presence, missing_results, missing_text
-from seatrial.commands.soak.sampled_cycles import sampled
 from seatrial.judgement.corrupt_data import corruption_findings
 from seatrial.judgement.nodes.trials import judge_trials, trial_notes
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
-from seatrial.model.measurement import GroupMeasurement, Measurement, node_of
+from seatrial.model.measurement import Conditions, GroupMeasurement, Measurement, node_of
 from seatrial.model.node_trials import USEFUL, Measure, NodeFigures, NodeTrials
 from seatrial.model.run import Ending, NodeState, RecordedRun
 from seatrial.model.settings import SoakSettings, Trial
@@ -20,6 +21,91 @@ from seatrial.model.units import share
 from seatrial.model.verdict import Finding, FindingKind, RunVerdict, Verdict, worst
 from seatrial.model.words import count, some
 from seatrial.rules.catalogue import findings_during
+
+FEWEST_KEPT = 128
+"""Cycles that are kept at least, however much memory they take: fewer would show changes late."""
+MOST_CORRUPTIONS = 100
+"""Wrong places that are kept of one group in one cycle; wrong bytes are counted of all."""
+
+_One = TypeVar("_One", bound=Measurement | GroupMeasurement)
+
+
+def sampled(measurements: Iterable[_One], most_times: int) -> list[_One]:
+    """All measurements of a soak; where these would take too much memory, those of every second, fourth, ... cycle.
+
+    Wrong bytes, throttling, and the extremes of temperature and frequency in a cycle that is left out are added to the
+    cycle before it that is kept, so that what happened only once is not lost. `measurements` are gone through once.
+    `most_times`: iterations that are kept, as long as that leaves `FEWEST_KEPT`.
+    """
+    sample = _Sample[_One](most_times)
+    for measured in measurements:
+        sample.take(measured)
+    return [one for _, cycle in sorted(sample.cycles.items()) for one in cycle.values()]
+
+
+class _Sample(Generic[_One]):
+    """What is kept so far, by the number of the cycle."""
+
+    def __init__(self, most_times: int) -> None:
+        self.cycles: dict[int, dict[Hashable, _One]] = {}
+        self._most_times = most_times
+        self._times = 0
+        self._every = 1
+
+    def take(self, measured: _One) -> None:
+        """Another measurement; when they become too many, half of the cycles are left out."""
+        self._put(measured)
+        if self._times > self._most_times and len(self.cycles) >= 2 * FEWEST_KEPT:
+            self._every *= 2
+            before, self.cycles, self._times = self.cycles, {}, 0
+            for _, cycle in sorted(before.items()):
+                for earlier in cycle.values():
+                    self._put(earlier)
+
+    def _put(self, measured: _One) -> None:
+        first = measured.repetition - measured.repetition % self._every
+        cycle = self.cycles.setdefault(first, {})
+        conditions = measured.conditions if isinstance(measured, GroupMeasurement) else None
+        key = (
+            measured.shape,
+            measured.variant,
+            measured.nodes if isinstance(measured, GroupMeasurement) else measured.pair,
+        )
+        kept = cycle.get(key)
+        if kept is None and measured.repetition == first:
+            cycle[key] = measured
+            self._times += len(measured.times_s) + len(measured.warmup_times_s)
+        elif kept is not None:
+            cycle[key] = _with_events(kept, measured)
+        elif measured.errors or (conditions and conditions.throttles):
+            cycle[key] = replace(measured, repetition=first, times_s=(), warmup_times_s=())
+
+
+def _with_events(kept: _One, other: _One) -> _One:
+    """The measurement with what happened in a later one of the same group, whose times are left out."""
+    if other.errors:
+        kept = replace(
+            kept,
+            errors=kept.errors + other.errors,
+            corruptions=(*kept.corruptions, *other.corruptions)[:MOST_CORRUPTIONS],
+            verified=kept.verified + other.verified,
+        )
+    if not isinstance(kept, GroupMeasurement) or not isinstance(other, GroupMeasurement):
+        return kept
+    if kept.conditions is None or other.conditions is None:
+        return kept
+    return replace(kept, conditions=_extremes(kept.conditions, other.conditions))
+
+
+def _extremes(kept: Conditions, other: Conditions) -> Conditions:
+    throttles = [one for one in (kept.throttles, other.throttles) if one is not None]
+    return replace(
+        kept,
+        throttles=sum(throttles) if throttles else None,
+        millicelsius=max(kept.millicelsius or 0, other.millicelsius or 0) or None,
+        least_khz=min(filter(None, (kept.least_khz, other.least_khz)), default=None),
+    )
+
 
 MOST_NAMES = 4
 MOST_TIMES = 4_000_000

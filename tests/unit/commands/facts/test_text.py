@@ -13,7 +13,7 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts, NumaNode, PciKind, ProcessorFacts, Topology
 from seatrial.model.system import ClockState, KernelFacts, Library, SoftwareFacts
 from seatrial.model.words import Unknown, few, folded
-from seatrial.node.nccl_topology import facts_from_nccl
+from seatrial.node.hwloc_machine import facts_from_nccl
 from seatrial.node.node import parse_facts
 from seatrial.render.device_map import DeviceMap
 from seatrial.render.text import as_text

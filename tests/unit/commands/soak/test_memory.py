@@ -9,10 +9,9 @@ import pytest
 
 from seatrial.archive import contents, writer
 from seatrial.archive.reader import read_run
-from seatrial.commands.soak import judge, sampled_cycles
-from seatrial.commands.soak.judge import SoakResult, judge_soak
+from seatrial.commands.soak import judge
+from seatrial.commands.soak.judge import SoakResult, judge_soak, sampled
 from seatrial.commands.soak.run import run_soak
-from seatrial.commands.soak.sampled_cycles import sampled
 from seatrial.driver.run import MeasuredRun
 from seatrial.launch.contract import PLAIN, StartManner
 from seatrial.model.measurement import Conditions, Corruption, GroupMeasurement, GroupRound, Kernel, Measurement, Round
@@ -83,7 +82,7 @@ def traced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(contents, "write_samples", lambda *_: None)
     monkeypatch.setattr(writer, "MEMORY_BYTES", 1 << 14)
     monkeypatch.setattr(judge, "MOST_TIMES", 2_000)
-    monkeypatch.setattr(sampled_cycles, "FEWEST_CYCLES", 4)
+    monkeypatch.setattr(judge, "FEWEST_KEPT", 4)
     tracemalloc.start()
     yield
     tracemalloc.stop()
@@ -118,13 +117,13 @@ def test_of_long_ones_cycles_are_left_out_evenly() -> None:
     kept = sampled(links, 100)
     cycles = sorted({one.repetition for one in kept})
     assert cycles == [*range(0, 600, cycles[1])]
-    assert sampled_cycles.FEWEST_CYCLES <= len(cycles) < 2 * sampled_cycles.FEWEST_CYCLES
+    assert judge.FEWEST_KEPT <= len(cycles) < 2 * judge.FEWEST_KEPT
     by_cycle = {one.repetition: one for one in links}
     assert {one.repetition: one for one in kept} == {cycle: by_cycle[cycle] for cycle in cycles}
 
 
 def test_what_happened_once_is_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampled_cycles, "FEWEST_CYCLES", 2)
+    monkeypatch.setattr(judge, "FEWEST_KEPT", 2)
     run = soaked(lambda _node, _cycle: GOOD, NAMES, 9)
     groups = [
         msgspec.structs.replace(
@@ -147,7 +146,7 @@ def test_what_happened_once_is_not_left_out(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_long_soak_is_judged_as_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampled_cycles, "FEWEST_CYCLES", 20)
+    monkeypatch.setattr(judge, "FEWEST_KEPT", 20)
     names = ("n1", "n2", "n3")
     run = soaked(lambda node, cycle: Machine(memory=0.7) if node == "n3" and cycle > 60 else GOOD, names, 100)
     whole = judge_soak(run)
