@@ -52,7 +52,6 @@ def readers() -> "site_pages.Readers":
         ),
         run_list=lambda rows: runs_view.list_report(rows, ""),
         facts=facts_view.facts_report,
-        ago=status_view.ago,
         histories=_histories,
         compared=lambda archive, first, second: compare_view.comparison_report(
             compare_run.run_comparison(archive, first, second)

@@ -4,13 +4,16 @@ A cell is a link to the page of its node, so that the map is also a list that a 
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from types import MappingProxyType
 from typing import ClassVar
 
 import msgspec
 
+from seatrial.model.monitoring import NodeStanding
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import leaf_order
+from seatrial.model.words import age_s, count, leaf_order
 from seatrial.render.matrix import LETTERS, Key, counted_verdicts
 from seatrial.render.report import Block, PageLink
 
@@ -58,6 +61,39 @@ class MapNode(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     days: float
     age: str
+
+
+SPANS = ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute"))
+
+
+def ago(time: str, at: datetime) -> str:
+    """`3 days`, `1 hour`: how long ago a time in ISO 8601 is, in its largest unit."""
+    seconds = age_s(time, at)
+    for length_s, unit in SPANS:
+        if seconds >= length_s:
+            return count(int(seconds // length_s), unit)
+    return "less than a minute"
+
+
+def standing_map(
+    nodes: Iterable[NodeStanding],
+    at: datetime,
+    page: Callable[[str], PageLink] = lambda node: PageLink(node, ""),
+    leaf_of: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[NodeMap]:
+    """The map of nodes by their standings at that time; none without nodes. `page`: the link to that of a node."""
+    drawn = [
+        MapNode(
+            name=page(node.node),
+            leaf=leaf_of.get(node.node, ""),
+            verdict=node.verdict,
+            days=(at - datetime.fromisoformat(node.judged)).total_seconds() / SPANS[0][0],
+            age=ago(node.judged, at),
+        )
+        for node in nodes
+    ]
+    if drawn:
+        yield node_map(drawn, "Nodes")
 
 
 def node_map(nodes: Iterable[MapNode], title: str) -> NodeMap:

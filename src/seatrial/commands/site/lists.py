@@ -1,7 +1,8 @@
 """The index of a site and its list of runs: the map of nodes, what is open, what changed, what was measured."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 import msgspec
 
@@ -9,10 +10,9 @@ from seatrial.archive.listing import CLOSED, RunRow
 from seatrial.commands.site.addresses import node_page, run_page
 from seatrial.commands.site.past import VerdictChange
 from seatrial.model.monitoring import NodeStanding
-from seatrial.render.node_map import MapNode, node_map
+from seatrial.render.node_map import ago, standing_map
 from seatrial.render.report import Block, Items, Paragraph, rows_table
 
-DAY_S = 86400.0
 MOST_OPEN = 200
 MOST_RECENT = 20
 MOST_PROBLEMS = 20
@@ -33,8 +33,6 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     """All runs with a page by the stem of its file, the newest first."""
     left_out: Sequence[str]
     at: datetime
-    ago: Callable[[str, datetime], str]
-    """How long ago a time is, in words."""
 
 
 def stems(runs: Mapping[str, RunRow]) -> dict[str, str]:
@@ -56,8 +54,7 @@ def index_blocks(listed: Listed) -> Iterator[Block]:
     """The blocks of the index, which is in the folder of the site."""
     pages = stems(listed.runs)
     nodes = [standing for standing in listed.nodes.values() if standing.is_node]
-    if nodes:
-        yield node_map((_drawn(standing, listed) for standing in nodes), "Nodes")
+    yield from standing_map(nodes, listed.at, partial(node_page, up=""), listed.leaf_of)
     yield _open(listed, pages)
     yield rows_table(CHANGE_HEADS, (_change(change, pages) for change in listed.changes), None, "What changed lately")
     yield rows_table(RUN_HEADS, _runs(listed), MOST_RECENT, "Latest runs", "see all runs")
@@ -70,16 +67,6 @@ def run_list_blocks(listed: Listed) -> Iterator[Block]:
     yield _left_out(listed)
 
 
-def _drawn(standing: NodeStanding, listed: Listed) -> MapNode:
-    return MapNode(
-        name=node_page(standing.node, ""),
-        leaf=listed.leaf_of.get(standing.node, ""),
-        verdict=standing.verdict,
-        days=(listed.at - datetime.fromisoformat(standing.judged)).total_seconds() / DAY_S,
-        age=listed.ago(standing.judged, listed.at),
-    )
-
-
 def _open(listed: Listed, pages: Mapping[str, str]) -> Block:
     """Open findings, the gravest first."""
     faulty = sorted(
@@ -90,7 +77,7 @@ def _open(listed: Listed, pages: Mapping[str, str]) -> Block:
             node_page(part.node, "") if part.is_node else part.node,
             fault.fault.verdict.value,
             fault.fault.text,
-            f"{listed.ago(fault.since, listed.at)} ago",
+            f"{ago(fault.since, listed.at)} ago",
             run_cell(fault.run, pages, ""),
         )
         for part in faulty

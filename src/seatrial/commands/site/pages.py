@@ -36,7 +36,6 @@ class Readers(msgspec.Struct, frozen=True, kw_only=True):
     """The report on all nodes; from their number of runs and of runs that cannot be read."""
     run_list: Callable[[Sequence[RunRow]], Report]
     facts: Callable[[Mapping[str, NodeFacts]], Report]
-    ago: Callable[[str, datetime], str]
     histories: Callable[[Path, str], Sequence[tuple[str, Report]]]
     """Each metric of the archive over these runs, with its name; raises SeatrialError."""
     compared: Callable[[Path, str, str], Report]

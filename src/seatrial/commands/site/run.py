@@ -231,7 +231,6 @@ def render_site(archive: Path, made: Generation, readers: Readers, at: datetime)
         runs=runs,
         left_out=left_out,
         at=at,
-        ago=readers.ago,
     )
     about = (str(archive), f"as of {utc_text(at)}")
     index = readers.status(nodes.standings, len(nodes.runs), nodes.unread, at)

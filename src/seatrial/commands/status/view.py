@@ -10,13 +10,12 @@ from seatrial.model.gate import GateTally
 from seatrial.model.monitoring import NodeStanding
 from seatrial.model.node_list import node_list
 from seatrial.model.verdict import GOOD, Verdict, exit_code, worst
-from seatrial.model.words import age_s, count, some
-from seatrial.render.node_map import MapNode, node_map
-from seatrial.render.report import Block, Gauge, Lines, PageLink, Report, rows_table
+from seatrial.model.words import count, some
+from seatrial.render.node_map import ago, standing_map
+from seatrial.render.report import Block, Gauge, Lines, Report, rows_table
 
 MOST_FAULTS = 5
 MOST_NAMED = 3
-SPANS = ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute"))
 HEAD = ("node", "verdict", "~open", "since", "run")
 
 
@@ -27,15 +26,6 @@ class StatusFields(msgspec.Struct, frozen=True, kw_only=True):
     runs: int
     unread: int
     gate: GateTally | None
-
-
-def ago(time: str, at: datetime) -> str:
-    """`3 days`, `1 hour`: how long ago a time in ISO 8601 is, in its largest unit."""
-    seconds = age_s(time, at)
-    for length_s, unit in SPANS:
-        if seconds >= length_s:
-            return count(int(seconds // length_s), unit)
-    return "less than a minute"
 
 
 def status_report(
@@ -62,24 +52,8 @@ def status_report(
             Gauge(name="findings", value=sum(len(part.faults) for part in parts)),
         ),
         terminal=lambda _: _blocks(nodes, faulty, undecided, unread, at, gate),
-        page=lambda: _page(nodes, at),
+        page=lambda: standing_map(nodes, at),
     )
-
-
-def _page(nodes: Sequence[NodeStanding], at: datetime) -> Iterator[Block]:
-    """The nodes by their verdicts; on which leaf switches they are is not known of a standing."""
-    drawn = [
-        MapNode(
-            name=PageLink(node.node, ""),
-            leaf="",
-            verdict=node.verdict,
-            days=(at - datetime.fromisoformat(node.judged)).total_seconds() / SPANS[0][0],
-            age=ago(node.judged, at),
-        )
-        for node in nodes
-    ]
-    if drawn:
-        yield node_map(drawn, "Nodes")
 
 
 def _sentence(

@@ -219,7 +219,6 @@ def test_many_nodes_are_squares_and_the_index_stays_small() -> None:
         runs={},
         left_out=(),
         at=datetime(2026, 11, 27, tzinfo=UTC),
-        ago=lambda *_: "7 days",
     )
     page = as_html(Report(payload=lambda: nodes["node00000"], page=lambda: index_blocks(listed)))
     assert 'class="nodemap small"' in page

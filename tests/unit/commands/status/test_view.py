@@ -9,12 +9,13 @@ import pytest
 from seatrial.archive import listing
 from seatrial.archive.listing import read_standings
 from seatrial.cli.operation import cluster
-from seatrial.commands.status.view import ago, status_report
+from seatrial.commands.status.view import status_report
 from seatrial.frame.command_line import run
 from seatrial.model.errors import ExitCode
 from seatrial.model.monitoring import Fault, NodeStanding, OpenFault
 from seatrial.model.verdict import Verdict
 from seatrial.render.nagios import State, as_nagios
+from seatrial.render.node_map import ago
 from seatrial.render.text import as_text
 from tests.support.builders import Cluster, leaves, names, record, slow_part
 
