@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -62,10 +62,6 @@ from seatrial.model.measurement import DefaultStart, GroupMeasurement, Measureme
 from seatrial.model.run import Ending, RecordedRun, RunInfo, RunKind, with_kinds
 from seatrial.node.node import AlikeParser
 from seatrial.node.rank_places import rank_places
-
-if TYPE_CHECKING:
-    from seatrial.fabric.routed_fabric import RoutedFabric
-
 
 OF_ROUNDS = (RoundStarted, GroupRoundStarted, Delivered, GroupDelivered, RoundEnded)
 """Entries of which a soak of days has more than memory holds; its measurements are read when they are needed."""
@@ -257,7 +253,7 @@ def read_run(folder: Path) -> RecordedRun:
     )
 
 
-def read_wiring(folder: Path) -> "RoutedFabric | None":
+def read_wiring(folder: Path) -> "routed.RoutedFabric | None":
     """The fabric's cables and routes that were given to the run in `folder`; None without any. Raises DamagedRun."""
     path = folder / layout.FABRIC_FILE
     if not os.path.lexists(path):

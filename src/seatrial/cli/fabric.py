@@ -23,7 +23,6 @@ from seatrial.model.errors import UsageError
 from seatrial.model.words import count
 
 if TYPE_CHECKING:
-    from seatrial.fabric.table_check import TableReport
     from seatrial.model.fabric import FabricMap
     from seatrial.model.verdict import Finding
 
@@ -106,7 +105,7 @@ def read_map(file: Path | None, live: bool) -> "FabricMap":
         raise
 
 
-def read_routes(fabric: "FabricMap", routes: str) -> "TableReport | None":
+def read_routes(fabric: "FabricMap", routes: str) -> "table_check.TableReport | None":
     """Results from the fabric's forwarding tables; None where none are given."""
     if not routes:
         return None

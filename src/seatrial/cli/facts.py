@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
@@ -28,9 +27,6 @@ from seatrial.model.node_list import node_list
 from seatrial.model.settings import SiteSettings
 from seatrial.model.words import by_text, count
 
-if TYPE_CHECKING:
-    from seatrial.commands.facts.detached import FactsCollected
-
 
 def leave_to_the_queue(nodes: tuple[str, ...], site: "SiteSettings", output: OutputForms) -> int:
     """Submit the jobs and print how to collect them. Raises UsageError for options that do not fit together."""
@@ -49,7 +45,7 @@ def leave_to_the_queue(nodes: tuple[str, ...], site: "SiteSettings", output: Out
     return output.tell(facts_detached.submitted_report(submitted), lines)
 
 
-def tell_facts(found: "FactsCollected", output: OutputForms) -> int:
+def tell_facts(found: "facts_detached.FactsCollected", output: OutputForms) -> int:
     """Print the progress; 0 once every node is read."""
     asked = len(found.read) + len(found.waiting) + len(found.failed) + len(found.left_out)
     lines = [f"{found.run}: {len(found.read)} of {asked} nodes read.", *_lines("waits", found.waiting)]

@@ -9,7 +9,6 @@ from seatrial.driver import clock
 from seatrial.render import envelope, json, nagios
 
 if TYPE_CHECKING:
-    from seatrial.render.envelope import Failure
     from seatrial.render.report import Report
 
 OPTION, NAGIOS = "--json", "--nagios"
@@ -33,7 +32,7 @@ class JsonOutput:
         self.printed = True
         print(text, end="")
 
-    def print_report(self, report: "Report", error: "Failure | None" = None) -> None:
+    def print_report(self, report: "Report", error: "envelope.Failure | None" = None) -> None:
         """The object of a report. `error`: what could not be written beside it."""
         context = click.get_current_context(silent=True)
         command = context.command_path.partition(" ")[2] if context else ""
@@ -47,7 +46,7 @@ class JsonOutput:
         print(line)
         return int(state)
 
-    def print_error(self, error: "Failure") -> int:
+    def print_error(self, error: "envelope.Failure") -> int:
         """What a command that ended early prints for programs, where its result is not printed yet; its exit code."""
         if self.nagios:
             if not self.printed:

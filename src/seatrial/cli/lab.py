@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -27,11 +27,6 @@ from seatrial.model.subject import Direction
 from seatrial.model.words import count
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Lines, Paragraph, Report
-
-if TYPE_CHECKING:
-    from seatrial.lab.cluster.daemons import LabStatus
-    from seatrial.lab.cluster.plan import LabPlan
-    from seatrial.lab.faults.base import Planted
 
 
 @click.group(cls=CommandGroup)
@@ -83,7 +78,7 @@ def up(name: str, share: tuple[Path, ...], suspend_after: float | None, **given:
     return ExitCode.PASS
 
 
-def _rails(plan: "LabPlan") -> str:
+def _rails(plan: "cluster_plan.LabPlan") -> str:
     return f" on {plan.rails} rails" if plan.rails > 1 else ""
 
 
@@ -130,7 +125,7 @@ def status(output: OutputForms) -> int:
     return output.tell(Report(payload=lambda: daemons.LabStatusFields(labs=tuple(labs))), lines)
 
 
-def _status_lines(status: "LabStatus") -> list[str]:
+def _status_lines(status: "daemons.LabStatus") -> list[str]:
     if status.plan is None or not status.standing:
         return [f"Lab {status.name}: incomplete. Remove it with: seatrial lab down --name {status.name}"]
     plan = status.plan
@@ -209,7 +204,7 @@ def fault_list(output: OutputForms) -> int:
     return output.show(made)
 
 
-def _fault_blocks(planted: "Mapping[str, Sequence[Planted]]") -> Iterator[Block]:
+def _fault_blocks(planted: "Mapping[str, Sequence[faults_base.Planted]]") -> Iterator[Block]:
     for place, one in enumerate(catalogue.FAULTS):
         options = [" | ".join(f"--{name}" for name in group) for group in one.needs]
         words = [one.kind, one.takes.upper(), *options, *(f"[--{name}]" for name in one.may)]

@@ -15,7 +15,6 @@ from seatrial.model.errors import UsageError
 from seatrial.model.words import natural_sorted
 
 if TYPE_CHECKING:
-    from seatrial.driver.facts_reading import FactsRead
     from seatrial.model.settings import SiteSettings
 
 nodes_argument = argument(
@@ -30,7 +29,7 @@ from_option = option(
 )
 
 
-def read_facts(nodes: tuple[str, ...], source: Path | None, site: "SiteSettings") -> "FactsRead":
+def read_facts(nodes: tuple[str, ...], source: Path | None, site: "SiteSettings") -> "facts_reading.FactsRead":
     """The facts that the options ask for; of a recording, those of the nodes that are named.
 
     Raises UsageError for options that do not fit together and nodes that a recording does not have.

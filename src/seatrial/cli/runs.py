@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -24,9 +24,6 @@ from seatrial.model.words import count
 from seatrial.recordings import run_file
 from seatrial.render.escape import clean
 from seatrial.render.report import Report
-
-if TYPE_CHECKING:
-    from seatrial.archive.recovery import Recovery
 
 
 @click.group(cls=CommandGroup)
@@ -116,7 +113,7 @@ def recover_runs(run: str, force: bool, archive: Path, output: OutputForms) -> i
     return output.tell(Report(payload=lambda: found, exit_code=code), _lines(found))
 
 
-def _lines(found: "Recovery") -> Iterator[str]:
+def _lines(found: "recovery.Recovery") -> Iterator[str]:
     for one in found.recovered:
         torn = f", {count(one.torn_lines, 'torn line')} kept in logs" if one.torn_lines else ""
         yield f"{one.run}: {one.measurements} measurements, {one.samples} samples{torn}"
