@@ -36,11 +36,6 @@ def logical_order(cores: Sequence[Core], nodes: Iterable[NumaNode], shared: Iter
     return tuple(sorted(around, key=lambda processor: (*around[processor], processor)))
 
 
-def sysfs_order(frame: Frame, cores: Sequence[Core], nodes: Sequence[NumaNode]) -> Numbers:
-    """Logical order of the processors from the kernel's files of a frame."""
-    return logical_order(cores, nodes, set(_shared(frame)))
-
-
 def _shared(frame: Frame) -> Iterator[Numbers]:
     for (pattern, item), column in frame.columns.items():
         if pattern.startswith(CACHES) and item in ("shared_cpu_list", "shared_cpu_map"):
@@ -75,7 +70,7 @@ def sysfs_topology(frame: Frame) -> Topology:
         ),
         caches=read_caches(frame),
         source="sysfs" if cores or nodes else "",
-        order=sysfs_order(frame, cores, nodes),
+        order=logical_order(cores, nodes, set(_shared(frame))),
     )
 
 

@@ -267,7 +267,7 @@ def write_recording(target: Path, files: Mapping[str, str]) -> None:
     with sentences_on(target, REMEDY):
         target.parent.mkdir(parents=True, exist_ok=True)
         above = target.parent.resolve()
-        if is_tar_name(target):
+        if target.name.endswith((".tar.gz", ".tgz")):
             replace_file(above / target.name, _tarball(target, files))
             return
         with WorkingFolder(above, Use.WHOLE) as working, own_folder(working.path) as own, opened_folder(above) as into:
@@ -283,11 +283,6 @@ def refuse_taken(target: Path) -> None:
     """Raises UsageError where there is something of that name already."""
     if target.exists() or target.is_symlink():
         raise UsageError(f"{target} exists already.", REMEDY)
-
-
-def is_tar_name(target: Path) -> bool:
-    """Whether a recording of that name is to be one file."""
-    return target.name.endswith((".tar.gz", ".tgz"))
 
 
 def _tarball(target: Path, files: Mapping[str, str]) -> bytes:

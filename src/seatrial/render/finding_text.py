@@ -82,7 +82,7 @@ def rows(finding: Finding) -> list[tuple[str, str]]:
         others = " or ".join(subject.text for subject in finding.ambiguous_with)
         found.append(("or else", f"{others}: these measurements cannot distinguish it from {finding.subject.text}"))
     if finding.pairs:
-        found.append(("shown by", pairs_text(finding.pairs)))
+        found.append(("shown by", some(natural_sorted(finding.pairs), MOST_PAIRS)))
     if finding.remedy:
         found.append(("to do", finding.remedy))
     return found
@@ -99,11 +99,6 @@ def experiment_text(experiment: Experiment) -> str:
     """What was done, its outcome, and whether it confirmed the suspicion."""
     confirmed = "confirmed" if experiment.confirmed else "not confirmed"
     return f"{experiment.description}: {experiment.outcome} ({confirmed})"
-
-
-def pairs_text(pairs: Sequence[str]) -> str:
-    """The first few pairs in natural order and the number of the rest."""
-    return some(natural_sorted(pairs), MOST_PAIRS)
 
 
 def _numbers(finding: Finding) -> list[tuple[str, str]]:

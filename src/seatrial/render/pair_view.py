@@ -37,11 +37,6 @@ def run_line(run: RunInfo) -> tuple[str, ...]:
     return tuple(text for text in (run.run, run.started, run.mpi_library) if text)
 
 
-def design_note(run: RunInfo) -> Paragraph:
-    """The last paragraph of a page: what was to be measured, and what such a design can show."""
-    return Paragraph(text=run.design.statement if run.design else "", aside=True)
-
-
 class ReportedRun(Protocol):
     """What is derived from a run, as far as every report has it."""
 
@@ -83,7 +78,7 @@ def run_report(
         run=run,
         payload=payload,
         terminal=lambda width: (first, *terminal(width)),
-        page=lambda: (findings, *page(), design_note(run)),
+        page=lambda: (findings, *page(), Paragraph(text=run.design.statement if run.design else "", aside=True)),
         about=run_line(run),
         findings=outcome.findings,
         cases=tuple(cases),

@@ -206,11 +206,6 @@ def this_user() -> str:
     return str(os.geteuid())
 
 
-def cancel_own(name: str) -> list[str]:
-    """The command that cancels all of this user's jobs of a name."""
-    return slurm_argv.cancel_named(name, this_user())
-
-
 def new_job_name() -> str:
     """A name that no other job has: a job may be granted when nobody is left to read its number."""
     return f"seatrial-{secrets.token_hex(4)}"
@@ -223,7 +218,7 @@ def job_ending(name: str) -> tuple[Duty, ...]:
     last moment comes into the queue after that. The programs that asked for the job and that hold it end by themselves
     once it is gone; those that hang at their end are killed.
     """
-    cancel = KeeperCommand(argv=tuple(cancel_own(name)), tries=CANCEL_TRIES)
+    cancel = KeeperCommand(argv=tuple(slurm_argv.cancel_named(name, this_user())), tries=CANCEL_TRIES)
     once_more = KeeperCommand(argv=cancel.argv, after_s=LATE_JOB_S)
     return (
         cancel,

@@ -76,16 +76,11 @@ def alive(plan: LabPlan, host: str) -> bool:
     return bool(named(pids_in([plan.space(host)]), daemon))
 
 
-def log_name(host: str) -> str:
-    """The name of the log that a host's Slurm daemon writes."""
-    return "slurmctld.log" if host == LOGIN else f"{host}.log"
-
-
 def last_words(plan: LabPlan, hosts: Sequence[str]) -> str:
     """The end of each host's log, since the files are removed with a lab that failed to start."""
     words = []
     for host in hosts:
-        path = state.folder(plan.name) / "log" / log_name(host)
+        path = state.folder(plan.name) / "log" / ("slurmctld.log" if host == LOGIN else f"{host}.log")
         if path.is_file():
             tail = read_end(path, folder=path.parent).splitlines()[-3:]
             words.append(f"\n{path} ends with:\n  " + "\n  ".join(tail))
