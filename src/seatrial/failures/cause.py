@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from seatrial.failures.printed_text import Origin, plain
-from seatrial.failures.rank_deaths import KILL, TERM, Ranks, TaskEnds, nodes_of, read_loss, task_ends
+from seatrial.failures.rank_deaths import KILL, TERM, Ranks, nodes_of, read_loss, task_ends
 from seatrial.model.loss import RankDeath
 
 MOST_LOOKED_AT = 500
@@ -56,9 +56,7 @@ class EndedNodes(msgspec.Struct, frozen=True, kw_only=True):
 def ended_nodes(text: str, printed: Mapping[str, Origin]) -> EndedNodes:
     """What plain text reports of the ends of ranks. `printed`: where its lines come from."""
     deaths = [death for death in read_loss(text, Ranks()).deaths if death.node]
-    ends: list[tuple[frozenset[str], TaskEnds | RankDeath]] = [
-        (frozenset(map(_base, end.nodes)), end) for end in task_ends(text)
-    ]
+    ends = [(frozenset(map(_base, end.nodes)), end.death) for end in task_ends(text)]
     ends = ends or [(frozenset([_base(death.node)]), death) for death in deaths]
     others = any(end.first and end.signal != TERM for _, end in ends)
     struck = frozenset[str]().union(*(nodes for nodes, end in ends if _by_itself(end)))
@@ -69,7 +67,7 @@ def ended_nodes(text: str, printed: Mapping[str, Origin]) -> EndedNodes:
     return EndedNodes(struck=struck, ended=ended - struck, places=places, printed=printed)
 
 
-def _by_itself(end: TaskEnds | RankDeath) -> bool:
+def _by_itself(end: RankDeath) -> bool:
     return end.signal != TERM if end.first else end.signal not in (None, TERM, KILL)
 
 

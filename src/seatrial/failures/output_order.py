@@ -54,7 +54,7 @@ class OutputOrder:
         first = [death for death in loss.deaths if death.first and death.signal != TERM]
         self._dead = frozenset(death.rank for death in first if death.rank is not None)
         self._places = frozenset(death.node for death in first)
-        ends_of = (end.tasks for end in task_ends(telling) if end.signal != TERM)
+        ends_of = (end.tasks for end in task_ends(telling) if end.death.signal != TERM)
         self._first = frozenset(next(ends_of, ()))
         self._labelled = any(origin.ranks for origin in printed.values())
         ends = [line for line in self._lines if TASKS.match(line) and not line.endswith("Terminated")]

@@ -137,11 +137,8 @@ class TaskEnds(msgspec.Struct, frozen=True, kw_only=True):
 
     nodes: tuple[str, ...]
     tasks: tuple[int, ...]
-    exit_code: int | None
-    signal: int | None
-    out_of_memory: bool
-    first: bool
-    """The launcher was not yet ending the others."""
+    death: RankDeath
+    """The end of each, without its node and rank."""
 
 
 def task_ends(text: str) -> Iterator[TaskEnds]:
@@ -156,14 +153,8 @@ def task_ends(text: str) -> Iterator[TaskEnds]:
             return
         code, number, memory = _end(match.group(3))
         if code != 0:
-            yield TaskEnds(
-                nodes=nodes,
-                tasks=tasks,
-                exit_code=code,
-                signal=number,
-                out_of_memory=memory,
-                first=match.start() < since,
-            )
+            death = RankDeath(signal=number, exit_code=code, out_of_memory=memory, first=match.start() < since)
+            yield TaskEnds(nodes=nodes, tasks=tasks, death=death)
 
 
 def _slurm_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
@@ -172,14 +163,8 @@ def _slurm_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
         for place, task in enumerate(tasks or [None] * len(nodes)):
             by_task = ranks.places[task] if task is not None and task < len(ranks.places) else ""
             by_order = nodes[place] if len(nodes) == len(tasks) else ""
-            yield RankDeath(
-                node=nodes[0] if len(nodes) == 1 else by_task or by_order,
-                rank=task,
-                signal=end.signal,
-                exit_code=end.exit_code,
-                out_of_memory=end.out_of_memory,
-                first=end.first,
-            )
+            node = nodes[0] if len(nodes) == 1 else by_task or by_order
+            yield msgspec.structs.replace(end.death, node=node, rank=task)
 
 
 def _of_daemons(deaths: Sequence[RankDeath]) -> tuple[RankDeath, ...]:
