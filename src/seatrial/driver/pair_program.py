@@ -71,19 +71,9 @@ class _Seen(NamedTuple):
 
     def measurement(self, wanted: Round, pair: Pair) -> Measurement:
         """The figure as the time in which a window of the round's shape crosses the pair, with waits in proportion."""
-        shape = wanted.shape
-        window_s = shape.window_bytes / self.bytes_per_s
-        return Measurement(
-            phase=wanted.phase,
-            repetition=wanted.repetition,
-            shape=shape,
-            source=pair[0],
-            target=pair[1],
-            times_s=(window_s,),
-            pairs_at_once=len(wanted.pairs),
-            variant=wanted.variant,
-            waited_s=tuple(share * window_s for share in self.waits),
-        )
+        window_s = wanted.shape.window_bytes / self.bytes_per_s
+        waited_s = tuple(share * window_s for share in self.waits)
+        return wanted.delivered(pair, times_s=(window_s,), waited_s=waited_s)
 
 
 class PairStarts:

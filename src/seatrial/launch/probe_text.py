@@ -17,9 +17,8 @@ from seatrial.model.measurement import (
     Measurement,
     Needs,
     Round,
+    RoundOfKernel,
     Seconds,
-    Shape,
-    Verification,
 )
 from seatrial.model.words import count, verb
 
@@ -81,9 +80,8 @@ def group_command(number: int, wanted: GroupRound, rank_of: Mapping[str, int]) -
     raise ValueError(f"{wanted.shape.kernel} needs {wanted.shape.kernel.needs}, not groups of {sizes} nodes")
 
 
-def _measure(number: int, wanted: Round | GroupRound, ranks: Mapping[str, list[int]]) -> bytes:
-    shape: Shape = wanted.shape
-    verify: Verification = wanted.verify
+def _measure(number: int, wanted: RoundOfKernel, ranks: Mapping[str, list[int]]) -> bytes:
+    shape = wanted.shape
     command = {
         "command": "measure",
         "id": number,
@@ -93,7 +91,7 @@ def _measure(number: int, wanted: Round | GroupRound, ranks: Mapping[str, list[i
         "window": shape.window,
         "warmup": shape.warmup,
         "iterations": shape.iterations,
-        "verify": verify.value,
+        "verify": wanted.verify.value,
     }
     if isinstance(wanted, GroupRound) and wanted.folder:
         command["folder"] = wanted.folder
@@ -149,21 +147,8 @@ def measurement(record: Mapping[str, Any], wanted: Round, nodes: Sequence[str]) 
     valid = sample.source in places and sample.target in places
     if not valid or (nodes[sample.source], nodes[sample.target]) not in wanted.pairs:
         raise msgspec.ValidationError(f"ranks {sample.source} and {sample.target} were not asked for")
-    return Measurement(
-        phase=wanted.phase,
-        repetition=wanted.repetition,
-        shape=wanted.shape,
-        source=nodes[sample.source],
-        target=nodes[sample.target],
-        times_s=sample.times_s,
-        warmup_times_s=sample.warmup_times_s,
-        pairs_at_once=len(wanted.pairs),
-        verified=sample.verified,
-        errors=sample.errors,
-        corruptions=_corruptions(sample, nodes, (sample.source, sample.target)),
-        variant=wanted.variant,
-        waited_s=sample.waited_s or (),
-    )
+    timed = _timed(sample, nodes, (sample.source, sample.target))
+    return wanted.delivered((nodes[sample.source], nodes[sample.target]), **timed, waited_s=sample.waited_s or ())
 
 
 def group_measurement(record: Mapping[str, Any], wanted: GroupRound, nodes: Sequence[str]) -> GroupMeasurement:
@@ -177,17 +162,13 @@ def group_measurement(record: Mapping[str, Any], wanted: GroupRound, nodes: Sequ
     if not group or group not in wanted.groups:
         raise msgspec.ValidationError(f"the group of ranks {list(sample.ranks)} was not asked for")
     return GroupMeasurement(
+        **_timed(sample, nodes, sample.ranks),
         phase=wanted.phase,
         repetition=wanted.repetition,
         shape=wanted.shape,
-        nodes=group,
-        times_s=sample.times_s,
-        warmup_times_s=sample.warmup_times_s,
-        groups_at_once=len(wanted.groups),
-        verified=sample.verified,
-        errors=sample.errors,
-        corruptions=_corruptions(sample, nodes, sample.ranks),
         variant=wanted.variant,
+        nodes=group,
+        groups_at_once=len(wanted.groups),
         conditions=None if sample.wall_s is None else msgspec.convert(record, Conditions),
         arrivals=_arrivals(sample),
     )
@@ -204,6 +185,12 @@ def _arrivals(sample: GroupSample) -> tuple[Arrival, ...]:
         Arrival(offset_s=offset_ns / 1e9, error_s=error_ns / 1e9, late_s=late_ns / 1e9, last=last)
         for offset_ns, error_ns, late_ns, last in zip(*columns, strict=True)
     )
+
+
+def _timed(sample: TimedSample, nodes: Sequence[str], ranks: Sequence[int]) -> dict[str, Any]:
+    """Times and checks, as `TimedIterations` has them. Raises msgspec.ValidationError as `_corruptions`."""
+    shared = {name: getattr(sample, name) for name in ("times_s", "warmup_times_s", "verified", "errors")}
+    return {**shared, "corruptions": _corruptions(sample, nodes, ranks)}
 
 
 def _corruptions(sample: TimedSample, nodes: Sequence[str], ranks: Sequence[int]) -> tuple[Corruption, ...]:

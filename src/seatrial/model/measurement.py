@@ -180,38 +180,53 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
         return self.message_bytes * self.window
 
 
-class Round(msgspec.Struct, frozen=True, kw_only=True):
-    """Pairs measured at the same time, each (source, target) by node name."""
+class RoundOfKernel(msgspec.Struct, frozen=True, kw_only=True):
+    """One kernel that is run once on ranks of several nodes at the same time."""
 
     phase: Phase
     repetition: int
     shape: Shape
-    pairs: tuple[tuple[str, str], ...]
     variant: str = ""
     """Name of the setting under which the probe runs; empty: the site's own."""
     verify: Verification = Verification.NONE
 
 
-class Measurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What one round delivered for one pair. `times_s`: one round trip, or one window with its acknowledgement."""
+class Round(RoundOfKernel, frozen=True, kw_only=True):
+    """Pairs measured at the same time, each (source, target) by node name."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+    def delivered(self, pair: tuple[str, str], **values: Any) -> "Measurement":  # noqa: ANN401 - its other fields
+        """The measurement of one of the pairs."""
+        own = {name: getattr(self, name) for name in ("phase", "repetition", "shape", "variant")}
+        return Measurement(**own, source=pair[0], target=pair[1], pairs_at_once=len(self.pairs), **values)
+
+
+class TimedIterations(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What one round delivered for one of its pairs or groups."""
 
     phase: Phase
     repetition: int
     shape: Shape
-    source: str
-    target: str
     times_s: tuple[Seconds, ...]
     warmup_times_s: tuple[Seconds, ...] = ()
-    pairs_at_once: Count = 1
     verified: Count = 0
     """Iterations whose data were compared with what was sent."""
     errors: Count = 0
-    """Bytes of these that arrived wrong, in both directions; `corruptions` says where."""
+    """Bytes of these that arrived wrong, in all directions; `corruptions` says where."""
     corruptions: tuple[Corruption, ...] = ()
     variant: str = ""
     """Name of the setting of its round; empty: the site's own."""
     at_s: Seconds | None = None
     """When its round began, seconds since the run began; None in archives that do not record it."""
+
+
+class Measurement(TimedIterations, frozen=True, kw_only=True, gc=False):
+    """What one round delivered for one pair. `times_s`: one round trip, or one window with its acknowledgement."""
+
+    source: str
+    target: str
+    pairs_at_once: Count = 1
     waited_s: tuple[Seconds, ...] = ()
     """How long the ranks of source and target were ready to run without a processor meanwhile, also where a
     hypervisor had it; empty: not known."""
@@ -222,22 +237,16 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.source, self.target
 
 
-class GroupRound(msgspec.Struct, frozen=True, kw_only=True):
+class GroupRound(RoundOfKernel, frozen=True, kw_only=True):
     """A round of a kernel that is not a pair: groups of nodes that measure at the same time.
 
     One group for a kernel that needs all ranks; groups of one node for a kernel that needs single ranks.
     """
 
-    phase: Phase
-    repetition: int
-    shape: Shape
     groups: tuple[tuple[str, ...], ...]
     """The groups by name of node; the first node of a group leads it."""
-    variant: str = ""
-    """Name of the setting under which the probe runs; empty: the site's own."""
     folder: str = ""
     """The folder in which kernels of storage write; empty for all others, and if a recording is replayed."""
-    verify: Verification = Verification.NONE
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -282,24 +291,12 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Iterations in which no other rank came later."""
 
 
-class GroupMeasurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class GroupMeasurement(TimedIterations, frozen=True, kw_only=True, gc=False):
     """What one round delivered for one group. `times_s`: per iteration the longest time that a rank took."""
 
-    phase: Phase
-    repetition: int
-    shape: Shape
     nodes: tuple[str, ...]
     """The nodes of the group, in the order of the round."""
-    times_s: tuple[Seconds, ...]
-    warmup_times_s: tuple[Seconds, ...] = ()
     groups_at_once: Count = 1
-    verified: Count = 0
-    errors: Count = 0
-    corruptions: tuple[Corruption, ...] = ()
-    """The places of bytes that arrived wrong."""
-    variant: str = ""
-    at_s: Seconds | None = None
-    """Seconds from the start of the run to that of the round; None in archives that do not record it."""
     conditions: Conditions | None = None
     arrivals: tuple[Arrival, ...] = ()
     """The arrivals of each of `nodes`; only for collective operations."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from seatrial.model.measurement import Estimate, Kernel
+from seatrial.model.measurement import Arrival, Estimate, Kernel
 from seatrial.model.settings import Trial
 from seatrial.model.units import BANDWIDTH, CELSIUS, FLOP_RATE, LATENCY, SHARE
 from seatrial.model.verdict import Finding, FindingKind
@@ -110,18 +110,10 @@ class Noise(msgspec.Struct, frozen=True, kw_only=True):
     """Place (node and rank) -> the shortest time of the quantum on its core, while all cores work."""
 
 
-class Clock(msgspec.Struct, frozen=True, kw_only=True):
+class Clock(Arrival, frozen=True, kw_only=True):
     """The clock of a node beside that of the first node, and how it came to the barriers of one round."""
 
     node: str
-    offset_s: float
-    """What must be added to its clock to get the first node's."""
-    error_s: float
-    """The offset is wrong by at most this much."""
-    late_s: float
-    """After the first node to arrive: median of the barriers."""
-    last: int
-    """Barriers to which no other node came later."""
     barriers: int
 
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from seatrial.model.measurement import GroupMeasurement, node_of
 from seatrial.model.node_trials import Clock, Collective, Measure, Runs
@@ -69,12 +69,9 @@ def clocks_of(measurements: Iterable[GroupMeasurement]) -> tuple[Clock, ...]:
     if last is None:
         return ()
     return tuple(
-        Clock(
-            node=node_of(place), offset_s=arrival.offset_s, error_s=arrival.error_s, late_s=arrival.late_s,
-            last=arrival.last, barriers=last.shape.iterations,
-        )
+        Clock(node=node_of(place), barriers=last.shape.iterations, **asdict(arrival))
         for place, arrival in zip(last.nodes, last.arrivals, strict=True)
-    )  # fmt: skip
+    )
 
 
 def collectives_of(measurements: Sequence[GroupMeasurement]) -> tuple[Collective, ...]:

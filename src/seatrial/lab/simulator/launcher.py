@@ -112,20 +112,9 @@ class SimulatedSession:
             if late:
                 silent.append(pair)
                 continue
-            delivered.append(
-                Measurement(
-                    phase=wanted.phase,
-                    repetition=wanted.repetition,
-                    shape=shape,
-                    source=pair[0],
-                    target=pair[1],
-                    times_s=tuple(row[shape.warmup :]),
-                    warmup_times_s=tuple(row[: shape.warmup]),
-                    pairs_at_once=len(wanted.pairs),
-                    variant=wanted.variant,
-                    waited_s=tuple((1 - share) * sum(row[shape.warmup :]) for share in shares) if waits_known else (),
-                )
-            )
+            times_s, warmup_times_s = tuple(row[shape.warmup :]), tuple(row[: shape.warmup])
+            waited_s = tuple((1 - share) * sum(times_s) for share in shares) if waits_known else ()
+            delivered.append(wanted.delivered(pair, times_s=times_s, warmup_times_s=warmup_times_s, waited_s=waited_s))
         return delivered, silent
 
     def _stalls_s(self, wanted: Round, times: int) -> Reals:
