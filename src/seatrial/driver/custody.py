@@ -99,11 +99,8 @@ class Custody:
         self.settings = msgspec.structs.replace(
             self.settings,
             changes=tuple(changes),
-            launcher=self._reach.launcher,
+            **msgspec.structs.asdict(self._reach),
             cluster=cluster_name() if self.held or self._reach.launcher == "slurm" else "",
-            partition=self._reach.partition,
-            slurm=self._reach.slurm,
-            job=self._reach.job,
             nodes=self.held.nodes if self.held else (),
             job_name=self.held.name if self.held else "",
         )
