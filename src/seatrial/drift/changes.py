@@ -3,13 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-import msgspec
-
 from seatrial.drift.comparison import Value, fingerprint, within
 from seatrial.drift.expected_differences import excused_over_time, tolerated_share
 from seatrial.drift.flat_facts import FactGroup, parts
 from seatrial.drift.severity import family, leading, weight
 from seatrial.model.facts import NodeFacts
+from seatrial.model.past import FactChange
 
 THE_NODE = "node"
 BOOT = "boot_id"
@@ -17,19 +16,12 @@ Step = tuple[str, Value, Value]
 """A fact, before and after."""
 
 
-class FactDrift(msgspec.Struct, frozen=True, kw_only=True):
-    """One fact that changed in the same way on some nodes."""
+class FactDrift(FactChange, frozen=True, kw_only=True):
+    """One fact that changed in the same way on some nodes. None: unknown or absent."""
 
-    fact: str
-    before: Value
-    """None: unknown or absent."""
-    after: Value
-    nodes: tuple[str, ...]
     of: int
     """How many nodes were compared."""
     weight: int
-    along_with: tuple[str, ...] = ()
-    """Facts of the same family that changed on the same nodes."""
 
 
 def changes(before: Mapping[str, NodeFacts], after: Mapping[str, NodeFacts]) -> tuple[FactDrift, ...]:
