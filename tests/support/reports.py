@@ -7,7 +7,7 @@ from seatrial.commands.check.view import check_report
 from seatrial.commands.facts.drift import Drift
 from seatrial.commands.facts.drift_view import drift_report
 from seatrial.commands.facts.view import facts_report
-from seatrial.commands.limits.view import AnyLimit, limits_report
+from seatrial.commands.limits.view import limits_report
 from seatrial.commands.link.curve.judge import LinkCurve
 from seatrial.commands.link.curve.view import curve_report
 from seatrial.commands.link.transports.judge import Transports, TransportsByRail
@@ -19,6 +19,7 @@ from seatrial.drift.comparison import FactDifference
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
+from seatrial.model.limit import AnyLimit
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Finding
 from seatrial.render.envelope import envelope

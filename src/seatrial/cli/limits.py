@@ -13,6 +13,7 @@ from seatrial.commands.limits import answer, changed_limits, paths
 from seatrial.commands.limits import view as limits_view
 from seatrial.limits.what_if import HardwareChange, changed_nodes
 from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.limit import AnyLimit
 from seatrial.model.node_list import parse_nodes
 from seatrial.model.settings import SiteSettings
 
@@ -46,7 +47,7 @@ def limits(
     for node in pair or ():
         if node not in read.facts and node not in read.silent:
             raise UsageError(f"--pair: there is no node {node!r}.", f"Name one of {', '.join(sorted(read.facts)[:5])}.")
-    between: list[paths.AnyLimit] = []
+    between: list[AnyLimit] = []
     facts = changed_nodes(read.facts, what_if) if what_if else read.facts
     found = paths.limits_inside(facts)
     if pair and all(node in facts for node in pair):

@@ -6,14 +6,13 @@ from itertools import takewhile
 
 import msgspec
 
-from seatrial.limits.pcie_path import MemoryAccess, pcie_terms
+from seatrial.limits.pcie_path import RAW, MemoryAccess, pcie_terms
 from seatrial.model.facts import Gpu, NodeFacts, PciDevice, PciKind
 from seatrial.model.limit import Limit, LimitTerm, Terms
 from seatrial.model.pcie import ENCODINGS, link_bytes_per_s
 
 TRANSFERS = dict(enumerate(sorted(ENCODINGS), start=1))
 """PCIe generation -> transfers per second and lane."""
-FORMULA = "transfers_per_s * encoding * width / 8"
 COMPUTING = (0x0302, 0x0380, 0x1200)
 """PCI classes of GPUs for computing: 3D controller, other display controller, accelerator. VGA may be a console."""
 COHERENT = re.compile(r"\bG[HB]\d{2,3}\b|\bMI300A\b")
@@ -56,7 +55,7 @@ def host_term(gpu: Gpu, node: str) -> LimitTerm | None:
         bytes_per_s=rate,
         inputs={"transfers_per_s": transfers, "encoding": ENCODINGS[transfers], "width": float(width)},
         source="max_link_gen and max_link_width of nvidia-smi, or the bus of amd-smi",
-        formula=FORMULA,
+        formula=RAW,
     )
 
 

@@ -11,7 +11,7 @@ from seatrial.limits.pcie_path import MemoryAccess, link_rates, pcie_terms
 from seatrial.limits.peak import compute_peaks
 from seatrial.limits.ports import NodePort, node_ports, tcp_payload_term
 from seatrial.model.facts import NetworkInterface, NodeFacts, PciDevice, PciKind
-from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit, Terms, least
+from seatrial.model.limit import AnyLimit, Limit, LimitTerm, NoLimit, Terms, least
 from seatrial.model.words import count
 
 IDLE_GPU = "a GPU lowers the speed of its link while it is idle; read under load, the limit may be higher"
@@ -83,7 +83,7 @@ def summed(owner: str, terms: tuple[LimitTerm, ...]) -> LimitTerm:
 MEASURED = (PciKind.NETWORK, PciKind.GPU, PciKind.NVME)
 
 
-def node_limits(facts: NodeFacts) -> tuple[Limit | NoLimit | ComputePeak, ...]:
+def node_limits(facts: NodeFacts) -> tuple[AnyLimit, ...]:
     """Memory of each package, socket to socket, each device to the root, all rails together, GPUs, floating point.
 
     Bytes per second and one direction, memory's aside, which is both together.

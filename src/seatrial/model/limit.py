@@ -82,6 +82,9 @@ class ComputePeak(msgspec.Struct, frozen=True, kw_only=True, tag="arithmetic"):
         return self.flops_per_s / self.cores
 
 
+AnyLimit = Limit | NoLimit | ComputePeak
+
+
 def least(path: str, found: Terms, gate_bytes_per_s: float | None = None) -> Limit | NoLimit:
     """The limit that follows from these terms. No gate: it equals the limit.
 

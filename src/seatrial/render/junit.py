@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from seatrial.model.errors import ExitCode
-from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.verdict import UNDECIDED, Finding, FindingKind, Verdict
 from seatrial.render import finding_text
 from seatrial.render.escape import clean
 from seatrial.render.report import Case, Report
 
 ERRORS = (Verdict.INVALID, Verdict.NOT_RUN)
 """Findings with these make no run a failure: impossible numbers prove nothing, and what was not tried may be good."""
-SKIPPED = (Verdict.NOT_RUN, Verdict.INCONCLUSIVE)
 _NOT_IN_XML = dict.fromkeys([0xFFFE, 0xFFFF], "\ufffd")
 """Characters that `clean` keeps and XML 1.0 does not allow."""
 
@@ -68,7 +67,7 @@ def _subject(case: Case, report: Report) -> str:
     word = case.verdict.value
     if case.verdict in (Verdict.PASS, Verdict.MEASURED):
         return ""
-    if case.verdict in SKIPPED or report.exit_code is ExitCode.PASS:
+    if case.verdict in UNDECIDED or report.exit_code is ExitCode.PASS:
         return _element("skipped", word, case.reason)
     alone = report.exit_code is ExitCode.FINDINGS and not report.findings
     return _element("failure" if alone else "error", word, case.reason)

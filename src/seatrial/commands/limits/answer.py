@@ -10,10 +10,9 @@ from seatrial.limits.path import path_limit
 from seatrial.limits.peak import compute_peaks
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
-from seatrial.model.limit import ComputePeak, Limit, NoLimit
+from seatrial.model.limit import AnyLimit, ComputePeak, Limit, NoLimit
 from seatrial.model.words import count
 
-AnyLimit = Limit | NoLimit | ComputePeak
 LINE = 80
 """Columns of the first line."""
 UNKNOWN = "not known"

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.limits.answer import AnyLimit, fitting
+from seatrial.commands.limits.answer import fitting
 from seatrial.limits.memory import memory_limits
 from seatrial.limits.node import node_limits
 from seatrial.limits.path import path_limit
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
-from seatrial.model.limit import Limit
+from seatrial.model.limit import AnyLimit, Limit
 from seatrial.model.words import count, few, natural_sorted
 
 MOST_OF_NAMES = 40

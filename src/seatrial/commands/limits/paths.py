@@ -9,10 +9,9 @@ import msgspec
 from seatrial.limits.node import node_limits
 from seatrial.limits.path import path_limit
 from seatrial.model.facts import NodeFacts
-from seatrial.model.limit import ComputePeak, Limit, NoLimit
+from seatrial.model.limit import AnyLimit, Limit, NoLimit
 from seatrial.model.words import few, natural_sorted
 
-AnyLimit = Limit | NoLimit | ComputePeak
 MOST_OF_NAMES = 40
 NAMELESS = "node"
 

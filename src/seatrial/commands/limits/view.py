@@ -8,7 +8,7 @@ from msgspec import structs
 from seatrial.commands.limits.changed_limits import ChangedLimit, change_text
 from seatrial.model import units
 from seatrial.model.errors import ExitCode
-from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit
+from seatrial.model.limit import AnyLimit, ComputePeak, Limit, LimitTerm, NoLimit
 from seatrial.model.words import count
 from seatrial.render.escape import shorten
 from seatrial.render.plots import Bars, plain_bars
@@ -19,7 +19,7 @@ MOST_LETTERS = 100
 """Characters of what sets a limit, or of why it is unknown: the terms follow below."""
 
 
-def limits_table(limits: Sequence[Limit | NoLimit | ComputePeak]) -> Table:
+def limits_table(limits: Sequence[AnyLimit]) -> Table:
     """A path, its limit, and what sets it. Paths between nodes come first, and those without a limit last."""
     ordered = sorted(limits, key=lambda limit: (isinstance(limit, NoLimit), not is_between(limit.path)))
     left = len(ordered) - MOST_ROWS
@@ -28,7 +28,7 @@ def limits_table(limits: Sequence[Limit | NoLimit | ComputePeak]) -> Table:
     return Table(columns=columns("path", "#limit", "~set by"), rows=rows + more)
 
 
-def rate_text(limit: Limit | NoLimit | ComputePeak) -> str:
+def rate_text(limit: AnyLimit) -> str:
     """117.7 MB/s; marked where the limit is only nominal."""
     match limit:
         case NoLimit():
@@ -45,7 +45,7 @@ def is_between(path: str) -> bool:
     return ">" in path.partition(" ")[0]
 
 
-def _set_by(limit: Limit | NoLimit | ComputePeak) -> str:
+def _set_by(limit: AnyLimit) -> str:
     """The term that binds, without the path's name, which is in another column."""
     match limit:
         case NoLimit():
@@ -57,7 +57,6 @@ def _set_by(limit: Limit | NoLimit | ComputePeak) -> str:
             return limit.binding.removeprefix(node).strip()
 
 
-AnyLimit = Limit | NoLimit | ComputePeak
 MOST_DRAWN = 6
 """Paths whose terms are drawn."""
 MOST_NOTES = 8
