@@ -17,6 +17,7 @@ from seatrial.model.settings import RunSettings
 if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark
     from seatrial.driver.progress import Progress
+    from seatrial.judgement.benchmark_result import RunResult
     from seatrial.model.run import RecordedRun
 
 SECONDS = 3600.0
@@ -24,7 +25,7 @@ SECONDS = 3600.0
 
 def kept_run(
     archive: Path, name: str, settings: RunSettings, benchmark: "Benchmark"
-) -> "tuple[RecordedRun, benchmark_result.RunResult] | None":
+) -> "tuple[RecordedRun, RunResult] | None":
     """The run of that name whose output is complete; None: it has to be made.
 
     Raises UsageError where it was made with other settings.
@@ -74,7 +75,7 @@ def attempts_of(archive: Path, name: str) -> Sequence[Path]:
 
 def new_run(
     name: str, settings: RunSettings, benchmark: "Benchmark", progress: "Progress"
-) -> "tuple[RecordedRun, benchmark_result.RunResult]":
+) -> "tuple[RecordedRun, RunResult]":
     """Make it now, under the first name that is free. Raises SeatrialError; KeyboardInterrupt after it was closed."""
     archive = settings.site.archive
     taken = {path.name.removesuffix(".partial") for path in archive.iterdir()} if archive.is_dir() else set()
