@@ -137,9 +137,8 @@ def _judged_sparse(
     """One metric by the group test. `alive`: those of `rows` that are not dead."""
     nodes, effects, cells = scene.nodes, scene.effects, rows.cells
     metric, tested = effects.metric, group_test(scene, alive)
-    slow = tested.slow
-    pairs = single_pairs(nodes, alive, tested.residual, slow.scatter, len(alive.log) - 1, effects)
-    hidden = slow.hidden + 2 * effects.step
+    pairs = single_pairs(nodes, alive, tested.residual, tested.slow.scatter, len(alive.log) - 1, effects)
+    hidden = tested.slow.hidden + 2 * effects.step
     even = int(cells.max()) <= MOST_UNEVEN * int(cells.min()) + 1
     peers = len(nodes) >= FEWEST_ALIKE
     return MetricResult(
@@ -152,10 +151,10 @@ def _judged_sparse(
         resolution=Resolution(
             metric=metric,
             method=Method.GROUP_TEST,
-            effect_ratio=to_loss(effects.chosen(slow.scatter), metric),
-            pair_scatter=slow.scatter,
-            detectable_ratio=to_loss(slow.detectable + effects.step, metric) if peers else None,
-            detectable_one_way_ratio=to_loss(slow.detectable + effects.step, metric) if peers else None,
+            effect_ratio=to_loss(effects.chosen(tested.slow.scatter), metric),
+            pair_scatter=tested.slow.scatter,
+            detectable_ratio=to_loss(tested.slow.detectable + effects.step, metric) if peers else None,
+            detectable_one_way_ratio=to_loss(tested.slow.detectable + effects.step, metric) if peers else None,
             detectable_value_ratio=pairs.detectable_value_ratio,
             hidden_ratio=to_loss(hidden, metric) if peers else None,
             enough=peers and hidden <= effects.must_show,
