@@ -8,7 +8,6 @@ import enum
 import hashlib
 import os
 import re
-import secrets
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -90,7 +89,8 @@ def damage() -> Iterator[None]:
 
 PARTIAL = ".partial"
 CLOSING = ".closing"
-"""`<run>.<8 hexadecimal digits>.closing`: `runs recover` is closing it, or was killed while it did."""
+"""`<run>.<boot>-<process>-<start>.closing`: `runs recover` is closing it, or was killed while it did."""
+CLAIM = re.compile(r"(?P<run>.+)\.(?P<home>[0-9a-f]{8})(?:-(?P<pid>\d{1,9})-(?P<ticks>\d{1,19}))?\.closing", re.DOTALL)
 RUN_FILE = "run.json"
 JOURNAL_FILE = "journal.jsonl"
 SAMPLES_FILE = "samples.parquet"
@@ -141,13 +141,8 @@ def refuse_taken(archive: Path, run: str, remedy: str = ANOTHER_NAME) -> None:
 
 def run_of(folder: Path) -> str:
     """The name of the run in a folder, whether it is open or closed."""
-    claimed = re.fullmatch(rf"(.+)\.[0-9a-f]{{8}}{re.escape(CLOSING)}", folder.name, re.DOTALL)
-    return claimed.group(1) if claimed else folder.name.removesuffix(PARTIAL)
-
-
-def claim_of(folder: Path) -> Path:
-    """A name for an open run that no other process can choose."""
-    return folder.with_name(f"{run_of(folder)}.{secrets.token_hex(4)}{CLOSING}")
+    claimed = CLAIM.fullmatch(folder.name)
+    return claimed["run"] if claimed else folder.name.removesuffix(PARTIAL)
 
 
 class ExportFormat(enum.StrEnum):

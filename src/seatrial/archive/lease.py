@@ -18,7 +18,7 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.files.owners import user_name
-from seatrial.files.writing import OLD, Foreign, boot_id, own_folder, pid_namespace
+from seatrial.files.writing import OLD, Foreign, boot_id, home_of_processes, own_folder, pid_namespace
 from seatrial.model.words import utc_text
 
 BEAT_S = 5.0
@@ -69,6 +69,20 @@ def started_ticks(pid: int) -> int | None:
         state, *rest = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return None if state in (b"Z", b"X") else int(rest[18])
     return None
+
+
+def claim_of(folder: Path) -> Path:
+    """A name for an open run that this process closes and that no other one can choose."""
+    tag = f"{home_of_processes()}-{os.getpid()}-{started_ticks(os.getpid()) or 0}"
+    return folder.with_name(f"{layout.run_of(folder)}.{tag}{layout.CLOSING}")
+
+
+def is_claimed(folder: Path) -> bool:
+    """Whether the process that gave an open run its name is seen to live: it may not have written its lease yet."""
+    claim = layout.CLAIM.fullmatch(folder.name)
+    if claim is None or claim["home"] != home_of_processes() or not claim["pid"]:
+        return False
+    return started_ticks(int(claim["pid"])) == int(claim["ticks"])
 
 
 def new_lease(holder: Holder) -> Lease:

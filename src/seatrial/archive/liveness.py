@@ -96,6 +96,8 @@ def glance(folder: Path) -> OpenRun | None:
     held = lease.read_lease(folder)
     if not folder.exists():
         return OpenRun(folder=folder, life=Life.GONE)
+    if lease.is_claimed(folder):
+        return OpenRun(folder=folder, life=Life.CLOSING, lease=held)
     alive = proof(held) if held else None
     if alive is None and not _beats(held) and (quiet_s := _quiet_s(folder)) is not None and quiet_s < LATELY_S:
         alive = True

@@ -74,7 +74,9 @@ def recover_runs(
         if not folders:
             return _closed_already(archive, run)
     own = [*filter(is_own, folders)]
-    foreign = [] if run else sorted({*folders}.difference(own))
+    foreign = (
+        [] if run else sorted(filter(Path.exists, {*folders}.difference(own)))
+    )  # others are closing those that are gone
     folders = own or folders if run else own  # others may give theirs the same name
     parents = parents_of(archive, _settings(folders))  # before they are closed and renamed
     cut_off = [OpenRun(folder=folder, life=Life.CUT_OFF) for folder in folders]

@@ -21,7 +21,7 @@ from seatrial.archive.journal import (
     of_type,
 )
 from seatrial.archive.layout import read_inside
-from seatrial.archive.lease import Held, Hold, Holder, Lease, parse, read_bytes
+from seatrial.archive.lease import Held, Hold, Holder, Lease, claim_of, parse, read_bytes
 from seatrial.archive.liveness import proof
 from seatrial.archive.reader import read_info, run_folders
 from seatrial.archive.samples import SamplesUnmade
@@ -107,7 +107,7 @@ def _claimed(folder: Path) -> Iterator[tuple[Path, Lease | None]]:
     A rename is atomic on every file system, NFS included: of several processes one succeeds.
     """
     refuse_foreign(folder)
-    claim = layout.claim_of(folder)
+    claim = claim_of(folder)
     try:
         rename_folder(folder, claim.name)
     except OSError as error:

@@ -50,17 +50,17 @@ def pid_namespace() -> str:
 
 def unfinished() -> str:
     """A name for what is not whole yet, which nobody else can have taken."""
-    return f".{_home_of_processes()}-{os.getpid()}-{secrets.token_hex(8)}.new"
+    return f".{home_of_processes()}-{os.getpid()}-{secrets.token_hex(8)}.new"
 
 
-def _home_of_processes() -> str:
+def home_of_processes() -> str:
     """A short name of the boot and the namespace in which the numbers of processes are valid."""
     return f"{zlib.crc32(f'{boot_id()} {pid_namespace()}'.encode()):08x}"
 
 
 def sweep(folder: int, older_s: float = 0.0) -> None:
     """Remove files of this user in a folder whose writers have certainly ended, or that are so old."""
-    home = _home_of_processes() if boot_id() and pid_namespace() else ""
+    home = home_of_processes() if boot_id() and pid_namespace() else ""
     for match in filter(None, map(UNFINISHED.fullmatch, os.listdir(folder))):
         with contextlib.suppress(OSError):
             status = os.stat(match[0], dir_fd=folder, follow_symlinks=False)

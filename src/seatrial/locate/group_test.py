@@ -6,13 +6,13 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.explanation import Ways
-from seatrial.locate.metric_result import MetricScene, Part, PartFaults, part_faults
+from seatrial.locate.metric_result import MetricScene, Part, PartFaults, end_parts, part_faults
 from seatrial.locate.rows import Rows, group_name, group_numbers
 from seatrial.locate.slow_parts import FEW_NODES, SlowParts, slow_parts
 from seatrial.locate.uplinks import clearly_better
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.pair_table import Indices, Reals
-from seatrial.model.subject import Direction, Subject, SubjectKind, node, uplink
+from seatrial.model.subject import Subject, SubjectKind, node, uplink
 from seatrial.statistics.estimates import array_median
 
 FEWEST_PEERS = 8
@@ -60,8 +60,7 @@ def _over_peers(rows: Rows, group: Indices) -> Reals:
     far = source != target
     log = rows.log.astype(np.float64)
     reference = np.full(len(log), array_median(log))
-    few = rows.nodes <= FEW_NODES  # one slow node is on half of all pairs
-    for same, usual in ((~far, clearly_better if few else array_median), (far, clearly_better)):
+    for same, usual in ((~far, clearly_better if rows.nodes <= FEW_NODES else array_median), (far, clearly_better)):
         ends = np.concatenate([rows.source[same], rows.target[same]])
         if len(ends) >= 2 * FEWEST_PEERS or (len(ends) and np.bincount(ends).max() < len(ends) / 2):
             reference[same] = usual(log[same])
@@ -69,24 +68,17 @@ def _over_peers(rows: Rows, group: Indices) -> Reals:
 
 
 def _ways(nodes: Sequence[str], rows: Rows, groups: Sequence[Sequence[str]]) -> tuple[list[Part], Ways]:
-    """Both ends of every row, and the two uplinks of rows between groups; without directions a part is one of both."""
-    ways = (Direction.OUT, Direction.IN) if rows.directed else (Direction.BOTH,)
-    parts: list[Part] = [(node(name), way) for way in ways for name in nodes]
-    into = len(nodes) * (len(ways) - 1)
-    crossed = [np.stack([rows.source, rows.target + into], axis=1).ravel()]
-    owner = [np.repeat(np.arange(len(rows.log)), 2)]
-    if groups:
-        group = group_numbers(nodes, groups)
-        source, target = group[rows.source], group[rows.target]
-        far = np.flatnonzero((source != target) & (source >= 0) & (target >= 0))
-        first = len(parts)
-        parts += [(uplink(group_name(members)), way) for way in ways for members in groups]
-        into = first + len(groups) * (len(ways) - 1)
-        crossed.append(np.stack([source[far] + first, target[far] + into], axis=1).ravel())
-        owner.append(np.repeat(far, 2))
-    row, part = np.concatenate(owner), np.concatenate(crossed)
-    order = np.argsort(row, kind="stable")
-    return parts, Ways(row=row[order], part=part[order], parts=len(parts))
+    """Both ends of every row, and the two uplinks of rows between groups."""
+    parts, ways = end_parts([*map(node, nodes)], rows.source, rows.target, directed=rows.directed)
+    if not groups:
+        return parts, ways
+    group = group_numbers(nodes, groups)
+    source, target = group[rows.source], group[rows.target]
+    far = np.flatnonzero((source != target) & (source >= 0) & (target >= 0))
+    names = [uplink(group_name(members)) for members in groups]
+    uplinks, above = end_parts(names, source[far], target[far], directed=rows.directed)
+    row, part = np.concatenate([ways.row, far[above.row]]), np.concatenate([ways.part, above.part + len(parts)])
+    return [*parts, *uplinks], Ways(row=row, part=part, parts=len(parts) + len(uplinks))
 
 
 def _wired_ways(nodes: Sequence[str], rows: Rows, wiring: Wiring) -> tuple[list[Part], Ways]:

@@ -22,7 +22,7 @@ from seatrial.model.pair_faults import (
     Undecided,
     Unstable,
 )
-from seatrial.model.pair_table import Indices, Reals
+from seatrial.model.pair_table import Indices, Places, Reals
 from seatrial.model.subject import FABRIC, Direction, Subject, node, pair
 from seatrial.statistics.estimates import MEDIAN_ERROR, array_median
 
@@ -110,6 +110,18 @@ class MetricScene(NamedTuple):
 Part = tuple[Subject, Direction]
 
 
+def end_parts(
+    subjects: Sequence[Subject], source: Indices | Places, target: Indices | Places, *, directed: bool = True
+) -> tuple[list[Part], Ways]:
+    """Both ends of every row as parts: each direction of a subject, and both together; without directions the last."""
+    count = len(subjects)
+    ends = [source, target + count, source + 2 * count, target + 2 * count] if directed else [source, target]
+    directions = (Direction.OUT, Direction.IN, Direction.BOTH) if directed else (Direction.BOTH,)
+    parts = [(subject, way) for way in directions for subject in subjects]
+    part = np.stack(ends, axis=1).astype(np.intp).ravel()
+    return parts, Ways(row=np.repeat(np.arange(len(source)), len(ends)), part=part, parts=len(parts))
+
+
 class PartFaults(NamedTuple):
     """Parts that are named, and parts that cannot be distinguished, each with the rows that these explain."""
 
@@ -140,7 +152,8 @@ def part_faults(
     critical = critical_value(len(parts), slow.degrees, scene.error_rate)
     for subject, directions in sure.items():
         explained = np.unique(np.concatenate(list(directions.values())))
-        way = next(iter(directions)) if len(directions) == 1 else Direction.BOTH
+        ways = directions.keys() - {Direction.BOTH}  # both of a subject that has pairs in one alone are that one
+        way = ways.pop() if len(ways) == 1 else Direction.BOTH
         losses = -log[explained]
         own = relative_scale(np.exp(-losses)) if len(losses) > 2 else 0.0
         loss, error = array_median(losses), MEDIAN_ERROR * max(slow.scatter, own) / float(np.sqrt(len(losses)))

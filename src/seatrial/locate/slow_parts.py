@@ -191,15 +191,14 @@ def _of_few(log: Reals, ways: Ways, effects: Effects, error_rate: float, least: 
     fewest = min((len(part.rows) for part in parts), default=len(log))
     error = best.scatter * math.sqrt(1 / max(fewest, 1) + 1 / max(len(log) - fewest, 1))
     shown = detectable(critical_value(len(parts), best.degrees, error_rate) * error, error)
-    named = max(shown, effects.chosen(best.scatter))
     return SlowParts(
         blamed=tuple(parts[part] for part in best.chosen),
         mixed=(),
         rest=np.asarray(~crossed[list(best.chosen)].any(axis=0)),
         scatter=best.scatter,
         degrees=max(best.degrees, 1),
-        detectable=named,
-        hidden=named,
+        detectable=max(shown, effects.chosen(best.scatter)),
+        hidden=shown,
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from seatrial.locate.evidence import Pair
 from seatrial.locate.explanation import PartSuspect, Ways
-from seatrial.locate.metric_result import Ends, MetricScene, part_faults
+from seatrial.locate.metric_result import Ends, MetricScene, end_parts, part_faults
 from seatrial.locate.rows import group_name, group_numbers
 from seatrial.locate.significance import half_scatter
 from seatrial.locate.slow_parts import FEW_NODES, FEWEST_ROWS, slow_parts
@@ -49,14 +49,12 @@ def slow_uplinks(
         return (), ()
     log = pace[far] - clearly_better(pace[far])
     count = len(sizes)
-    ends = np.stack([source[far], target[far] + count], axis=1).ravel()
-    owner = np.repeat(np.arange(len(log)), 2)
-    noise = array_median(errors[far])
-    scatter = max(half_scatter(np.exp(log)), noise)
+    subjects = [uplink(group_name(members)) for members in scene.groups]
+    parts, ways = end_parts(subjects, source[far], target[far])
+    scatter = max(half_scatter(np.exp(log)), noise := array_median(errors[far]))
     lack = max(scene.effects.chosen(scatter), SCATTERS * scatter)
-    usable = ~(_slow_inside(source, target, pace, count, lack) | (sizes < FEWEST_NODES))
-    keep = usable[ends % count]
-    ways = Ways(row=owner[keep], part=ends[keep], parts=2 * count)
+    keep = ~(_slow_inside(source, target, pace, count, lack) | (sizes < FEWEST_NODES))[ways.part % count]
+    ways = Ways(row=ways.row[keep], part=ways.part[keep], parts=ways.parts)
     # Of a median absolute deviation, a third of all values are degrees of freedom.
     freedom = np.count_nonzero(np.isfinite(y[group[:, None] != group])) / (6 if mirrored else 3)
     slow = slow_parts(log, ways, scene.effects, scene.error_rate, few=count <= FEW_NODES, least=noise, freedom=freedom)
@@ -70,7 +68,6 @@ def slow_uplinks(
     def ends_of(rows: Indices) -> Ends:
         return np.nonzero(np.triu(crossed(rows) | crossed(rows).T) if mirrored else crossed(rows))
 
-    parts = [(uplink(group_name(members)), way) for way in (Direction.OUT, Direction.IN) for members in scene.groups]
     judged = part_faults(scene, log - array_median(log[slow.rest]), parts, slow, ends_of)
     undecided = [either for either in judged.undecided if len(either[1]) >= FEWEST_ROWS]
     for _, rows in (*judged.named, *undecided):
@@ -95,9 +92,8 @@ def _ways(y: Reals, group: Indices, count: int) -> tuple[Indices, Indices, Reals
 
 
 def clearly_better(logs: Reals) -> float:
-    """The level of the best, if it is so clearly better than the median that half of the groups or nodes may be bad: a
-    quarter of all ways are between the others then, and the level is their median, or the second best way.
-    """
+    """The level of the best where they are clearly better than the median, so that half of the groups may be bad: a
+    quarter of all ways are between the others then, and the level is their median, or the second best way."""
     usual = array_median(logs)
     best = float(np.sort(logs)[-max(2, len(logs) // 12)])
     apart = max(float(np.log(BETTER)), SCATTERS * half_scatter(np.exp(logs - usual)))

@@ -14,7 +14,7 @@ import pytest
 from seatrial.archive import layout, reader, recovery
 from seatrial.archive.export import samples_file
 from seatrial.archive.journal import Delivered, encode
-from seatrial.archive.lease import Hold, Holder
+from seatrial.archive.lease import Hold, Holder, claim_of
 from seatrial.archive.reader import read_info, read_run
 from seatrial.archive.recovery import recover_runs
 from seatrial.archive.run_recovery import TORN_FILE, Recovered, recover
@@ -203,7 +203,7 @@ def test_one_run_alone_can_be_named(tmp_path: Path, seatrial: Seatrial) -> None:
 
 def claimed(folder: Path) -> Path:
     """The run as another `recover` has it that goes on."""
-    claim = folder.rename(layout.claim_of(folder))
+    claim = folder.rename(claim_of(folder))
     Hold(claim, Holder.RECOVER)
     return claim
 
@@ -218,7 +218,11 @@ def test_who_comes_second_leaves_politely(tmp_path: Path, seatrial: Seatrial) ->
 
 def test_a_recover_that_was_killed_blocks_nothing(tmp_path: Path) -> None:
     claim = cut_off(tmp_path)
-    claim = claim.rename(layout.claim_of(claim))  # killed at once: the lease is that of the dead driver
+    living = claim.rename(claim_of(claim))  # the lease is still that of the dead driver
+    assert [one.run for one in recover_runs(tmp_path).busy] == ["run"]
+    ended = subprocess.Popen(["/bin/true"])
+    ended.wait()
+    living.rename(tmp_path / living.name.replace(f"-{os.getpid()}-", f"-{ended.pid}-"))  # killed at once
     (recovered,) = recover_runs(tmp_path).recovered
     assert (recovered.run, recovered.measurements) == ("run", len(ALL))
 

@@ -38,10 +38,10 @@ SHAPES = [(16, (1, 2, 3)), (16, (1, -1, 2, -2)), (40, (1, 2, 3, 4)), (40, (1, -1
 @pytest.mark.parametrize(("nodes", "steps"), SHAPES)
 def test_healthy_nodes_get_no_name_and_most_tables_pass(nodes: int, steps: tuple[int, ...], heavy: bool) -> None:
     draw = np.random.default_rng(1)
-    tables = [located(nodes, steps, 0.02, draw, heavy=heavy) for _ in range(DRAWS)]
+    tables = [located(nodes, steps, 0.015, draw, heavy=heavy) for _ in range(DRAWS)]
     assert tables[0].resolutions[0].method is Method.GROUP_TEST
     assert sum(bool(table.faults) for table in tables) <= 1
-    assert sum(table.verdict is Verdict.PASS for table in tables) >= DRAWS * (0.5 if len(steps) < 4 else 0.9)
+    assert sum(table.verdict is Verdict.PASS for table in tables) >= 0.9 * DRAWS
 
 
 @pytest.mark.parametrize("heavy", [False, True])
@@ -51,6 +51,16 @@ def test_a_node_is_found_by_most_of_its_pairs(nodes: int, steps: tuple[int, ...]
     tables = [located(nodes, steps, 0.02, draw, heavy=heavy, into={1: 0.15}) for _ in range(DRAWS)]
     assert sum(named(table) == [("node:n1", Direction.IN)] for table in tables) >= 0.9 * DRAWS
     assert not any(table.verdict is Verdict.PASS for table in tables)
+
+
+def test_both_directions_together_show_what_one_does_not() -> None:
+    """A node that lacks 12 % both ways, at 4 % of noise: four pairs each way."""
+    draw = np.random.default_rng(10)
+    steps = (1, -1, 2, -2)
+    both = [located(24, steps, 0.04, draw, into={4: 0.12}, out={4: 0.12}) for _ in range(DRAWS)]
+    lone = [located(24, steps, 0.04, draw, into={4: 0.12}) for _ in range(DRAWS)]
+    found = [sum("n4" in {fault.subject.name for fault in table.faults} for table in some) for some in (both, lone)]
+    assert found[0] >= 0.9 * DRAWS > 0.75 * DRAWS >= found[1]
 
 
 def test_both_directions_of_a_node_are_one() -> None:

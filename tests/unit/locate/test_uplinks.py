@@ -103,7 +103,7 @@ def test_nodes_that_are_good_within_their_leaf_are_not_named(share: float, named
 
 
 def test_a_leaf_whose_own_pairs_do_not_distinguish_is_undecided() -> None:
-    rate, leaf, groups = leaves(5, 2, 0.06, 4)
+    rate, leaf, groups = leaves(6, 2, 0.08, 0)
     slowed(rate, leaf, 1, 0.9, Direction.BOTH)
     found = locate_in_table(table_of_rates(rate), groups)
     assert (found.verdict, found.faults) == (Verdict.INCONCLUSIVE, ())
