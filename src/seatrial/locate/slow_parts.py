@@ -23,7 +23,6 @@ from seatrial.statistics.estimates import (
 
 FEWEST_ROWS = 2
 """Bad pairs that name a part; one bad pair alone is the pair's."""
-
 FEW_NODES = 5
 """The row and column effects of these leave too few degrees of freedom."""
 MOST_SETS = 5000
@@ -68,8 +67,8 @@ def _of_many(log: Reals, ways: Ways, effects: Effects, error_rate: float, least:
 
     Rows may have tails as heavy as Student's with `HEAVY_DEGREES`; the chance that most of n rows are low is binomial,
     with Bonferroni's correction over all parts. A good row, better than most of a part by more than such tails explain,
-    clears it (COMP: Chan et al., Allerton 2011). What explains most is taken first, and its rows then speak
-    neither for nor against another part: of two slow parts on one way the worse decides.
+    clears it (COMP: Chan et al., Allerton 2011). What explains most is taken first, and its rows then speak neither for
+    nor against another part: of two slow parts on one way the worse decides.
     """
     parts = _distinct(ways)
     rest = np.ones(len(log), dtype=np.bool_)
@@ -135,7 +134,8 @@ class _Test:
     def low(self, part: Blame) -> _LowPart | None:
         """The part, if most of its rows are low that no slow part is on."""
         rows = part.rows[self._rest[part.rows]]
-        if len(rows) < min(FEWEST_ROWS, len(part.rows)) or 2 * len(rows) > self._count:
+        left = np.count_nonzero(self._rest) - len(rows)
+        if len(rows) < min(FEWEST_ROWS, len(part.rows)) or left < FEWEST_ROWS or 2 * len(rows) > self._count:
             return None
         losses = self._losses[rows]
         level = float(np.sort(losses)[(len(rows) - 1) // 2])

@@ -1,11 +1,17 @@
 """Tables in which each node was measured with a few partners: parts by most of their pairs."""
 
+import math
+
 import numpy as np
 import pytest
 
+from seatrial.locate.explanation import Ways
+from seatrial.locate.slow_parts import slow_parts
 from seatrial.locate.table import locate_in_table
+from seatrial.locate.thresholds import practical_effects
 from seatrial.model.pair_faults import Located, Method
 from seatrial.model.subject import Direction
+from seatrial.model.units import BANDWIDTH
 from seatrial.model.verdict import Verdict
 from tests.support.pair_tables import pair_table
 
@@ -99,6 +105,21 @@ def test_a_single_slow_pair_names_no_node() -> None:
     found = located(16, (1, 2, 3), 0.003, np.random.default_rng(8), slow={(4, 5): 0.4})
     assert not any(subject.startswith("node") for subject, _ in named(found))
     assert found.verdict is not Verdict.PASS
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_of_any_rows_some_are_left_to_compare_with(few: bool) -> None:
+    draw = np.random.default_rng(11)
+    effects = practical_effects(BANDWIDTH, 1e9, None)
+    for _ in range(300):
+        rows, parts = int(draw.integers(1, 20)), int(draw.integers(1, 9))
+        crossed = draw.random((rows, parts)) < draw.random()
+        row, part = np.nonzero(crossed)
+        log = draw.normal(0, draw.choice([0, 0.001, 0.1]), rows)
+        log -= (crossed * (draw.random(parts) < 0.6) * draw.choice([0.05, 0.3, 2.0], parts)).max(axis=1)
+        found = slow_parts(log, Ways(row=row, part=part, parts=parts), effects, 0.01, few=few)
+        assert found.rest.any()
+        assert math.isfinite(found.scatter)
 
 
 def test_a_loss_as_large_as_what_would_have_been_found_is_found() -> None:
