@@ -89,8 +89,10 @@ def damage() -> Iterator[None]:
 
 PARTIAL = ".partial"
 CLOSING = ".closing"
-"""`<run>.<boot>-<process>-<start>.closing`: `runs recover` is closing it, or was killed while it did."""
-CLAIM = re.compile(r"(?P<run>.+)\.(?P<home>[0-9a-f]{8})(?:-(?P<pid>\d{1,9})-(?P<ticks>\d{1,19}))?\.closing", re.DOTALL)
+"""`<run>.<boot>-<process>-<start>-<random>.closing`: `runs recover` closes it, or was killed while it did."""
+CLAIM = re.compile(
+    r"(?P<run>.+)\.(?P<home>[0-9a-f]{8})-(?P<pid>\d{1,9})-(?P<ticks>\d{1,19})-[0-9a-f]{8}\.closing", re.DOTALL
+)
 RUN_FILE = "run.json"
 JOURNAL_FILE = "journal.jsonl"
 SAMPLES_FILE = "samples.parquet"

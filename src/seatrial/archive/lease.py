@@ -73,14 +73,14 @@ def started_ticks(pid: int) -> int | None:
 
 def claim_of(folder: Path) -> Path:
     """A name for an open run that this process closes and that no other one can choose."""
-    tag = f"{home_of_processes()}-{os.getpid()}-{started_ticks(os.getpid()) or 0}"
+    tag = f"{home_of_processes()}-{os.getpid()}-{started_ticks(os.getpid()) or 0}-{secrets.token_hex(4)}"
     return folder.with_name(f"{layout.run_of(folder)}.{tag}{layout.CLOSING}")
 
 
 def is_claimed(folder: Path) -> bool:
     """Whether the process that gave an open run its name is seen to live: it may not have written its lease yet."""
     claim = layout.CLAIM.fullmatch(folder.name)
-    if claim is None or claim["home"] != home_of_processes() or not claim["pid"]:
+    if claim is None or claim["home"] != home_of_processes():
         return False
     return started_ticks(int(claim["pid"])) == int(claim["ticks"])
 

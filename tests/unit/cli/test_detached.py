@@ -263,7 +263,7 @@ def test_who_collects_second_reports_what_the_first_has_closed(
         if quicker:
             recover(folder)
         else:
-            folder.rename(folder.with_name("later.01234567.closing"))
+            folder.rename(folder.with_name("later.01234567-1-1-89abcdef.closing"))
         return recover(folder)
 
     monkeypatch.setattr(recovery, "recover", both)
