@@ -8,6 +8,7 @@ import numpy as np
 from seatrial.locate.explanation import Ways
 from seatrial.locate.metric_result import MetricScene, Part, PartFaults, end_parts, part_faults
 from seatrial.locate.rows import Rows, group_name, group_numbers
+from seatrial.locate.significance import relative_scale
 from seatrial.locate.slow_parts import FEW_NODES, SlowParts, slow_parts
 from seatrial.locate.uplinks import clearly_better
 from seatrial.model.fabric import Component, Wiring
@@ -30,6 +31,8 @@ class GroupTest(msgspec.Struct, frozen=True, kw_only=True):
     residual: Reals
     """Logarithms of rows over their peers; NaN where a part at fault or under suspicion lies on the way."""
     slow: SlowParts
+    scatter: float
+    """How much rows scatter that no slow part is on, whatever single ones do."""
     majority: bool
     """False: too many rows are clearly better than the reference, which may be the level of slow nodes."""
 
@@ -44,13 +47,15 @@ def group_test(scene: MetricScene, rows: Rows) -> GroupTest:
         parts, ways = _ways(nodes, rows, groups if len(groups) > 2 else ())
     slow = slow_parts(log, ways, effects, error_rate, few=rows.nodes <= FEW_NODES)
     log = log - array_median(log[slow.rest])
+    scatter = relative_scale(np.exp(log[slow.rest]))
     residual = log.copy()
     residual[ways.row[np.isin(ways.part, [part for blame in slow.blamed for part in blame.parts])]] = np.nan
     return GroupTest(
         faults=part_faults(scene, log, parts, slow, rows.ends),
         residual=residual,
         slow=slow,
-        majority=bool(np.mean(log > max(effects.chosen(slow.scatter), BETTER_SCATTERS * slow.scatter)) <= MOST_BETTER),
+        scatter=scatter,
+        majority=bool(np.mean(log > max(effects.chosen(scatter), BETTER_SCATTERS * scatter)) <= MOST_BETTER),
     )
 
 

@@ -141,10 +141,11 @@ def part_faults(
     sure: defaultdict[Subject, dict[Direction, Indices]] = defaultdict(dict)
     for place, blame in enumerate((*slow.blamed, *slow.mixed)):
         subjects = tuple(dict.fromkeys(parts[part][0] for part in blame.parts))
-        ends, mixed = ends_of(blame.rows), place >= len(slow.blamed)
+        mixed = place >= len(slow.blamed)
         if len(subjects) == 1 and len(blame.rows) >= FEWEST_ROWS and not mixed:
             sure[subjects[0]].update({parts[part][1]: blame.rows for part in blame.parts})
             continue
+        ends = ends_of(blame.rows)
         # A single bad row may be the pair's own fault, too.
         subjects += (naming.pair(int(ends[0][0]), int(ends[1][0])),) if len(blame.rows) == 1 else ()
         either = naming.undecided(subjects, array_median(-log[blame.rows]), ends)
@@ -175,6 +176,7 @@ class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
     unstable_pairs: int = 0
     unlisted_pairs: int = 0
     """Single pairs at fault beyond those in `faults`."""
+    wrongly_left: float | None = None
 
 
 FEWEST_DEAD = 2

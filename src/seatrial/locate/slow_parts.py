@@ -77,17 +77,17 @@ def _of_many(log: Reals, ways: Ways, effects: Effects, error_rate: float, least:
         test = _Test(log, rest, effects, error_rate / max(len(parts), 1), least)
         low = [part for each in parts if (part := test.low(each))]
         sure = sorted((part for part in low if not part.mixed), key=lambda part: -part.gain)
-        for part in sure:
-            if (still := test.low(part.part)) and not still.mixed:
-                blamed.append(Blame(parts=part.part.parts, rows=part.part.rows[rest[part.part.rows]]))
-                rest[part.part.rows] = False
+        for whole in (part.whole for part in sure):
+            if (still := test.low(whole)) and not still.mixed:
+                blamed.append(Blame(parts=whole.parts, rows=whole.rows[rest[whole.rows]]))
+                rest[whole.rows] = False
         if not sure:
             break
     fewest = min((len(part.rows) for part in parts), default=1)
     hidden = test.scatter * (test.line(fewest) + _heavy(_chance_of_each(fewest, POWER)))
     return SlowParts(
         blamed=tuple(blamed),
-        mixed=tuple(Blame(parts=part.part.parts, rows=part.slow_rows) for part in low),
+        mixed=tuple(Blame(parts=part.whole.parts, rows=part.slow_rows) for part in low),
         rest=rest,
         scatter=test.scatter,
         degrees=max(int(rest.sum()) - 1, 1),
@@ -108,7 +108,7 @@ def _distinct(ways: Ways) -> list[Blame]:
 
 
 class _LowPart(NamedTuple):
-    part: Blame
+    whole: Blame
     gain: float
     """How much of the losses it explains, less what good rows speak against it."""
     mixed: bool
@@ -143,7 +143,7 @@ class _Test:
             return None
         apart = _heavy(1 - (1 - CONFIDENCE) / len(rows)) * self.scatter
         return _LowPart(
-            part=part,
+            whole=part,
             gain=float(np.clip(losses, -level, level).sum()),
             mixed=bool(losses.min() < min(level - apart, CLEAR * max(self.effect, SCATTERS * self.scatter))),
             slow_rows=rows[losses > level / 2],

@@ -55,11 +55,6 @@ def locate_in_table(
         for metric, rows in measured.items()
     ]
     faults = sorted((fault for one in results for fault in one.faults), key=lambda fault: -fault.loss_ratio)
-    sparse = [
-        rows
-        for result, rows in zip(results, measured.values(), strict=True)
-        if result.resolution.method is Method.GROUP_TEST and rows.nodes > FEW_NODES and not rows.dead.all()
-    ]
     located = Located(
         verdict=Verdict.PASS,
         faults=tuple(faults),
@@ -73,7 +68,7 @@ def locate_in_table(
         confidence=1 - ERROR_RATE,
         unstable_pairs=sum(one.unstable_pairs for one in results),
         unlisted_pairs=sum(one.unlisted_pairs for one in results),
-        wrongly_left=_wrongly_left(sparse) if sparse else None,
+        wrongly_left=max((one.wrongly_left for one in results if one.wrongly_left is not None), default=None),
     )
     return _with_verdict(located)
 
@@ -137,22 +132,25 @@ def _judged_sparse(
     """One metric by the group test. `alive`: those of `rows` that are not dead."""
     nodes, effects, cells = scene.nodes, scene.effects, rows.cells
     metric, tested = effects.metric, group_test(scene, alive)
-    pairs = single_pairs(nodes, alive, tested.residual, tested.slow.scatter, len(alive.log) - 1, effects)
+    pairs = single_pairs(nodes, alive, tested.residual, tested.scatter, len(alive.log) - 1, effects)
     hidden = tested.slow.hidden + 2 * effects.step
     even = int(cells.max()) <= MOST_UNEVEN * int(cells.min()) + 1
     peers = len(nodes) >= FEWEST_ALIKE
+    partners = int(np.median(np.bincount(rows.source, minlength=rows.nodes)))
+    slow = max(math.ceil(rows.nodes * FAULT_SHARE), 1)
     return MetricResult(
         faults=(*dead, *(fault for fault, _ in tested.faults.named), *pairs.faults),
         ambiguous=tuple(parts for parts, _ in tested.faults.undecided),
         unstable=pairs.unstable,
         unstable_pairs=pairs.unstable_pairs,
         unlisted_pairs=pairs.unlisted_pairs,
+        wrongly_left=wrongly_left(rows.nodes, slow, partners) if rows.nodes > FEW_NODES else None,
         unjudged=tuple(node(nodes[place]) for place in np.flatnonzero(cells < FEWEST_ROWS).tolist()),
         resolution=Resolution(
             metric=metric,
             method=Method.GROUP_TEST,
             effect_ratio=to_loss(effects.chosen(tested.slow.scatter), metric),
-            pair_scatter=tested.slow.scatter,
+            pair_scatter=tested.scatter,
             detectable_ratio=to_loss(tested.slow.detectable + effects.step, metric) if peers else None,
             detectable_one_way_ratio=to_loss(tested.slow.detectable + effects.step, metric) if peers else None,
             detectable_value_ratio=pairs.detectable_value_ratio,
@@ -179,13 +177,6 @@ def _too_good(table: PairTable, metric: str, median: float) -> TooGood | None:
     best = int(good[values[good].argmin() if late else values[good].argmax()])
     pair = pair_subject(table.nodes[table.source[best]], table.nodes[table.target[best]])
     return TooGood(subject=pair, metric=metric, value=float(values[best]), median=median, values=len(good))
-
-
-def _wrongly_left(sparse: Sequence[Rows]) -> float:
-    """Healthy nodes that no partner clears, expected for the metric with the fewest partners."""
-    partners = min(int(np.median(np.bincount(rows.source, minlength=rows.nodes))) for rows in sparse)
-    count = sparse[0].nodes
-    return wrongly_left(count, max(math.ceil(count * FAULT_SHARE), 1), partners)
 
 
 def _with_verdict(located: Located) -> Located:

@@ -66,7 +66,8 @@ def slow_uplinks(
         return crossing
 
     def ends_of(rows: Indices) -> Ends:
-        return np.nonzero(np.triu(crossed(rows) | crossed(rows).T) if mirrored else crossed(rows))
+        cells = crossed(rows)
+        return np.nonzero(np.triu(cells | cells.T) if mirrored else cells)
 
     judged = part_faults(scene, log - array_median(log[slow.rest]), parts, slow, ends_of)
     undecided = [either for either in judged.undecided if len(either[1]) >= FEWEST_ROWS]

@@ -86,7 +86,7 @@ def test_a_number_that_is_on_all_nodes_alike_stays_a_condition() -> None:
 
 
 def test_a_column_for_each_of_many_nodes_is_compared_with_no_other() -> None:
-    """Of 20,000 columns each was compared with all others, which took ten times as long."""
+    """Each of 20,000 columns was compared with all others, which took ten times as long."""
     nodes = (TableColumn(name=f"n{number}", cells=("7", "8")) for number in range(20_000))
     with within(1.5):
         long = transposed([TableColumn(name="day", cells=("a", "b")), *nodes])

@@ -9,6 +9,7 @@ from seatrial.model.pair_faults import Located
 from seatrial.model.pair_table import PairTable
 from seatrial.model.subject import Direction, Subject, node
 from seatrial.model.verdict import Verdict
+from tests.support.pair_tables import pair_table
 
 RATE = 12e9
 DRAWS = 40
@@ -107,3 +108,20 @@ def test_equal_numbers_pass_and_a_node_that_lacks_the_last_digit_is_not_named() 
             steps={"bandwidth_bytes_per_s": 0.005 * RATE},
         )
         assert locate_in_table(table).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("noise", [0.003, NOISE])
+def test_pairs_that_no_node_explains_are_listed(noise: float) -> None:
+    """What they lack is no scatter of the others."""
+    draw = np.random.default_rng(1)
+    rates = {
+        (f"n{source}", f"n{target}"): RATE * float(np.exp(draw.normal(0, noise)))
+        for source in range(4)
+        for target in range(4)
+        if source != target
+    }
+    rates["n0", "n1"] *= 0.7
+    rates["n0", "n2"] *= 0.7
+    found = locate_in_table(pair_table([f"n{place}" for place in range(4)], rates))
+    assert (found.verdict, found.faults) == (Verdict.UNSTABLE, ())
+    assert {one.subject.text for one in found.unstable} == {"pair:n0>n1", "pair:n0>n2"}

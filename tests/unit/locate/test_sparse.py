@@ -87,7 +87,7 @@ def test_a_good_pair_clears_a_node_whose_partners_are_slow() -> None:
 
 
 def test_of_a_node_that_is_good_with_one_partner_only_nothing_is_sure() -> None:
-    """Its slow pairs may be at fault, each by itself."""
+    """Each of the slow pairs may be at fault by itself."""
     found = located(24, (1, 2, 3, 5), 0.003, np.random.default_rng(6), slow={(4, 5): 0.3, (4, 6): 0.3, (4, 7): 0.3})
     assert (found.faults, found.verdict) == ((), Verdict.UNSTABLE)
     assert [[subject.text for subject in one.subjects] for one in found.ambiguous] == [["node:n4"]]

@@ -86,7 +86,7 @@ def test_two_results_reveal_the_entropy_of_results_less_that_of_errors() -> None
 
 
 def test_links_between_all_of_eight_places_are_ranked() -> None:
-    """Of 28 links there are 268 million results."""
+    """28 links have 268 million results."""
     best = ranked(all_links(8), weigh(all_links(8)))[0]
     assert best.kinds and best.first == "node-0" and best.information_bits > 0.5
 
