@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.second_look import SecondLook
+from seatrial.commands.check.survey import on_unknown_cables
 from seatrial.judgement.processor_waits import LongWaits
 from seatrial.judgement.rank_notes import Ranks
 from seatrial.judgement.wording import SLOW_KINDS, latency_statement, part_remedy, sentence, slow_statement, who
@@ -153,12 +154,14 @@ def packet_loss(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     """Small round trips that waited for TCP's retransmission timer."""
     known = [scene.evidence[pair] for pair in suspect.pairs]
     stalls, trips = map(sum, zip(*(one.trips_since(0) for one in known), strict=True))
+    unknown = on_unknown_cables(suspect.subject.kind, suspect.pairs, scene.references.fabric)
+    who_loses = f"a cable of {who(suspect)}, or one behind it," if unknown else who(suspect)
     return Finding(
         kind=FindingKind.PACKET_LOSS,
         **suspect.accused,
         verdict=Verdict.UNSTABLE,
         statement=sentence(
-            f"{who(suspect)} loses packets: {stalls} of {trips} small round trips took 0.2 s or longer, which is how "
+            f"{who_loses} loses packets: {stalls} of {trips} small round trips took 0.2 s or longer, which is how "
             f"long TCP waits before it sends again ({share(stalls / trips) if stalls * 100 >= trips else 'under 1 %'})."
         ),
         remedy="Check errors and drops of the port and its switch (ethtool -S), cable, optics and buffer sizes.",

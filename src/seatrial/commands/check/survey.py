@@ -9,7 +9,7 @@ from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, ju
 from seatrial.commands.check.survey_suspects import SurveyRuns, locate_survey
 from seatrial.judgement.processor_waits import TIMES_PEERS
 from seatrial.locate.evidence import AVERAGED, SHORTEST_S, Fresh, MeasuredPair, Pair, in_one_direction
-from seatrial.locate.explanation import Crossings, PartSuspect, blame, both_ways, suspects_of
+from seatrial.locate.explanation import BUNDLES, Crossings, PartSuspect, blame, both_ways, pair_suspects, suspects_of
 from seatrial.locate.references import References
 from seatrial.locate.references import crosses as crosses_leaves
 from seatrial.model.fabric import Component, Paths, RoundTrips, Wiring
@@ -18,7 +18,7 @@ from seatrial.model.pair_faults import Located
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.pairs.leaf_matchings import cables_known
-from seatrial.statistics.estimates import median
+from seatrial.statistics.estimates import FEWEST_ALIKE, median
 
 SOURCES = {(kernel, phase) for kernel in Kernel for phase in AVERAGED}
 
@@ -212,6 +212,12 @@ def lossy_suspects(survey: Survey) -> list[PartSuspect]:
         return []
     cleared = _cleared_of_loss(bad, survey)
     suspects = suspects_of(both_ways(blame(bad, survey.without_stalls, acquit=False, cleared=cleared)))
+    partly = [one for one in suspects if on_unknown_cables(one.subject.kind, one.pairs, survey.without_stalls.fabric)]
+    if len(partly) > 1:  # two pairs may have a leaf in common and lose their packets behind it
+        few = [one for one in partly if len(one.pairs) < 2 * FEWEST_ALIKE]
+        suspects = [one for one in suspects if one not in few] + pair_suspects(
+            [pair for one in few for pair in one.pairs]
+        )
     confirmed = []
     for suspect in suspects:
         by_phase = [evidence[pair].latency for pair in suspect.pairs]
@@ -247,7 +253,8 @@ def _cleared_of_loss(bad: Mapping[Pair, float], survey: Survey) -> frozenset[Com
     A lossy part loses those of all its pairs alike from the first one on. That all k stalls fall on j of the m pairs
     that were measured since, which made the share f of the round trips, has a probability of at most C(m, j) f^k.
     Between leaves, cables that nobody knows may have lost them: that a node or uplink did, is not known by a single
-    pair, nor by several if the pairs of the node within its leaf were measured again and lost none.
+    pair, nor by several if the pairs of the node within its leaf were measured again and lost none. An uplink may lose
+    those of few pairs, which cross one of its cables.
     """
     fabric, evidence = survey.without_stalls.fabric, survey.evidence
     on: dict[Component, list[Pair]] = {part: [] for pair in bad for part in fabric.path(*pair)}
@@ -263,7 +270,8 @@ def _cleared_of_loss(bad: Mapping[Pair, float], survey: Survey) -> frozenset[Com
         hit = [pair for pair in made if pair in bad]
         share = sum(made[pair][1] for pair in hit) / max(sum(trips for _, trips in made.values()), 1)
         chance = math.comb(len(made), len(hit)) * share ** sum(late for late, _ in made.values())
-        if (len(hit) < len(made) and chance < CHANCE) or _behind(hit, made, survey):
+        unlikely = len(hit) < len(made) and chance < CHANCE
+        if (unlikely and not on_unknown_cables(part.kind, hit, fabric)) or _behind(hit, made, survey):
             cleared.add(part)
     return frozenset(cleared)
 
@@ -278,14 +286,23 @@ def _behind(hit: Sequence[Pair], made: Collection[Pair], survey: Survey) -> bool
     return len(hit) == 1 or any(not crosses_leaves(fabric, pair) for pair in again)
 
 
+def on_unknown_cables(kind: str, pairs: Sequence[Pair], fabric: Paths) -> bool:
+    """Whether a part of this kind, which all the pairs cross, is a bundle of cables that nobody knows."""
+    return kind in BUNDLES and not cables_known(pairs, fabric)
+
+
 def excused_pairs(lossy: Sequence[PartSuspect], survey: Survey, fabric: Paths) -> set[Pair]:
     """Pairs that are slow and late since they cross a lossy part.
 
-    Of parts that cannot be distinguished, only the pairs that lost packets: what else is slow on their way may be slow
-    for another reason.
+    Of parts that cannot be distinguished, and of cables that nobody knows, only the pairs that lost packets: what else
+    is slow on their way may be slow for another reason.
     """
     excused = {pair for suspect in lossy for pair in suspect.pairs}
-    certain = [suspect for suspect in lossy if not suspect.ambiguous_with]
+    certain = [
+        suspect
+        for suspect in lossy
+        if not (suspect.ambiguous_with or on_unknown_cables(suspect.subject.kind, suspect.pairs, fabric))
+    ]
     if certain:
         excused |= {pair for pair in survey.evidence if any(crosses(suspect, pair, fabric) for suspect in certain)}
     return excused

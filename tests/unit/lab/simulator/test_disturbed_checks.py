@@ -99,20 +99,31 @@ def test_a_cable_between_switches_that_leads_to_one_node_is_not_blamed_on_its_li
 
 
 @pytest.mark.parametrize(
-    ("topology", "lost", "seed"),
+    ("topology", "lost", "seed", "kind"),
     [
-        ("fat-tree:6,per-leaf=3", 0.03, 14),
-        ("fat-tree:24,per-leaf=8", 0.02, 30),
-        ("fat-tree:24,per-leaf=4", 0.03, 32),
+        ("fat-tree:6,per-leaf=3", 0.03, 14, SubjectKind.PAIR),  # a single pair accuses no uplink
+        ("fat-tree:24,per-leaf=8", 0.02, 30, SubjectKind.UPLINK),
+        ("fat-tree:24,per-leaf=4", 0.03, 32, SubjectKind.UPLINK),
     ],
 )
-def test_loss_on_a_cable_that_nobody_knows_is_that_of_pairs_and_of_no_node(
-    topology: str, lost: float, seed: int, tmp_path: Path
+def test_loss_on_a_cable_that_nobody_knows_is_that_of_its_uplink_and_of_no_node(
+    topology: str, lost: float, seed: int, kind: SubjectKind, tmp_path: Path
 ) -> None:
-    """The node's pairs within its leaf, measured again, lose nothing."""
+    """Other pairs of the uplink, and the node's pairs within its leaf, measured again, lose nothing."""
     trial, outcome = checked(tmp_path, topology, f"link:0.99,lost={lost}", seed=seed)
-    kinds = [(one.kind, one.subject.kind) for one in outcome.judgement.findings]
-    assert kinds and {*kinds} == {(FindingKind.PACKET_LOSS, SubjectKind.PAIR)}
+    assert [(one.kind, one.subject.kind) for one in outcome.judgement.findings] == [(FindingKind.PACKET_LOSS, kind)]
+    of_pair = kind is SubjectKind.PAIR
+    assert {claim.truth for claim in trial.score.claims} == {Truth.PARTIAL if of_pair else Truth.TRUE}
+    assert outcome.judgement.findings[0].statement.startswith("A cable of ") is not of_pair
+
+
+@pytest.mark.parametrize(("topology", "seed"), [("fat-tree3:31", 2), ("fat-tree3:48", 2)])
+def test_two_pairs_that_have_a_leaf_in_common_may_lose_packets_behind_it(
+    topology: str, seed: int, tmp_path: Path
+) -> None:
+    """The cable lies one level higher, and pairs of several leaves cross it."""
+    trial, outcome = checked(tmp_path, topology, "link:0.97,lost=0.02", seed=seed)
+    assert len(outcome.judgement.findings) > 1
     assert {claim.truth for claim in trial.score.claims} == {Truth.PARTIAL}
 
 
