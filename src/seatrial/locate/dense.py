@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from seatrial.locate.additive import BLOCK
 from seatrial.locate.group_test import group_test
 from seatrial.locate.metric_result import MetricResult, MetricScene
 from seatrial.locate.nodes import (
@@ -20,75 +19,16 @@ from seatrial.locate.nodes import (
     direction_of,
     node_effects,
 )
+from seatrial.locate.populations import levelled, populations, split, upper_quantiles
 from seatrial.locate.rows import Rows, group_name, group_numbers, matrix_of
 from seatrial.locate.significance import adjusted_p, resolution
 from seatrial.locate.single_pairs import single_pairs
 from seatrial.locate.thresholds import RUN_SCATTER, Effects, to_loss
 from seatrial.locate.uplinks import FEWEST_NODES, slow_uplinks
-from seatrial.model.pair_faults import LocatedFault, Method, Observation, Population, Resolution, Undecided
+from seatrial.model.pair_faults import LocatedFault, Method, Observation, Resolution, Undecided
 from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.model.subject import Direction, SubjectKind, node, uplink
-from seatrial.statistics.estimates import GROUP_SHARE, MEDIAN_ERROR, array_median, two_groups
-
-UPPER = 0.8
-"""A node's pace is this quantile of its cells: of a good node up to four partners in five may be slow."""
-FEWEST_FASTER = 2
-"""One node that is faster than all others is a population of none."""
-FEWEST = 6
-"""Nodes below which nothing is called a population."""
-
-
-class Split(msgspec.Struct, frozen=True, kw_only=True):
-    """`slower`: which nodes belong to the slower population; `gap`: between the two paces, as a log difference."""
-
-    slower: Flags
-    gap: float
-
-
-def split(y: Reals, least_gap: float) -> Split | None:
-    """Divide the nodes of `y[i, j]` (log) at the widest gap between their paces; None where they are one population.
-
-    Each node's pace comes from both directions. The slower population must be a third of the nodes or more: then no
-    majority says which of the two is as it should be.
-    """
-    pace = (upper_quantiles(y) + upper_quantiles(y.T)) / 2
-    measured = np.flatnonzero(np.isfinite(pace))
-    count = len(measured)
-    if count < FEWEST:
-        return None
-    order = measured[np.argsort(pace[measured], kind="stable")]
-    ordered = pace[order]
-    cut = two_groups(ordered, least_gap, lower=int(np.ceil(GROUP_SHARE * count)), upper=FEWEST_FASTER)
-    if not cut:
-        return None
-    slower = np.zeros(len(y), dtype=np.bool_)
-    slower[order[:cut]] = True
-    return Split(slower=slower, gap=array_median(ordered[cut:]) - array_median(ordered[:cut]))
-
-
-def levelled(y: Reals, populations: Split) -> Reals:
-    """`y` less the median of its population pair: slow with slow, slow with fast, fast with fast."""
-    level = np.array(y)
-    for one in (False, True):
-        for other in (False, True):
-            rows, columns = np.flatnonzero(populations.slower == one), np.flatnonzero(populations.slower == other)
-            cells = level[np.ix_(rows, columns)]
-            if np.isfinite(cells).any():
-                level[np.ix_(rows, columns)] = cells - np.nanmedian(cells)
-    return level
-
-
-def upper_quantiles(y: Reals) -> Reals:
-    """The UPPER quantile of every row of known cells; NaN for a row without any."""
-    result = np.full(len(y), np.nan)
-    for begin in range(0, len(y), BLOCK):
-        ordered = np.sort(y[begin : begin + BLOCK], axis=1)
-        count = np.count_nonzero(~np.isnan(ordered), axis=1)
-        place = np.maximum(np.ceil(UPPER * count).astype(np.intp) - 1, 0)
-        taken = np.take_along_axis(ordered, place[:, None], axis=1)[:, 0]
-        result[begin : begin + BLOCK] = np.where(count > 0, taken, np.nan)
-    return result
-
+from seatrial.statistics.estimates import MEDIAN_ERROR, array_median
 
 # Distances: pairs of two distances are brought to one level, so that each can be compared with every other.
 
@@ -136,7 +76,8 @@ def judge_dense(
     floor = max(RUN_SCATTER, _resolution(rows))
     node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
     usual_error = node_fit.critical * float(np.nanmedian(node_fit.error[BOTH]))
-    halves = split(y, max(node_fit.practical, usual_error * SPLIT_ERRORS / 2))
+    paces = (upper_quantiles(y) + upper_quantiles(y.T)) / 2
+    halves = split(paces, max(node_fit.practical, usual_error * SPLIT_ERRORS / 2))
     if halves is not None:
         y = levelled(y, halves)
         node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
@@ -157,7 +98,7 @@ def judge_dense(
         unstable_pairs=pairs.unstable_pairs,
         unlisted_pairs=pairs.unlisted_pairs,
         observations=_observations(nodes, node_fit, effects),
-        populations=_populations(nodes, halves, metric),
+        populations=populations(nodes, halves, metric),
         unjudged=tuple(node(nodes[place]) for place in _unjudged(y, dead, nodes)),
         resolution=_resolution_of(node_fit, effects, measured, expected, rows, pairs.detectable_value_ratio),
     )
@@ -312,17 +253,6 @@ def _observations(nodes: Sequence[str], node_fit: NodeEffects, effects: Effects)
             )
         )
     return tuple(observed)
-
-
-def _populations(nodes: Sequence[str], halves: Split | None, metric: str) -> tuple[Population, ...]:
-    if halves is None:
-        return ()
-    slower = tuple(nodes[place] for place in np.flatnonzero(halves.slower).tolist())
-    faster = tuple(nodes[place] for place in np.flatnonzero(~halves.slower).tolist())
-    return (
-        Population(metric=metric, nodes=slower, ratio=math.exp(-halves.gap)),
-        Population(metric=metric, nodes=faster, ratio=1.0),
-    )
 
 
 def _unjudged(y: Reals, dead: tuple[LocatedFault, ...], nodes: Sequence[str]) -> list[int]:

@@ -66,6 +66,8 @@ class Ways(msgspec.Struct, frozen=True, kw_only=True):
     row: Indices
     part: Indices
     parts: int
+    subject: Indices | None = None
+    """What each part is a direction of, by number; None: each is a subject of its own."""
 
 
 class Blame(msgspec.Struct, frozen=True, kw_only=True):

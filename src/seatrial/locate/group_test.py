@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.explanation import Ways
-from seatrial.locate.metric_result import MetricScene, Part, PartFaults, end_parts, part_faults
+from seatrial.locate.metric_result import MetricScene, Part, PartFaults, end_parts, part_faults, ways_of
 from seatrial.locate.rows import Rows, group_name, group_numbers
 from seatrial.locate.significance import relative_scale
 from seatrial.locate.slow_parts import FEW_NODES, SlowParts, slow_parts
@@ -83,7 +83,7 @@ def _ways(nodes: Sequence[str], rows: Rows, groups: Sequence[Sequence[str]]) -> 
     names = [uplink(group_name(members)) for members in groups]
     uplinks, above = end_parts(names, source[far], target[far], directed=rows.directed)
     row, part = np.concatenate([ways.row, far[above.row]]), np.concatenate([ways.part, above.part + len(parts)])
-    return [*parts, *uplinks], Ways(row=row, part=part, parts=len(parts) + len(uplinks))
+    return [*parts, *uplinks], ways_of([*parts, *uplinks], row, part)
 
 
 def _wired_ways(nodes: Sequence[str], rows: Rows, wiring: Wiring) -> tuple[list[Part], Ways]:
@@ -96,4 +96,4 @@ def _wired_ways(nodes: Sequence[str], rows: Rows, wiring: Wiring) -> tuple[list[
     parts = [(Subject(kind=SubjectKind(part.kind), name=part.name), part.direction) for part in number]
     row = np.repeat(np.arange(len(pairs)), [len(each) for each in crossed])
     part = np.array([one for each in crossed for one in each], dtype=np.intp)
-    return parts, Ways(row=row, part=part, parts=len(parts))
+    return parts, ways_of(parts, row, part)

@@ -119,7 +119,13 @@ def end_parts(
     directions = (Direction.OUT, Direction.IN, Direction.BOTH) if directed else (Direction.BOTH,)
     parts = [(subject, way) for way in directions for subject in subjects]
     part = np.stack(ends, axis=1).astype(np.intp).ravel()
-    return parts, Ways(row=np.repeat(np.arange(len(source)), len(ends)), part=part, parts=len(parts))
+    return parts, ways_of(parts, np.repeat(np.arange(len(source)), len(ends)), part)
+
+
+def ways_of(parts: Sequence[Part], row: Indices, part: Indices) -> Ways:
+    """Which of the parts each row crosses (see `Ways`), with the subject of each."""
+    number = {subject: place for place, subject in enumerate(dict.fromkeys(subject for subject, _ in parts))}
+    return Ways(row=row, part=part, parts=len(parts), subject=np.array([number[subject] for subject, _ in parts]))
 
 
 class PartFaults(NamedTuple):
@@ -176,7 +182,6 @@ class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
     unstable_pairs: int = 0
     unlisted_pairs: int = 0
     """Single pairs at fault beyond those in `faults`."""
-    wrongly_left: float | None = None
 
 
 FEWEST_DEAD = 2

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from heapq import heapify, heappop, heappush
 from itertools import combinations
 from typing import NamedTuple
 
@@ -67,8 +68,9 @@ def _of_many(log: Reals, ways: Ways, effects: Effects, error_rate: float, least:
 
     Rows may have tails as heavy as Student's with `HEAVY_DEGREES`; the chance that most of n rows are low is binomial,
     with Bonferroni's correction over all parts. A good row, better than most of a part by more than such tails explain,
-    clears it (COMP: Chan et al., Allerton 2011). What explains most is taken first, and its rows then speak neither for
-    nor against another part: of two slow parts on one way the worse decides.
+    clears it (COMP: Chan et al., Allerton 2011). What explains most is taken first, counting twice what no other
+    subject may explain, and its rows then speak neither for nor against another part: of two slow parts on one way the
+    worse decides, and what only has pairs with slow parts is none.
     """
     parts = _distinct(ways)
     rest = np.ones(len(log), dtype=np.bool_)
@@ -76,11 +78,19 @@ def _of_many(log: Reals, ways: Ways, effects: Effects, error_rate: float, least:
     while True:
         test = _Test(log, rest, effects, error_rate / max(len(parts), 1), least)
         low = [part for each in parts if (part := test.low(each))]
-        sure = sorted((part for part in low if not part.mixed), key=lambda part: -part.gain)
-        for whole in (part.whole for part in sure):
-            if (still := test.low(whole)) and not still.mixed:
-                blamed.append(Blame(parts=whole.parts, rows=whole.rows[rest[whole.rows]]))
-                rest[whole.rows] = False
+        sure = [part for part in low if not part.mixed]
+        alone = _explained_alone(sure, ways, len(log))
+        queue = [(-part.gain(alone), place) for place, part in enumerate(sure)]
+        heapify(queue)
+        while queue:
+            _, place = heappop(queue)
+            if not (part := test.low(sure[place].whole)) or part.mixed:
+                continue
+            if queue and (less := (-part.gain(alone), place)) > queue[0]:
+                heappush(queue, less)
+                continue
+            blamed.append(Blame(parts=part.whole.parts, rows=part.rows))
+            rest[part.rows] = False
         if not sure:
             break
     fewest = min((len(part.rows) for part in parts), default=1)
@@ -96,6 +106,17 @@ def _of_many(log: Reals, ways: Ways, effects: Effects, error_rate: float, least:
     )
 
 
+def _explained_alone(low: Sequence["_LowPart"], ways: Ways, count: int) -> Flags:
+    """Rows of which all parts that may explain them are of one subject; `count`: of rows."""
+    own = np.arange(ways.parts) if ways.subject is None else ways.subject
+    first, last = np.full(count, ways.parts), np.full(count, -1)
+    for part in low:
+        subject = own[part.whole.parts[0]]
+        first[part.rows] = np.minimum(first[part.rows], subject)
+        last[part.rows] = np.maximum(last[part.rows], subject)
+    return np.asarray(first == last)
+
+
 def _distinct(ways: Ways) -> list[Blame]:
     """Parts with all their rows; those that cross the same rows are one."""
     order = np.lexsort((ways.row, ways.part))
@@ -109,12 +130,18 @@ def _distinct(ways: Ways) -> list[Blame]:
 
 class _LowPart(NamedTuple):
     whole: Blame
-    gain: float
-    """How much of the losses it explains, less what good rows speak against it."""
+    rows: Indices
+    """Those of its rows that no slow part is on."""
+    gains: Reals
+    """How much of the loss of each it explains; of good rows, what speaks against it."""
     mixed: bool
     """Whether a row is good, and better than most by more than chance explains."""
     slow_rows: Indices
     """Rows nearer to the part's level than to the usual one."""
+
+    def gain(self, alone: Flags) -> float:
+        """What it explains, twice where it does `alone`."""
+        return float(self.gains.sum() + self.gains[alone[self.rows]].sum())
 
 
 class _Test:
@@ -144,7 +171,8 @@ class _Test:
         apart = _heavy(1 - (1 - CONFIDENCE) / len(rows)) * self.scatter
         return _LowPart(
             whole=part,
-            gain=float(np.clip(losses, -level, level).sum()),
+            rows=rows,
+            gains=np.clip(losses, -level, level),
             mixed=bool(losses.min() < min(level - apart, CLEAR * max(self.effect, SCATTERS * self.scatter))),
             slow_rows=rows[losses > level / 2],
         )

@@ -3,7 +3,6 @@
 Latencies of two sizes that follow groups of nodes are two distances, not a fault: the table's topology classes.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -13,6 +12,7 @@ from seatrial.locate.dense import judge_dense
 from seatrial.locate.group_test import group_test
 from seatrial.locate.metric_result import MetricResult, MetricScene, dead_faults
 from seatrial.locate.nodes import FEWEST_CELLS
+from seatrial.locate.populations import populations, sparse_paces, split
 from seatrial.locate.rows import Rows, expected_pairs, group_name, rows_of, selected
 from seatrial.locate.significance import relative_scale
 from seatrial.locate.single_pairs import single_pairs
@@ -25,8 +25,6 @@ from seatrial.model.subject import Subject, SubjectKind, node, uplink
 from seatrial.model.subject import pair as pair_subject
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
-from seatrial.pairs.rounds import wrongly_left
-from seatrial.pairs.survey import FAULT_SHARE
 from seatrial.statistics.estimates import ERROR_RATE, FEWEST_ALIKE, array_median
 
 DENSE_SHARE = 0.5
@@ -68,7 +66,6 @@ def locate_in_table(
         confidence=1 - ERROR_RATE,
         unstable_pairs=sum(one.unstable_pairs for one in results),
         unlisted_pairs=sum(one.unlisted_pairs for one in results),
-        wrongly_left=max((one.wrongly_left for one in results if one.wrongly_left is not None), default=None),
     )
     return _with_verdict(located)
 
@@ -132,20 +129,26 @@ def _judged_sparse(
     """One metric by the group test. `alive`: those of `rows` that are not dead."""
     nodes, effects, cells = scene.nodes, scene.effects, rows.cells
     metric, tested = effects.metric, group_test(scene, alive)
+    blamed = [fault.subject for fault in (*dead, *(fault for fault, _ in tested.faults.named))]
+    named = {*blamed, *(subject for either, _ in tested.faults.undecided for subject in either.subjects)}
+    left = np.bincount(np.concatenate(alive.ends(np.flatnonzero(tested.slow.rest))), minlength=rows.nodes)
     pairs = single_pairs(nodes, alive, tested.residual, tested.scatter, len(alive.log) - 1, effects)
     hidden = tested.slow.hidden + 2 * effects.step
+    halves = split(sparse_paces(alive, tested.residual), max(effects.chosen(tested.slow.scatter), hidden))
     even = int(cells.max()) <= MOST_UNEVEN * int(cells.min()) + 1
     peers = len(nodes) >= FEWEST_ALIKE
-    partners = int(np.median(np.bincount(rows.source, minlength=rows.nodes)))
-    slow = max(math.ceil(rows.nodes * FAULT_SHARE), 1)
     return MetricResult(
         faults=(*dead, *(fault for fault, _ in tested.faults.named), *pairs.faults),
         ambiguous=tuple(parts for parts, _ in tested.faults.undecided),
         unstable=pairs.unstable,
         unstable_pairs=pairs.unstable_pairs,
         unlisted_pairs=pairs.unlisted_pairs,
-        wrongly_left=wrongly_left(rows.nodes, slow, partners) if rows.nodes > FEW_NODES else None,
-        unjudged=tuple(node(nodes[place]) for place in np.flatnonzero(cells < FEWEST_ROWS).tolist()),
+        populations=populations(nodes, halves, metric),
+        unjudged=tuple(
+            subject
+            for place in np.flatnonzero(left < FEWEST_ROWS).tolist()
+            if (subject := node(nodes[place])) not in named
+        ),
         resolution=Resolution(
             metric=metric,
             method=Method.GROUP_TEST,

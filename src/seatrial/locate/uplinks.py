@@ -54,7 +54,7 @@ def slow_uplinks(
     scatter = max(half_scatter(np.exp(log)), noise := array_median(errors[far]))
     lack = max(scene.effects.chosen(scatter), SCATTERS * scatter)
     keep = ~(_slow_inside(source, target, pace, count, lack) | (sizes < FEWEST_NODES))[ways.part % count]
-    ways = Ways(row=ways.row[keep], part=ways.part[keep], parts=ways.parts)
+    ways = Ways(row=ways.row[keep], part=ways.part[keep], parts=ways.parts, subject=ways.subject)
     # Of a median absolute deviation, a third of all values are degrees of freedom.
     freedom = np.count_nonzero(np.isfinite(y[group[:, None] != group])) / (6 if mirrored else 3)
     slow = slow_parts(log, ways, scene.effects, scene.error_rate, few=count <= FEW_NODES, least=noise, freedom=freedom)

@@ -164,12 +164,10 @@ class Located(msgspec.Struct, frozen=True, kw_only=True):
     too_good: tuple[TooGood, ...] = ()
     """The best value of each metric that has such: of another unit, or not measured at all."""
     unjudged: tuple[Subject, ...]
-    """Nodes with too few measured pairs to be judged."""
+    """Nodes with too few pairs to be judged: measured at all, or with others than those at fault."""
     resolutions: tuple[Resolution, ...]
     confidence: float
     """Confidence of all names and intervals together."""
-    wrongly_left: float | None
-    """Healthy nodes of a sparse table that no partner clears, expected at a stated share of slow nodes."""
     unlisted_pairs: int = 0
     """Single pairs at fault beyond the worst ones, which are in `faults`."""
     unstable_pairs: int = 0

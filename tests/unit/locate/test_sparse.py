@@ -130,3 +130,31 @@ def test_a_loss_as_large_as_what_would_have_been_found_is_found() -> None:
         assert loss is not None
         found += ("node:n3", Direction.IN) in named(located(24, (1, -1, 2, -2), 0.02, draw, into={3: loss}))
     assert found >= 0.85 * 2 * DRAWS
+
+
+@pytest.mark.parametrize("lossy", [10, 14, 18])
+def test_two_levels_of_nodes_without_a_majority_are_two_populations(lossy: int) -> None:
+    for seed in range(10):
+        draw = np.random.default_rng(seed)
+        slow = {int(place): 0.1 for place in draw.permutation(24)[:lossy]}
+        pairs = {(a, b): 0.1 for a in range(24) for b in range(24) if a in slow or b in slow}
+        found = located(24, (1, -1, 2, -2), 0.003, draw, slow=pairs)
+        names = {f"n{place}" for place in slow}
+        assert {fault.subject.name for fault in found.faults} <= names
+        assert found.verdict is not Verdict.PASS
+        if found.populations:
+            slower, faster = (set(part.nodes) for part in found.populations)
+            assert slower >= names - faster
+            assert not faster & names
+        else:
+            assert found.faults
+
+
+def test_a_few_slow_nodes_or_faster_pairs_are_no_population() -> None:
+    for seed in range(10):
+        draw = np.random.default_rng(seed)
+        few = {(a, b): 0.1 for a in range(24) for b in range(24) if a in (3, 11) or b in (3, 11)}
+        found = located(24, (1, -1, 2, -2), 0.003, draw, slow=few)
+        assert {fault.subject.name for fault in found.faults} == {"n3", "n11"}
+        assert found.populations == ()
+        assert located(24, (1, -1, 2, -2), 0.003, draw, slow={(3, 4): -0.1}).populations == ()

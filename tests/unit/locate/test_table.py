@@ -115,25 +115,29 @@ def test_slow_nodes_of_56_are_named_in_four_rounds(loss: float) -> None:
     assert right / (right + missed) >= 0.99
 
 
-@pytest.mark.parametrize("trials", [300, pytest.param(1000, marks=pytest.mark.series)])
-def test_the_false_alarms_agree_with_the_promise(trials: int) -> None:
-    """With two rounds and all six nodes slow both ways, so that enough healthy nodes stay without an acquittal."""
+def test_a_healthy_node_whose_partners_are_all_slow_is_not_judged() -> None:
     nodes, bandwidth, _ = read(HDR100)
-    left, promised = 0, 0.0
-    for seed in range(trials):
+    between = 0
+    for seed in range(60):
         draw = np.random.default_rng(seed)
-        faulty = {nodes[place] for place in draw.choice(len(nodes), 6, replace=False)}
-        measured = {}
-        for pairs in sparse_rounds(nodes, 2, seed):
+        faulty = {nodes[place] for place in draw.choice(len(nodes), 10, replace=False)}
+        measured: dict[tuple[str, str], float] = {}
+        partners: dict[str, set[str]] = {name: set() for name in nodes}
+        for pairs in sparse_rounds(nodes, 3, seed):
             for one, other in pairs:
+                partners[one].add(other)
+                partners[other].add(one)
                 for pair in ((one, other), (other, one)):
                     measured[pair] = bandwidth[pair] * (0.8 if faulty & set(pair) else 1.0)
         found = locate_in_table(pair_table(nodes, measured))
-        assert found.wrongly_left is not None
-        promised += found.wrongly_left
-        suspected = {name for name in nodes if all(measured[pair] < 11e9 for pair in measured if pair[0] == name)}
-        left += len(suspected - faulty)
-    assert left / trials == pytest.approx(promised / trials, rel=0.15)
+        alone = {name for name in nodes if partners[name] <= faulty}
+        named = {fault.subject.name for fault in found.faults}
+        unjudged = {subject.name for subject in found.unjudged}
+        assert named <= faulty
+        assert faulty <= named | unjudged
+        assert alone - faulty <= unjudged <= alone
+        between += len(alone - faulty)
+    assert between > 0
 
 
 def cluster(

@@ -69,7 +69,6 @@ class LocatedFields(msgspec.Struct, frozen=True, kw_only=True):
     unjudged: tuple[Subject, ...]
     unlisted_pairs: int
     unstable_pairs: int
-    wrongly_left: float | None
     resolutions: tuple[Resolution, ...]
     classes: tuple[LatencyClass, ...]
     lone: tuple[LoneCell, ...]
@@ -145,7 +144,7 @@ def _open_lines(located: Located) -> Iterator[str]:
     yield from (_observation(one) for one in located.observations[:MOST])
     if located.unjudged:
         names = some([subject.name for subject in located.unjudged], MOST)
-        yield f"Not judged, too few measured pairs: {names}."
+        yield f"Not judged, too few pairs with nodes that are not at fault: {names}."
 
 
 def _method_lines(located: Located, groups: Sequence[Sequence[str]], classes: Classes | None) -> Iterator[str]:
@@ -157,11 +156,6 @@ def _method_lines(located: Located, groups: Sequence[Sequence[str]], classes: Cl
             "This is topology, not a fault; pairs are compared with pairs of the same distance."
         )
     yield from (_resolution(one) for one in located.resolutions)
-    if located.wrongly_left is not None:
-        yield (
-            "Few partners per node: with one node in ten slow, the expected number of healthy nodes that meet slow "
-            f"partners only is {located.wrongly_left:.2g}."
-        )
     if len(groups) < 3:
         yield "Uplinks were not checked: this takes three or more groups of nodes (--topology)."
 
