@@ -307,7 +307,7 @@ def fill(writer: RunWriter, cluster: Cluster, recorded: RecordedRun) -> None:
     """Write facts and journal of a run, and leave it open."""
     for node in cluster.nodes:
         for reading in (layout.BEFORE, layout.AFTER):
-            writer.write_facts(node, reading, cluster.facts_text(node))
+            writer.write_facts(reading, {node: cluster.facts_text(node)})
     writer.append(SessionStarted(session=1, nodes=cluster.nodes, header={**HEADER, "ranks": len(cluster.nodes)}))
     writer.append(SurveyPlanned(pairs=recorded.planned))
     for number, one in enumerate(recorded.measurements):

@@ -79,5 +79,5 @@ def archived_groups(archive: Path, series: RecordedRun, nodes: Sequence[str] = (
         writer.append(GroupDelivered(number=number, measurement=measurement))
     for name in nodes:
         lines = [f"#seatrial-facts 1 {name}", f"@value /proc/sys/kernel/random/boot_id|boot-of-{name}", f"#end {name}"]
-        writer.write_facts(name, "before", "\n".join(lines) + "\n")
+        writer.write_facts("before", {name: "\n".join(lines) + "\n"})
     writer.close(ended(info, Ending.COMPLETE, info.ended))

@@ -226,11 +226,7 @@ class RunWriter:
         if self._held.suspect:
             self._refuse_lost()
 
-    def write_facts(self, node: str, reading: str, text: str) -> None:
-        """Keep a node's raw facts."""
-        self.write_all_facts(reading, {node: text})
-
-    def write_all_facts(self, reading: str, texts: Mapping[str, str]) -> None:
+    def write_facts(self, reading: str, texts: Mapping[str, str]) -> None:
         """Keep the raw facts of nodes; whether the run is still ours is asked once for all of them."""
         names = {layout.facts_file(Path(), node, reading).as_posix(): text for node, text in texts.items()}
         self._write_files({name: text.encode("utf-8") for name, text in names.items()})

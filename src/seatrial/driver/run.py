@@ -188,7 +188,7 @@ class Run:
     def read_facts(self, nodes: Sequence[str], reading: str, silent: str) -> dict[str, NodeFacts]:
         """The facts of the nodes, which are kept. Nodes that do not answer are lost, for the reason `silent`."""
         facts = self._launcher.read_facts(nodes)
-        self._writer.write_all_facts(reading, facts.texts)
+        self._writer.write_facts(reading, facts.texts)
         for node, why in facts.silent.items():
             self.measurer.lose(NodeState(node=node, reason=f"{silent}: {why}", fault=True, cause=NodeCause.SILENT))
         return parse_all(facts.texts, self._writer.info.features)

@@ -18,7 +18,7 @@ def test_facts_of_a_run_have_the_kinds_that_were_declared(tmp_path: Path) -> Non
     writer = RunWriter(tmp_path, info)
     for name in ("n1", "n2"):
         for reading in ("before", "after"):
-            writer.write_facts(name, reading, f"#seatrial-facts 1 {name}\n#end {name}\n")
+            writer.write_facts(reading, {name: f"#seatrial-facts 1 {name}\n#end {name}\n"})
     folder = writer.close(ended(info, Ending.COMPLETE, info.ended))
     read = read_run(folder)
     for facts in (read.facts, read.facts_after, read_earlier(str(info.run), tmp_path).facts):

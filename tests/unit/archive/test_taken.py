@@ -80,7 +80,7 @@ def test_the_next_call_after_the_beat_says_so(tmp_path: Path, take: Callable[[Pa
     for call in (
         lambda: writer.append(one),
         lambda: writer.describe(writer.info),
-        lambda: writer.write_facts("n1", layout.AFTER, "later"),
+        lambda: writer.write_facts(layout.AFTER, {"n1": "later"}),
         lambda: writer.log_file("launch-9.err"),
     ):
         with pytest.raises(RunTaken, match=r"The run run was closed .* kept in the run run-rescued"):

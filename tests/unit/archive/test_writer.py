@@ -227,8 +227,8 @@ def test_a_run_in_which_nothing_was_measured_can_be_closed(tmp_path: Path) -> No
 )
 def test_facts_of_any_node_name_lie_in_their_folder_and_come_back(tmp_path: Path, node: str) -> None:
     writer = RunWriter(tmp_path, info_of(SMALL))
-    writer.write_facts(node, layout.BEFORE, "before")
-    writer.write_facts(node, layout.AFTER, "after")
+    writer.write_facts(layout.BEFORE, {node: "before"})
+    writer.write_facts(layout.AFTER, {node: "after"})
     assert len(list((writer.folder / layout.FACTS_FOLDER).iterdir())) == 2
     assert read_facts_texts(writer.folder, layout.BEFORE) == {node: "before"}
     assert read_facts_texts(writer.folder, layout.AFTER) == {node: "after"}
@@ -237,7 +237,7 @@ def test_facts_of_any_node_name_lie_in_their_folder_and_come_back(tmp_path: Path
 def test_facts_that_are_none_are_left_out_and_do_not_end_the_reading(tmp_path: Path) -> None:
     writer = RunWriter(tmp_path, info_of(SMALL))
     fill(writer, SMALL, sail(SMALL))
-    writer.write_facts("n2", layout.BEFORE, "login: ")
+    writer.write_facts(layout.BEFORE, {"n2": "login: "})
     found = read_run(writer.close(writer.info))
     assert set(found.facts) == {"n1", "n3"}
     assert found.damage == ()
@@ -245,7 +245,7 @@ def test_facts_that_are_none_are_left_out_and_do_not_end_the_reading(tmp_path: P
 
 def test_raw_facts_come_back_byte_for_byte(tmp_path: Path) -> None:
     writer = RunWriter(tmp_path, info_of(SMALL))
-    writer.write_facts("n1", layout.BEFORE, "a\r\nb\rc\n")
+    writer.write_facts(layout.BEFORE, {"n1": "a\r\nb\rc\n"})
     assert read_facts_texts(writer.folder, layout.BEFORE) == {"n1": "a\r\nb\rc\n"}
 
 

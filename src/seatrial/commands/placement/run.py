@@ -168,8 +168,7 @@ class Placing(Run):
     def measure_line(self) -> str:
         """Start once to see; where there is something to advise, measure with it and without; a remark or empty."""
         self._writer.append(SurveyPlanned(pairs=self._pairs))
-        for node, text in self._found.facts.texts.items():
-            self._writer.write_facts(node, layout.BEFORE, text)
+        self._writer.write_facts(layout.BEFORE, self._found.facts.texts)
         deadline = monotonic_s() + self.settings.budget_s
         self.measurer.begin(PLAIN)
         ranks = by_node(self.measurer.starts[0].ranks)

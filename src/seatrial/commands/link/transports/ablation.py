@@ -195,8 +195,7 @@ class Ablation(TwoNodes):
         full = choose_launcher(msgspec.structs.replace(self.settings, quick_facts=False))
         full.job = self._launcher.job
         texts = full.read_facts(self._nodes).texts
-        for node, text in texts.items():
-            self._writer.write_facts(node, layout.BEFORE, text)
+        self._writer.write_facts(layout.BEFORE, texts)
         self.facts = {**self.facts, **parse_all(texts)}
 
     def _parts(self, wanted: Sequence[str]) -> tuple[list[Part], list[str]]:
