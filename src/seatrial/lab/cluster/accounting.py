@@ -1,17 +1,14 @@
 """Accounts in a lab: a slurmdbd on a MariaDB of its own, with associations, limits and QOS enforced, and a GRES."""
 
 import socket
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from seatrial.lab.cluster import state
-from seatrial.lab.cluster.daemons import last_words, slurm
+from seatrial.lab.cluster.daemons import PATIENCE_S, slurm, wait
 from seatrial.lab.cluster.host_argv import configured, inside, settings
 from seatrial.lab.cluster.plan import LOGIN, LabPlan
 from seatrial.lab.cluster.processes import attempt, call, lacking
-from seatrial.model.errors import SeatrialError
 
 ACCOUNTS = ("science", "ops")
 """Accounts of root, who uses the first by default."""
@@ -26,9 +23,8 @@ STORED_IN = "accounting"
 CREATION = "db.sql"
 """Executed as MariaDB starts. slurmdbd would make its database itself, and connect again with a handle whose first
 connection failed: with the client library of MariaDB 11.8 no query works on it then."""
-SOCKET, DATABASE_LOG, DAEMON_LOG = "run/db.sock", "log/mariadb.log", "log/slurmdbd.log"
+SOCKET, DATABASE_LOG, DAEMON_LOG = "run/db.sock", "mariadb.log", "slurmdbd.log"
 PORT = 3306
-PATIENCE_S = 60.0
 SMALL = ("--innodb-buffer-pool-size=32M", "--innodb-log-file-size=8M", "--innodb-flush-log-at-trx-commit=0")
 """Options of MariaDB: the lab is small, and nothing of it outlives the machine."""
 BACKGROUND = 'log=$1; shift; setsid "$@" >"$log" 2>&1 </dev/null &'
@@ -69,7 +65,7 @@ def slurmdbd_conf(plan: LabPlan, folder: str) -> str:
         f"StoragePort={PORT}",
         "StorageUser=root",
         f"StorageLoc={STORED_IN}",
-        f"LogFile={folder}/{DAEMON_LOG}",
+        f"LogFile={folder}/log/{DAEMON_LOG}",
         f"PidFile={folder}/run/slurmdbd.pid",
     ]
     return "\n".join([*lines, ""])
@@ -84,7 +80,7 @@ def start_accounting(plan: LabPlan) -> None:
     _start_database(plan, home)
     call(configured(plan, LOGIN, ["slurmdbd"]))
     manager = inside(plan, LOGIN, ["env", *settings(plan), "sacctmgr", "--noheader", "show", "cluster"])
-    _wait(lambda: attempt(manager).ok, plan, "slurmdbd does not answer", home / DAEMON_LOG)
+    wait(plan, lambda: attempt(manager).ok, "slurmdbd does not answer", log=DAEMON_LOG)
     for words in entries(plan):
         slurm(plan, ["sacctmgr", "--immediate", "--quiet", *words])
 
@@ -114,9 +110,9 @@ def _start_database(plan: LabPlan, home: Path) -> None:
         f"--init-file={home / CREATION}",
     ]
     (home / CREATION).write_text(f"CREATE DATABASE {STORED_IN};\n", encoding="utf-8")
-    log = str(home / DATABASE_LOG)
+    log = str(home / "log" / DATABASE_LOG)
     call(configured(plan, LOGIN, ["sh", "-c", BACKGROUND, "sh", log, *words]))
-    _wait(lambda: _listens(home / SOCKET), plan, "MariaDB does not answer", home / DATABASE_LOG)
+    wait(plan, lambda: _listens(home / SOCKET), "MariaDB does not answer", log=DATABASE_LOG)
 
 
 def _listens(path: Path) -> bool:
@@ -124,12 +120,3 @@ def _listens(path: Path) -> bool:
         end.connect(str(path))
         return True
     return False
-
-
-def _wait(done: Callable[[], bool], plan: LabPlan, complaint: str, log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not done():
-        if time.monotonic() > deadline:
-            end = log.read_text(errors="replace").splitlines()[-3:] if log.is_file() else []
-            raise SeatrialError(f"In the lab {plan.name!r} {complaint}. {' '.join(end)}{last_words(plan, (LOGIN,))}")
-        time.sleep(0.1)

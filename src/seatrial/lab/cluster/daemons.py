@@ -40,7 +40,7 @@ def revive(plan: LabPlan) -> None:
 def wait_for_controller(plan: LabPlan) -> None:
     """Until slurmctld answers."""
     ping = configured(plan, LOGIN, ["scontrol", "ping"])
-    _wait(plan, lambda: "UP" in attempt(ping).stdout, "slurmctld does not answer", hosts=(LOGIN,))
+    wait(plan, lambda: "UP" in attempt(ping).stdout, "slurmctld does not answer", hosts=(LOGIN,))
 
 
 def node_states(plan: LabPlan) -> dict[str, str]:
@@ -57,16 +57,19 @@ def wait_until_settled(plan: LabPlan, nodes: Sequence[str]) -> None:
         states = node_states(plan)
         return all(states.get(node) in SETTLED for node in nodes)
 
-    _wait(plan, settled, f"{', '.join(nodes)} did not become idle", hosts=(LOGIN, *nodes))
+    wait(plan, settled, f"{', '.join(nodes)} did not become idle", hosts=(LOGIN, *nodes))
 
 
-def _wait(plan: LabPlan, done: Callable[[], bool], complaint: str, *, hosts: Sequence[str]) -> None:
+def wait(
+    plan: LabPlan, done: Callable[[], bool], complaint: str, *, hosts: Sequence[str] = (), log: str = "slurmctld.log"
+) -> None:
+    """Until `done`. Raises SeatrialError where a daemon of `hosts` ends or time is up; `log`: the login node's."""
     deadline = time.monotonic() + PATIENCE_S
     while not done():
         dead = [host for host in hosts if not alive(plan, host)]
         if dead or time.monotonic() > deadline:
             what = f"the Slurm daemon of {', '.join(dead)} ended" if dead else complaint
-            raise SeatrialError(f"In the lab {plan.name!r} {what}.{last_words(plan, dead or hosts)}")
+            raise SeatrialError(f"In the lab {plan.name!r} {what}.{last_words(plan, dead or hosts or (LOGIN,), log)}")
         time.sleep(0.1)
 
 
@@ -76,11 +79,11 @@ def alive(plan: LabPlan, host: str) -> bool:
     return bool(named(pids_in([plan.space(host)]), daemon))
 
 
-def last_words(plan: LabPlan, hosts: Sequence[str]) -> str:
-    """The end of each host's log, since the files are removed with a lab that failed to start."""
+def last_words(plan: LabPlan, hosts: Sequence[str], log: str) -> str:
+    """The end of each host's log, `log` on the login node; the files are removed with a lab that failed to start."""
     words = []
     for host in hosts:
-        path = state.folder(plan.name) / "log" / ("slurmctld.log" if host == LOGIN else f"{host}.log")
+        path = state.folder(plan.name) / "log" / (log if host == LOGIN else f"{host}.log")
         if path.is_file():
             tail = read_end(path, folder=path.parent).splitlines()[-3:]
             words.append(f"\n{path} ends with:\n  " + "\n  ".join(tail))
