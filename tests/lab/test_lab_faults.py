@@ -15,10 +15,10 @@ from seatrial.lab.cluster.daemons import SETTLED, node_states
 from seatrial.lab.cluster.network import tbf_rate_bit_per_s
 from seatrial.lab.cluster.node_groups import name_of
 from seatrial.lab.cluster.plan import FABRIC, LabPlan
+from seatrial.lab.cluster.planting import FAULTS
 from seatrial.lab.cluster.processes import named, pids_in, pids_marked, state_letter
 from seatrial.lab.cluster.shared_storage import device_of
 from seatrial.lab.faults.base import Parameters
-from seatrial.lab.faults.catalogue import FAULTS
 from seatrial.lab.faults.load import MARK
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction

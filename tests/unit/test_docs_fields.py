@@ -13,7 +13,7 @@ from seatrial.archive.lease import Lease
 from seatrial.archive.recovery import LeftAlone, NotClosed, Recovery
 from seatrial.archive.run_recovery import Recovered
 from seatrial.commands.qualify.view import QualifyFields
-from seatrial.lab.faults.catalogue import FAULTS
+from seatrial.lab.cluster.planting import FAULTS
 from seatrial.lab.trial.scenario import Scenario
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement

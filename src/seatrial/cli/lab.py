@@ -18,7 +18,6 @@ from seatrial.lab.cluster import daemons, host_argv, planting, processes, state,
 from seatrial.lab.cluster import plan as cluster_plan
 from seatrial.lab.cluster import start as cluster_start
 from seatrial.lab.faults import base as faults_base
-from seatrial.lab.faults import catalogue
 from seatrial.lab.trial import disturbances
 from seatrial.lab.trial import scenario as trial_scenario
 from seatrial.lab.trial import trial as trial_trial
@@ -163,7 +162,7 @@ def fault_add(
     rate_bit_per_s = None if rate is None else cluster_plan.parse_rate(rate)
     parameters = faults_base.Parameters(rate_bit_per_s=rate_bit_per_s, **given)
     after_s, every_s = after or 0.0, every or 0.0
-    faults_base.check_timing(catalogue.fault_named(kind), after_s=after_s, every_s=every_s)
+    faults_base.check_timing(planting.fault_named(kind), after_s=after_s, every_s=every_s)
     planting.planned(name, kind, subject, parameters, every_s)
     time.sleep(after_s)
     planted = planting.plant(name, kind, subject, parameters, every_s)
@@ -198,14 +197,14 @@ def fault_list(output: OutputForms) -> int:
     """List the kinds of faults, and those planted now."""
     planted = {name: found.planted for name in state.lab_names() if (found := state.read(name))}
     made = Report(
-        payload=lambda: filled(daemons.FaultListFields, kinds=catalogue.FAULTS, planted=planted),
+        payload=lambda: filled(daemons.FaultListFields, kinds=planting.FAULTS, planted=planted),
         terminal=lambda _: _fault_blocks(planted),
     )
     return output.show(made)
 
 
 def _fault_blocks(planted: "Mapping[str, Sequence[faults_base.Planted]]") -> Iterator[Block]:
-    for place, one in enumerate(catalogue.FAULTS):
+    for place, one in enumerate(planting.FAULTS):
         options = [" | ".join(f"--{name}" for name in group) for group in one.needs]
         words = [one.kind, one.takes.upper(), *options, *(f"[--{name}]" for name in one.may)]
         yield Paragraph(text=" ".join(words), tight=place > 0)

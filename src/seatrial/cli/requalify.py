@@ -16,7 +16,7 @@ from seatrial.cli.site import SiteCommand, site_options
 from seatrial.cli.site_file import site_gate
 from seatrial.commands.check import requalified
 from seatrial.commands.check import run as check_run
-from seatrial.driver import requalification
+from seatrial.driver import returning as returning_nodes
 from seatrial.model.settings import CheckSettings, SiteSettings
 
 
@@ -51,10 +51,10 @@ def requalify(
     ask_for_paths(path)
     if not returning:
         judged = {name: node.judged for name, node in cluster(site.archive).nodes.items()}
-        returning = requalification.waiting_nodes(judged)
+        returning = returning_nodes.waiting_nodes(judged)
     over_ssh = bool(site.hosts) or site.launcher == "ssh"
-    before = {} if site.hosts or not returning else requalification.node_states(returning)
-    kept = {} if over_ssh else requalification.administrators(before)
+    before = {} if site.hosts or not returning else returning_nodes.node_states(returning)
+    kept = {} if over_ssh else returning_nodes.administrators(before)
     measured = tuple(name for name in returning if name not in kept)
     if not measured:
         return output.show(requalified.requalified_report(None, {}, {}, kept))
@@ -72,6 +72,6 @@ def requalify(
         report = requalified.requalified_report(outcome, {}, {}, {})
         keep_report(outcome.folder, report)
         leave = partial(leave_verdicts, [outcome.folder])
-        answers = requalification.ask(policy, requalified.decided(outcome), leave)
-    changed = requalification.acts(before, requalification.node_states(measured)) if policy else {}
+        answers = returning_nodes.ask(policy, requalified.decided(outcome), leave)
+    changed = returning_nodes.acts(before, returning_nodes.node_states(measured)) if policy else {}
     return output.show(requalified.requalified_report(outcome, changed, answers, kept), outcome.folder)

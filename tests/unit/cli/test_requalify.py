@@ -11,9 +11,9 @@ from seatrial.cli import requalify
 from seatrial.commands.check import run as check_run
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome
-from seatrial.driver import requalification
+from seatrial.driver import returning as returning_nodes
 from seatrial.driver.progress import Progress
-from seatrial.driver.requalification import REQUALIFIED, waiting_nodes
+from seatrial.driver.returning import REQUALIFIED, waiting_nodes
 from seatrial.launch.collector import PATHS
 from seatrial.model.gate import GateAnswer, GatePolicy, Outcome, Step
 from seatrial.model.settings import CheckSettings
@@ -122,7 +122,7 @@ def test_the_gate_acts_and_the_first_line_says_what_has_become_of_the_node(
     monkeypatch: pytest.MonkeyPatch, node: str, before: tuple[str, str], line: str, steps: list[str],
 ) -> None:  # fmt: skip
     gate = Gate(slurm, tmp_path, node, before)
-    monkeypatch.setattr(requalification, "ask_gate", gate)
+    monkeypatch.setattr(returning_nodes, "ask_gate", gate)
     monkeypatch.setattr(requalify, "leave_verdicts", lambda _: gate.steps.open("a").write("left\n"))
     printed = seatrial("requalify", node, code=1).out
     assert printed.startswith(line)

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from seatrial.commands.soak.findings import change_text
-from seatrial.commands.soak.judge import NodeSoak, SoakResult
+from seatrial.commands.soak.judge import NodeSoak, SoakResult, change_text
 from seatrial.model import subject
 from seatrial.model.facts import NodeFacts
 from seatrial.model.node_trials import Measure

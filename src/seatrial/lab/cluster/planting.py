@@ -3,6 +3,7 @@
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.processes import require_lab
 from seatrial.lab.faults.base import (
+    LabFault,
     Parameters,
     Planted,
     check_parameters,
@@ -11,8 +12,22 @@ from seatrial.lab.faults.base import (
     check_timing,
     marks_of,
 )
-from seatrial.lab.faults.catalogue import fault_named
+from seatrial.lab.faults.facts import FACTS
+from seatrial.lab.faults.links import LINKS
+from seatrial.lab.faults.load import LOAD
+from seatrial.lab.faults.nodes import NODES
 from seatrial.model.errors import SeatrialError, UsageError
+
+FAULTS: tuple[LabFault, ...] = (*LINKS, *NODES, *FACTS, *LOAD)
+"""All faults. A new one is a row in the table of its subject and a row in docs/lab.md."""
+
+
+def fault_named(kind: str) -> LabFault:
+    """The fault of that kind. Raises UsageError that lists the kinds."""
+    for fault in FAULTS:
+        if fault.kind == kind:
+            return fault
+    raise UsageError(f"There is no fault {kind!r}.", f"Kinds: {', '.join(fault.kind for fault in FAULTS)}.")
 
 
 def bare(subject: str) -> str:

@@ -8,8 +8,8 @@ import msgspec
 
 from seatrial.files.inputs import SCENARIO_BYTES, BadInput, read_input
 from seatrial.lab.cluster.plan import LabPlan, make_plan, parse_rate
+from seatrial.lab.cluster.planting import fault_named
 from seatrial.lab.faults.base import Parameters, check_parameters, check_rail, check_subject, check_timing
-from seatrial.lab.faults.catalogue import fault_named
 from seatrial.lab.trial.disturbances import MOST_HOGS
 from seatrial.lab.trial.score import Expected
 from seatrial.model.errors import UsageError, toml_record

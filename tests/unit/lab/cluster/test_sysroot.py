@@ -7,10 +7,10 @@ import pytest
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.hardware import DMI, base_files
 from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.planting import fault_named
 from seatrial.lab.cluster.sysroot import base, here, own, processors, search_path, write_base
 from seatrial.lab.faults import facts
 from seatrial.lab.faults.base import LabFault, Parameters
-from seatrial.lab.faults.catalogue import fault_named
 from tests.support.lab_hosts import CARD_FOLDER
 
 OVERLAID = tuple(fault for fault in facts.FACTS if fault.kind not in ("mount", "sysctl"))

@@ -3,9 +3,8 @@
 import pytest
 
 from seatrial.lab.cluster.plan import make_plan
-from seatrial.lab.cluster.planting import bare
+from seatrial.lab.cluster.planting import FAULTS, bare, fault_named
 from seatrial.lab.faults.base import Parameters, check_parameters, check_subject, faulty_rate, marks_of
-from seatrial.lab.faults.catalogue import FAULTS, fault_named
 from seatrial.lab.faults.links import corrupt_rules, drop_rules
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction

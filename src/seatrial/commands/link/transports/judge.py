@@ -13,7 +13,7 @@ from seatrial.commands.link.transports.carriers import (
     moved,
     strayed,
 )
-from seatrial.commands.link.transports.components import stock_of
+from seatrial.commands.link.transports.components import Offer, missing_drivers, offers, stock_of
 from seatrial.commands.link.transports.effects import (
     BANDWIDTH_MATTERS,
     LATENCY_MATTERS,
@@ -22,7 +22,6 @@ from seatrial.commands.link.transports.effects import (
     factor_text,
     settings_text,
 )
-from seatrial.commands.link.transports.inventory import Offer, missing_drivers, offers
 from seatrial.commands.link.transports.open_mpi import MCA
 from seatrial.experiment.controls import above, below
 from seatrial.judgement.corrupt_data import corrupted_pair, corruption_reason, sound

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from seatrial.commands.link.transports.carriers import CarrierVerdict, over
+from seatrial.commands.link.transports.components import Offer
 from seatrial.commands.link.transports.effects import (
     BANDWIDTH_MATTERS,
     BASES,
@@ -14,7 +15,6 @@ from seatrial.commands.link.transports.effects import (
     settings_text,
     times_text,
 )
-from seatrial.commands.link.transports.inventory import Offer
 from seatrial.commands.link.transports.judge import Transports, TransportsByRail
 from seatrial.model import units
 from seatrial.model.limit import Limit, NoLimit

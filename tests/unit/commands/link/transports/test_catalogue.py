@@ -4,8 +4,16 @@ import msgspec
 import pytest
 
 from seatrial.commands.link.transports.ablation import VERBOSE, own_settings, variants
-from seatrial.commands.link.transports.components import MpiFamily, Stock, family_of, leave_out, stock_of
-from seatrial.commands.link.transports.inventory import expected, missing_drivers, offers
+from seatrial.commands.link.transports.components import (
+    MpiFamily,
+    Stock,
+    expected,
+    family_of,
+    leave_out,
+    missing_drivers,
+    offers,
+    stock_of,
+)
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hca import Hca, PortFamily
 from seatrial.model.subject import node

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from seatrial.commands.link.curve.rails.curves import RailCurve, RailRatio
-from seatrial.commands.link.curve.rails.judge import RailComparison
+from seatrial.commands.link.curve.rails.judge import RailComparison, RailCurve, RailRatio
 from seatrial.commands.link.curve.view import points_table, sizes_plot
 from seatrial.model import units
 from seatrial.model.limit import Limit
