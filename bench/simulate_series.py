@@ -23,8 +23,7 @@ import numpy as np
 
 from seatrial.lab.simulator.disturbances import SimulatedConditions
 from seatrial.lab.simulator.topology import parse_topology
-from seatrial.lab.simulator.totals import Share, Totals, totals
-from seatrial.lab.simulator.trial import FabricTrial, SimulatedFabric, TrialSettings, run_trial
+from seatrial.lab.simulator.trial import FabricTrial, Share, SimulatedFabric, Totals, TrialSettings, run_trial, totals
 from seatrial.lab.simulator.view import totals_text, trial_line
 from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Kernel, Measurement, Phase

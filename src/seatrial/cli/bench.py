@@ -13,8 +13,8 @@ from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import CommandGroup, Text, argument, option
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand, site_options
+from seatrial.commands.acceptance import judge as acceptance_judge
 from seatrial.commands.acceptance import run as acceptance_run
-from seatrial.commands.acceptance import spec as acceptance_spec
 from seatrial.commands.acceptance import view as acceptance_view
 from seatrial.commands.benchmarks import view as benchmarks_view
 from seatrial.commands.scale import comparison_view
@@ -140,7 +140,7 @@ bench.add_command(scale)
 @site_options(without=("replay", "round_timeout", "seed", "verify"), budget=time_text(RUN_BUDGET_S))
 def accept(site: SiteSettings, file: Path, output: OutputForms) -> int:
     """Run all benchmarks of a file that have no complete run yet, and judge all by gates and thresholds."""
-    spec = acceptance_spec.parse_spec(read_text(file, SCENARIO_BYTES), str(file))
+    spec = acceptance_judge.parse_spec(read_text(file, SCENARIO_BYTES), str(file))
     with progress_on() as progress:
         result = acceptance_run.carried_out(spec, file.absolute().parent, site, progress)
     return output.show(acceptance_view.acceptance_report(result))

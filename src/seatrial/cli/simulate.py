@@ -20,7 +20,6 @@ from seatrial.files.owners import temporary_folder
 from seatrial.lab.simulator import disturbances
 from seatrial.lab.simulator import faults as simulator_faults
 from seatrial.lab.simulator import topology as simulator_topology
-from seatrial.lab.simulator import totals as simulator_totals
 from seatrial.lab.simulator import trial as simulator_trial
 from seatrial.lab.simulator import view as simulator_view
 from seatrial.model.errors import ExitCode, UsageError
@@ -162,7 +161,7 @@ def simulate(
         )
         return code
     if len(trials) > 1:
-        print(simulator_view.totals_text(simulator_totals.totals(trials)), end="")
+        print(simulator_view.totals_text(simulator_trial.totals(trials)), end="")
     if archive is not None:
         print(f"Archive: {archive}")
     return code

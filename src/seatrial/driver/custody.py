@@ -17,7 +17,7 @@ from seatrial.archive import changed_settings
 from seatrial.archive.changed_settings import Changed, changes_folder, refuse_left_settings
 from seatrial.driver.reach import Reach
 from seatrial.driver.restoration import restore, step_of
-from seatrial.launch.mpiexec import job_variables
+from seatrial.launch.mpi import job_variables
 from seatrial.process.after_driver import end_bearers
 from seatrial.process.keeper import MARK, Duty, EndProcesses, Keeper, KeeperCommand
 from seatrial.process.process import Completed, own_program

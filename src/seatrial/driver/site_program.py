@@ -16,7 +16,7 @@ from seatrial.model.benchmark import BenchmarkRequest, Ended, StepResult
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import SiteProgram
 from seatrial.model.words import shell_words
-from seatrial.node.gpu_samples import QUERY, REASONS
+from seatrial.node.gpus import QUERY, REASONS
 from seatrial.process.file_output import Command, run_beside
 from seatrial.statistics.estimates import median
 

@@ -15,7 +15,7 @@ from seatrial.fabric.link_problem import ACTIVATE, RESEAT, problem, rate_text
 from seatrial.fabric.map_lines import MapLines, Rate, kind_of
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import NO_LID, DeviceKind, End, FabricDevice, FabricMap
-from seatrial.model.port_state import ACTIVE, LOGICAL, PHYSICAL, PortStates
+from seatrial.model.hca import ACTIVE, LOGICAL, PHYSICAL, PortStates
 from seatrial.model.subject import FABRIC, Subject, device, link
 from seatrial.model.unit_text import count_of
 from seatrial.model.verdict import Finding, FindingKind

@@ -11,7 +11,7 @@ from seatrial.fabric.map_lines import MapLines, Rate, kind_of, without_last
 from seatrial.fabric.opareport import is_opareport, parse_opareport
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import NO_LID, DeviceKind, End, FabricDevice, FabricMap
-from seatrial.model.port_state import DOWN, PHYSICAL, PortStates
+from seatrial.model.hca import DOWN, PHYSICAL, PortStates
 from seatrial.model.words import NaturalKey, natural_key, some
 
 HEAD = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d{1,18})\s+"([^"]+)"\s*(?:#\s*"(.*)"(.*))?')

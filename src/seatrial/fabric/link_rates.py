@@ -8,8 +8,7 @@ import msgspec
 from seatrial.fabric.ibnetdiscover import SOURCE as IBLINKINFO
 from seatrial.fabric.link_problem import LinkFault, link_text, name_of, rate_of, rate_text, slower_end
 from seatrial.model.fabric import FabricDevice, FabricLink, FabricMap
-from seatrial.model.hca import data_bits_per_s
-from seatrial.model.port_state import PortUse
+from seatrial.model.hca import PortUse, data_bits_per_s
 from seatrial.model.verdict import FindingKind
 
 FEWEST_PEERS = 3

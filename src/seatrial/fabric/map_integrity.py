@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from seatrial.fabric.link_problem import ACTIVATE, RESEAT, LinkFault, end_text, link_text, name_of, problem
 from seatrial.model.fabric import DeviceKind, DoubleKind, End, FabricLink, FabricMap
-from seatrial.model.port_state import PortUse
+from seatrial.model.hca import PortUse
 from seatrial.model.subject import device
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count, some, verb

@@ -17,7 +17,7 @@ from seatrial.model.fabric import (
     FabricMap,
     InactivePort,
 )
-from seatrial.model.port_state import PortStates, PortUse
+from seatrial.model.hca import PortStates, PortUse
 from seatrial.model.verdict import Finding
 
 AGGREGATION = "Aggregation Node"

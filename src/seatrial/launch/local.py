@@ -9,8 +9,7 @@ from seatrial.launch.collector import QUICK_FACTS, collector
 from seatrial.launch.contract import PLAIN, FactsReading, HoldsNothing, Hosts, ProgramCommand, StartManner
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask
-from seatrial.launch.mpi import Family, Mpi
-from seatrial.launch.mpiexec import default_argv, default_line, without_schedulers
+from seatrial.launch.mpi import Family, Mpi, default_argv, default_line, without_schedulers
 from seatrial.launch.session import PipeSession, look
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import NO_FABRIC

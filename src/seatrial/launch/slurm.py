@@ -10,9 +10,9 @@ from seatrial.launch.collector import EXTRA_S_PER_NODE, QUICK_FACTS
 from seatrial.launch.contract import MPIEXEC, PLAIN, FactsReading, Hosts, ProgramCommand, StartManner, StartWays
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask
-from seatrial.launch.mpi import Mpi
-from seatrial.launch.mpiexec import (
+from seatrial.launch.mpi import (
     STEP_VARIABLES,
+    Mpi,
     default_argv,
     default_line,
     ending_with_parent,

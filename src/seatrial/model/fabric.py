@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from seatrial.model.port_state import PortStates
+from seatrial.model.hca import PortStates
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Finding
 

@@ -1,4 +1,4 @@
-"""Devices of /sys/class/infiniband and their ports, and the speeds of InfiniBand lanes.
+"""Devices of /sys/class/infiniband and their ports, what the two states of a port mean, and the speeds of lanes.
 
 Speeds: InfiniBand Architecture Specification, volume 2, release 1.7, chapters 5 and 6: 8b/10b up to QDR, 64b/66b from
 FDR10 on; HDR, NDR and XDR transcode 256 bits to 257 and add Reed-Solomon (544,514), so that a lane of HDR has exactly
@@ -6,6 +6,7 @@ FDR10 on; HDR, NDR and XDR transcode 256 bits to 257 and add Reed-Solomon (544,5
 """
 
 import enum
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,6 +14,58 @@ from typing import NamedTuple
 import msgspec
 
 from seatrial.model.words import Unknown
+
+ACTIVE, DOWN, LINK_UP = "Active", "Down", "LinkUp"
+LOGICAL = ("NoChange", DOWN, "Initialize", "Armed", ACTIVE, "ActDefer")
+"""Values of PortState from 0 on, by the names that iblinkinfo prints (InfiniBand specification 14.2.5.6, PortInfo)."""
+
+
+class PortUse(enum.StrEnum):
+    """GOOD: sends data. WAITS: has a link that no subnet manager activated. FREE: nothing answers at the other end.
+    OFF: somebody switched the port off or tests it. FAILS: its link was good and trains again."""
+
+    GOOD = "good"
+    WAITS = "waits"
+    FREE = "free"
+    OFF = "off"
+    FAILS = "fails"
+
+
+PHYSICAL: Mapping[str, PortUse] = {
+    "": PortUse.GOOD,
+    "Sleep": PortUse.FREE,
+    "Polling": PortUse.FREE,
+    "Disabled": PortUse.OFF,
+    "PortConfigurationTraining": PortUse.FREE,
+    LINK_UP: PortUse.GOOD,
+    "LinkErrorRecovery": PortUse.FAILS,
+    "PhyTest": PortUse.OFF,
+}
+"""Values of PortPhysicalState from 0 on, the first for outputs without it. An XDR port without a cable is in
+PortConfigurationTraining, others in Polling."""
+
+
+class PortStates(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """Both states of a port as iblinkinfo prints them."""
+
+    logical: str
+    physical: str = ""
+
+    @property
+    def use(self) -> PortUse:
+        """An Active port whose link is not up has lost it."""
+        by_cable = PHYSICAL[self.physical]
+        if self.logical == ACTIVE:
+            return by_cable if by_cable is PortUse.GOOD else PortUse.FAILS
+        if by_cable in (PortUse.FAILS, PortUse.OFF):
+            return by_cable
+        return PortUse.FREE if self.logical == DOWN else PortUse.WAITS
+
+    @property
+    def text(self) -> str:
+        """Initialize; Active/LinkErrorRecovery."""
+        return "/".join(filter(None, (self.logical, "" if self.physical == LINK_UP else self.physical)))
+
 
 BLOCK_8_10, BLOCK_64_66 = Fraction(8, 10), Fraction(64, 66)
 WITH_CORRECTION = Fraction(514, 544) * Fraction(256, 257)

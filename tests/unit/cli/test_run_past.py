@@ -10,8 +10,8 @@ import pytest
 
 from seatrial.archive import run_values
 from seatrial.cli import operation, report
+from seatrial.commands.acceptance.judge import AcceptanceThreshold, Item
 from seatrial.commands.acceptance.run import baselines_of
-from seatrial.commands.acceptance.spec import AcceptanceThreshold, Item
 from seatrial.model.errors import SeatrialError
 from tests.support.builders import Cluster
 from tests.support.collecting import program

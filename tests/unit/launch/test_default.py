@@ -7,8 +7,7 @@ import pytest
 
 from seatrial.launch.contract import StartsByDefault
 from seatrial.launch.local import LocalLauncher
-from seatrial.launch.mpi import Family, Mpi, find_mpi
-from seatrial.launch.mpiexec import default_argv, default_line, job_variables
+from seatrial.launch.mpi import Family, Mpi, default_argv, default_line, find_mpi, job_variables
 from seatrial.launch.probe_build import build, default_folder
 from seatrial.launch.session import look
 from seatrial.launch.slurm import SlurmLauncher

@@ -7,8 +7,7 @@ import pytest
 from seatrial.launch.contract import StartsPrograms
 from seatrial.launch.hosts.launcher import HostsLauncher
 from seatrial.launch.local import LocalLauncher
-from seatrial.launch.mpi import Family, Mpi
-from seatrial.launch.mpiexec import job_variables, placed_argv
+from seatrial.launch.mpi import Family, Mpi, job_variables, placed_argv
 
 OPEN_MPI = Mpi(mpicc="mpicc", mpirun="/opt/mpirun", family=Family.OPEN_MPI)
 MPICH = Mpi(mpicc="mpicc", mpirun="/opt/mpiexec", family=Family.MPICH)

@@ -3,7 +3,7 @@
 import pytest
 
 from seatrial.benchmarks.generic import generic_benchmark
-from seatrial.commands.acceptance.spec import parse_spec
+from seatrial.commands.acceptance.judge import parse_spec
 from seatrial.model.errors import MOST_NAME_PARTS, UsageError, toml_record
 from seatrial.model.qualification import parse_policy
 

@@ -12,8 +12,7 @@ import pytest
 from seatrial.launch.collector import source_folder
 from seatrial.launch.contract import MeasuresGroups
 from seatrial.launch.local import LocalLauncher, mpirun_argv
-from seatrial.launch.mpi import Mpi, find_mpi
-from seatrial.launch.mpiexec import without_schedulers
+from seatrial.launch.mpi import Mpi, find_mpi, without_schedulers
 from seatrial.launch.probe_build import build, default_folder, probe_sources
 from seatrial.model.errors import RoundRefused
 from seatrial.model.measurement import GroupRound, Kernel, Phase, Round, Shape

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from seatrial.launch.local import mpirun_argv
-from seatrial.launch.mpi import Mpi
-from seatrial.launch.mpiexec import without_schedulers
+from seatrial.launch.mpi import Mpi, without_schedulers
 from tests.support.processes import kill_all
 from tests.unit.probe.test_rounds import answers, mpi, probe
 

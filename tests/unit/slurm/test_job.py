@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.launch.mpiexec import without_schedulers
+from seatrial.launch.mpi import without_schedulers
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.settings import SiteSettings

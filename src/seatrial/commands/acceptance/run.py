@@ -17,8 +17,7 @@ from seatrial.model.settings import RunSettings, SiteSettings
 
 if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark
-    from seatrial.commands.acceptance.judge import Acceptance, Attempt, ItemResult
-    from seatrial.commands.acceptance.spec import Item, Spec
+    from seatrial.commands.acceptance.judge import Acceptance, Attempt, Item, ItemResult, Spec
     from seatrial.driver.progress import Progress
     from seatrial.judgement.benchmark_result import RunResult
     from seatrial.model.benchmark import Output

@@ -28,8 +28,7 @@ from seatrial.model.system import LoadedGpu
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, FindingKind, RunVerdict, Verdict, worst
 from seatrial.model.words import by_text, count, natural_sorted, some
-from seatrial.node.gpu_samples import loaded_gpus
-from seatrial.node.gpus import facts_of_gpus
+from seatrial.node.gpus import facts_of_gpus, loaded_gpus
 from seatrial.process.time_limit import PARSE_S, limited
 from seatrial.rules.base import Readings, findings_of
 from seatrial.rules.catalogue import findings_during

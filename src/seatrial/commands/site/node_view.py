@@ -1,6 +1,6 @@
 """The page of a node: what is open, what every run said of it, its pairs, its figures over time, and its facts."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -8,20 +8,75 @@ from msgspec import structs
 
 from seatrial.commands.site.addresses import node_page
 from seatrial.commands.site.lists import run_cell, time_cell
-from seatrial.commands.site.pair_samples import PairSamples, samples_plot
 from seatrial.commands.site.past import MOST_LOOKS, Look
 from seatrial.drift.changes import FactDrift
 from seatrial.drift.fact_words import fact_name, value_text
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
-from seatrial.model.measurement import Estimate
+from seatrial.model.measurement import Estimate, Kernel, Measurement
 from seatrial.model.monitoring import NodeStanding
 from seatrial.model.verdict import Verdict
+from seatrial.render.escape import shorten
 from seatrial.render.gpu_node import device_map
 from seatrial.render.node_trials import MAIN
-from seatrial.render.plots import Plot
+from seatrial.render.plots import Axis, Plot, round_steps
 from seatrial.render.report import Block, Lines, PageLink, Report, rows_table
-from seatrial.render.run_plot import RunValue, over_runs
+from seatrial.render.run_plot import RunValue, in_order, over_runs
+
+MOST_DRAWN = 6
+"""Pairs of a node whose samples its page draws, the gravest: as many colours are easily kept apart."""
+MOST_SAMPLES = 120
+"""Samples of one pair, the first."""
+MOST_LETTERS = 14
+"""Characters of a pair beside its curve."""
+Pair = tuple[str, str]
+
+
+class PairSamples(msgspec.Struct, frozen=True, kw_only=True):
+    """The rates of one ordered pair, a sample each window of messages, in the order in which they were measured."""
+
+    source: str
+    target: str
+    bytes_per_s: tuple[float, ...]
+
+
+def samples_of(measurements: Iterable[Measurement], pairs: Collection[Pair]) -> dict[Pair, PairSamples]:
+    """The samples of these pairs; a pair without any is left out."""
+    rates: dict[Pair, list[float]] = {}
+    for measurement in measurements:
+        shape, pair = measurement.shape, (measurement.source, measurement.target)
+        if pair in pairs and shape.kernel is Kernel.ONEWAY:
+            window_bytes = shape.window_bytes
+            rates.setdefault(pair, []).extend(window_bytes / time for time in measurement.times_s if time > 0)
+    return {
+        pair: PairSamples(source=pair[0], target=pair[1], bytes_per_s=tuple(values[:MOST_SAMPLES]))
+        for pair, values in rates.items()
+        if values
+    }
+
+
+def samples_plot(
+    samples: Sequence[PairSamples], title: str = "Raw samples of its pairs: bandwidth, in the order of measuring"
+) -> Plot | None:
+    """All samples over each other; None where no pair has two."""
+    named = {f"{pair.source}>{pair.target}": pair.bytes_per_s for pair in samples if len(pair.bytes_per_s) > 1}
+    last = max(map(len, named.values()), default=1) - 1
+    axis = Axis(
+        low=0.0,
+        high=float(last),
+        logarithmic=False,
+        ticks=tuple((place, f"{place + 1:.0f}") for place in round_steps(last)),
+        title="samples in the order of measuring",
+    )
+    curves = [
+        (
+            shorten(name, MOST_LETTERS),
+            [RunValue(run=name, date=f"sample {number}", value=rate) for number, rate in enumerate(rates, start=1)],
+        )
+        for name, rates in named.items()
+    ]
+    return in_order(title, curves, units.bandwidth, axis, "bandwidth of one window of messages")
+
 
 MOST_PAIRS = 40
 """Pairs of a node in the page, the gravest first; all are in the JSON of the run."""

@@ -29,11 +29,17 @@ from seatrial.commands.site.addresses import (
     ways,
 )
 from seatrial.commands.site.generation import Generation
-from seatrial.commands.site.node_view import MOST_PAIRS, SiteNodeFields, SitePair
+from seatrial.commands.site.node_view import (
+    MOST_DRAWN,
+    MOST_PAIRS,
+    Pair,
+    PairSamples,
+    SiteNodeFields,
+    SitePair,
+    samples_of,
+)
 from seatrial.commands.site.over_time import render_over_time
 from seatrial.commands.site.pages import Readers, page_text, page_texts, source_hash, twin_text, with_links
-from seatrial.commands.site.pair_samples import MOST_PAIRS as MOST_DRAWN
-from seatrial.commands.site.pair_samples import Pair, PairSamples, samples_of
 from seatrial.commands.site.past import Look, changed_verdicts, looks_of_nodes
 from seatrial.commands.site.run_pairs import pairs_of_twin, pairs_report, run_pairs
 from seatrial.commands.site.view import SiteFields

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from seatrial.archive import reader
 from seatrial.commands.site.addresses import pair_anchor
-from seatrial.commands.site.node_view import SitePair
-from seatrial.commands.site.pair_samples import PairSamples, samples_of, samples_plot
+from seatrial.commands.site.node_view import PairSamples, SitePair, samples_of, samples_plot
 from seatrial.files.inputs import BadInput, decoded
 from seatrial.model import units
 from seatrial.model.errors import SeatrialError

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.lab.simulator.score import JudgedFinding, Match, ScoredFault, Truth
-from seatrial.lab.simulator.totals import Share, Totals, totals
-from seatrial.lab.simulator.trial import FabricTrial
+from seatrial.lab.simulator.trial import FabricTrial, Share, Totals, totals
 from seatrial.model.subject import Direction, Subject
 from seatrial.model.words import count
 from seatrial.render.escape import clean

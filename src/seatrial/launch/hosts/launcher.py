@@ -15,8 +15,7 @@ from seatrial.launch.environments.report import ask as ask_environment
 from seatrial.launch.hosts.host_file import refuse_names
 from seatrial.launch.hosts.reach import HostAnswer, ask, copy_program, each_host, read_remote_facts, require_ssh
 from seatrial.launch.hosts.ssh_argv import DAEMONS, LIBRARY_PATH, default_argv, mpirun_argv, mpirun_variables, ssh_argv
-from seatrial.launch.mpi import Family, Mpi
-from seatrial.launch.mpiexec import default_line, ending_with_parent, without_schedulers
+from seatrial.launch.mpi import Family, Mpi, default_line, ending_with_parent, without_schedulers
 from seatrial.launch.session import PipeSession, look
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import NO_FABRIC

@@ -1,12 +1,11 @@
 """Argument lists and variables for ssh, and for mpirun over ssh; pure.
 
-Sources: ssh_config(5), and those of `launch.mpiexec`.
+Sources: ssh_config(5), and those of `launch.mpi`.
 """
 
 from collections.abc import Iterable, Sequence
 
-from seatrial.launch.mpi import Family, Mpi
-from seatrial.launch.mpiexec import placed_argv
+from seatrial.launch.mpi import Family, Mpi, placed_argv
 
 CONNECT_TIMEOUT_S = 10
 OPTIONS = ("BatchMode=yes", f"ConnectTimeout={CONNECT_TIMEOUT_S}", "ServerAliveInterval=15", "ServerAliveCountMax=4")

@@ -12,7 +12,7 @@ from seatrial.judgement.fleet.judge import JudgedStratum, node_verdict
 from seatrial.judgement.fleet.strata import FileShift, FleetJudgement, Named
 from seatrial.judgement.peer_suspects import PeerSuspect
 from seatrial.model.verdict import Verdict
-from seatrial.render.fleet.remarks import all_lone
+from seatrial.render.fleet.sentence import all_lone
 from seatrial.render.json import filled
 from seatrial.statistics.fleets import NodeRuns
 

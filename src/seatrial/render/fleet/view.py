@@ -15,8 +15,15 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
 from seatrial.render.distribution import Distribution, Reference, of_verdicts, over_each_other, small
 from seatrial.render.fleet.fields import fleet_fields
-from seatrial.render.fleet.remarks import MOST_NAMES, fewer_runs_notes, lone_note, shift_text
-from seatrial.render.fleet.sentence import fewer_runs, fleet_sentence, in_conditions
+from seatrial.render.fleet.sentence import (
+    MOST_NAMES,
+    fewer_runs,
+    fewer_runs_notes,
+    fleet_sentence,
+    in_conditions,
+    lone_note,
+    shift_text,
+)
 from seatrial.render.report import (
     Block,
     Case,

@@ -24,7 +24,7 @@ from seatrial.model.run import Ending
 from seatrial.model.settings import NODES_REPETITIONS, NodesSettings, SiteSettings
 from seatrial.model.subject import node
 from seatrial.model.verdict import FindingKind, Verdict
-from seatrial.node.gpu_samples import gpu_samples, loaded_gpus
+from seatrial.node.gpus import gpu_samples, loaded_gpus
 from seatrial.render.finding_text import LINE
 from seatrial.render.report import Lines, Table
 from tests.support.builders import Cluster, names

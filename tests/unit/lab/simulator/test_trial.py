@@ -15,8 +15,7 @@ from seatrial.lab.simulator.faults import FaultSpec, SimulatedFault, draw_faults
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.score import Match, Namer, Truth, score
 from seatrial.lab.simulator.topology import parse_topology
-from seatrial.lab.simulator.totals import totals, wilson
-from seatrial.lab.simulator.trial import FabricTrial, SimulatedFabric, TrialSettings, run_trial
+from seatrial.lab.simulator.trial import FabricTrial, SimulatedFabric, TrialSettings, run_trial, totals, wilson
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Subject
 from seatrial.model.verdict import Finding, FindingKind, Verdict

@@ -1,8 +1,7 @@
 """Argument lists of ssh and of mpirun over ssh, for both families of MPI."""
 
 from seatrial.launch.hosts.ssh_argv import mpirun_argv, mpirun_variables, ssh_argv
-from seatrial.launch.mpi import Family, Mpi
-from seatrial.launch.mpiexec import ending_with_parent, without_schedulers
+from seatrial.launch.mpi import Family, Mpi, ending_with_parent, without_schedulers
 
 OPEN_MPI = Mpi(mpicc="mpicc", mpirun="/opt/ompi/bin/mpirun", family=Family.OPEN_MPI)
 MPICH = Mpi(mpicc="mpicc", mpirun="/opt/mpich/bin/mpiexec", family=Family.MPICH)

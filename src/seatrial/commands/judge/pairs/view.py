@@ -29,7 +29,7 @@ from seatrial.model.units import LATENCY, duration, quantity, share
 from seatrial.model.verdict import GOOD, Verdict
 from seatrial.model.words import count, some, verb
 from seatrial.render.finding_text import sentence_of, word_of
-from seatrial.render.fleet.remarks import led_by_lone, lone_note
+from seatrial.render.fleet.sentence import led_by_lone, lone_note
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Findings, Items, Report
 

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from seatrial.commands.link.curve.points import points_of
 from seatrial.launch.contract import StartManner
 from seatrial.launch.local import LocalLauncher, mpirun_argv
-from seatrial.launch.mpi import Mpi, find_mpi
-from seatrial.launch.mpiexec import without_schedulers
+from seatrial.launch.mpi import Mpi, find_mpi, without_schedulers
 from seatrial.launch.probe_build import build
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
 from seatrial.pairs.sizes import Pace, latency_shape
