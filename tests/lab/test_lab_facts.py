@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from seatrial.lab.cluster import planting
-from seatrial.lab.cluster.hardware import CARD, ROOT_PORT
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.sysroot import CARD, ROOT_PORT
 from seatrial.lab.faults.base import Parameters
 from seatrial.launch.collector import collector
 from seatrial.model.facts import NodeFacts

@@ -9,11 +9,10 @@ from statistics import median
 import msgspec
 
 from seatrial.lab.cluster import state
-from seatrial.lab.cluster.hardware import BASE_SLICE_FILE, PROCESSOR
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.node_groups import name_of
 from seatrial.lab.cluster.plan import PARAMETERS_FILE, LabPlan
-from seatrial.lab.cluster.sysroot import below, own
+from seatrial.lab.cluster.sysroot import BASE_SLICE_FILE, PROCESSOR, below, own
 from seatrial.lab.faults.base import Parameters
 from seatrial.process.process import run
 from tests.support.json_objects import parsed

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from seatrial.lab.cluster.hardware import CARD, ROOT_PORT_FOLDER
 from seatrial.lab.cluster.host_argv import inside, settings
 from seatrial.lab.cluster.network import FRAME_WIRE_BYTES
 from seatrial.lab.cluster.plan import LOGIN, LabPlan
+from seatrial.lab.cluster.sysroot import CARD, ROOT_PORT_FOLDER
 
 CARD_FOLDER = f"{ROOT_PORT_FOLDER}/{CARD}"
 TCP_HEADER_BYTES = 52

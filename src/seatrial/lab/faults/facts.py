@@ -3,29 +3,27 @@
 from collections.abc import Callable, Mapping
 
 from seatrial.lab.cluster import state
-from seatrial.lab.cluster.hardware import (
-    BASE_SLICE_FILE,
-    DMI,
-    LINK_WIDTH,
-    MILLICELSIUS,
-    ZONE,
-    bus_links,
-    governor_files,
-    width_files,
-)
 from seatrial.lab.cluster.host_argv import in_space, inside
 from seatrial.lab.cluster.node_groups import NodeGroup, dissolve, form
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.processes import call, end_marked
 from seatrial.lab.cluster.sysroot import (
+    BASE_SLICE_FILE,
+    DMI,
+    LINK_WIDTH,
+    MILLICELSIUS,
     SCRATCH,
     SETTINGS,
+    ZONE,
     below,
+    bus_links,
     clear_facts,
+    governor_files,
     mount_scratch,
     own,
     plant_facts,
     processors,
+    width_files,
 )
 from seatrial.lab.faults.base import LabFault, Parameters
 from seatrial.process.process import python_program

@@ -5,7 +5,7 @@ import posixpath
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.lab.cluster.hardware import (
+from seatrial.lab.cluster.sysroot import (
     BASE_FOLDERS,
     BASE_SLICE_FILE,
     ROOT_PORT_FOLDER,

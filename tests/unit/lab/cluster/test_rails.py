@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from seatrial.lab.cluster.hardware import CARDS, base_files, base_links, width_files
 from seatrial.lab.cluster.network import host_side, port_rates, switches, wiring
 from seatrial.lab.cluster.plan import make_plan, parameters
 from seatrial.lab.cluster.planting import fault_named
 from seatrial.lab.cluster.start import overlay
+from seatrial.lab.cluster.sysroot import CARDS, base_files, base_links, width_files
 from seatrial.lab.faults import links, nodes
 from seatrial.lab.faults.base import Parameters, check_parameters, check_rail
 from seatrial.lab.trial.scenario import parse_scenario

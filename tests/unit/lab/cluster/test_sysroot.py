@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from seatrial.lab.cluster import state
-from seatrial.lab.cluster.hardware import DMI, base_files
 from seatrial.lab.cluster.plan import LabPlan, make_plan
 from seatrial.lab.cluster.planting import fault_named
-from seatrial.lab.cluster.sysroot import base, here, own, processors, search_path, write_base
+from seatrial.lab.cluster.sysroot import DMI, base, base_files, here, own, processors, search_path, write_base
 from seatrial.lab.faults import facts
 from seatrial.lab.faults.base import LabFault, Parameters
 from tests.support.lab_hosts import CARD_FOLDER

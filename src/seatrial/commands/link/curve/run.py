@@ -1,7 +1,6 @@
 """Latency and bandwidth of one pair over message sizes, and a closer look at every step that may be a switch."""
 
-from seatrial.commands.link.curve.judge import LinkCurve, fit_latency, judge_curve
-from seatrial.commands.link.curve.points import runs_by_size
+from seatrial.commands.link.curve.judge import LinkCurve, fit_latency, judge_curve, runs_by_size
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.run import MeasuredRun

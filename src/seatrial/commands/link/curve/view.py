@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.link.curve.judge import LinkCurve, Plateau
-from seatrial.commands.link.curve.points import FEW_TICKS, OVERHEAD_SHARE, ClockReading, CurvePoint
+from seatrial.commands.link.curve.judge import FEW_TICKS, OVERHEAD_SHARE, ClockReading, CurvePoint, LinkCurve, Plateau
 from seatrial.commands.link.curve.rank_places import CurvePlaces, Spots
 from seatrial.model import units
 from seatrial.model.limit import Limit, NoLimit

@@ -12,8 +12,7 @@ from seatrial.archive.journal import VariantNoted
 from seatrial.archive.reader import parse_all
 from seatrial.archive.writer import RunWriter
 from seatrial.commands.link.transports import mpich, open_mpi
-from seatrial.commands.link.transports.components import MpiFamily, Stock, stock_of
-from seatrial.commands.link.transports.declared_transport import read_declared
+from seatrial.commands.link.transports.components import MpiFamily, Stock, read_declared, stock_of
 from seatrial.commands.link.transports.judge import is_within
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.progress import Progress

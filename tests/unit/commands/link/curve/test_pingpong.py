@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from seatrial.commands.link.curve.points import points_of
+from seatrial.commands.link.curve.judge import points_of
 from seatrial.launch.contract import StartManner
 from seatrial.launch.local import LocalLauncher, mpirun_argv
 from seatrial.launch.mpi import Mpi, find_mpi, without_schedulers

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seatrial.commands.link.transports.declared_transport import read_declared
+from seatrial.commands.link.transports.components import read_declared
 from seatrial.failures.start_failure import explain
 from seatrial.model.transport import Carrier
 from tests.support.paths import DATA

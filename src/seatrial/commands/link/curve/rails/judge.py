@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.commands.link.curve.judge import Plateau, plateau_of, plateau_runs
-from seatrial.commands.link.curve.points import CurvePoint, points_of, runs_by_size
+from seatrial.commands.link.curve.judge import CurvePoint, Plateau, plateau_of, plateau_runs, points_of, runs_by_size
 from seatrial.experiment.controls import RETEST_RUNS, above, below, median_ratio, too_few
 from seatrial.judgement.corrupt_data import corrupted_pair, sound
 from seatrial.judgement.outcome import RecordOutcome, pair_of
