@@ -10,7 +10,7 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.reader import find_run, read_facts_texts, read_info
 from seatrial.driver.node_selection import allocate_available, described, fewer_nodes
-from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.progress import SILENT, Progress
 from seatrial.driver.site import chosen_hosts, uses_ssh
 from seatrial.files.inputs import ANY_SIZE, BadInput, open_regular
 from seatrial.launch.collector import QUICK_FACTS, collect_tree, collector, printed
@@ -128,13 +128,12 @@ def read_hosts(site: SiteSettings, progress: Progress) -> FactsRead:
     return msgspec.structs.replace(read, launcher="ssh")
 
 
-def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:
+def read_recording(path: Path, progress: Progress = SILENT) -> FactsRead:
     """Whatever `path` is, recognised by its content (docs/recordings.md).
 
     Raises UsageError for what is not one, is damaged or too large, another SeatrialError where none of its
     machines can be read. Of several machines, those that cannot be read are silent.
     """
-    progress = progress or Silent()
     if path.is_dir():
         return _of_folder(path, path, progress)
     if not os.path.lexists(path):

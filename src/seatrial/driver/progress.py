@@ -19,3 +19,6 @@ class Progress:
 
 class Silent(Progress):
     """Says nothing."""
+
+
+SILENT = Silent()

@@ -9,7 +9,7 @@ from seatrial.archive.journal import DefaultStarted, SurveyPlanned
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.node_selection import allocation_s, enough
 from seatrial.driver.opening import find_hosts, open_run
-from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.progress import SILENT, Progress
 from seatrial.driver.run import Judged, MeasuredRun, Run
 from seatrial.launch.contract import Hosts, Launcher, StartManner, StartsByDefault
 from seatrial.launch.mpi import family_of
@@ -125,14 +125,13 @@ def run_two_nodes(
     settings: CurveSettings | SaturateSettings,
     work: Callable[[TwoNodes], str],
     judge: Callable[[RecordedRun], Judged],
-    progress: Progress | None = None,
+    progress: Progress = SILENT,
 ) -> MeasuredRun[Judged]:
     """Carry out `work`, whose answer is a remark for the report or empty. Whatever ends it, the run is closed.
 
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
     measurement.
     """
-    progress = progress or Silent()
     site = settings.site
     launcher, hosts = find_hosts(site, progress)
     pair = pick_ends(enough(hosts, site), hosts, settings.ends)

@@ -11,7 +11,7 @@ from seatrial.drift.peer_groups import one_kernel
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.opening import all_nodes, find_hosts, open_run
-from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.progress import SILENT, Progress
 from seatrial.driver.run import MeasuredRun, Run
 from seatrial.driver.site_program import ProgramLaunches, site_program, starting
 from seatrial.experiment.controls import RETEST_RUNS
@@ -39,13 +39,12 @@ def node_program(text: str) -> SiteProgram:
     return site_program(text, OPTION, nodes=1)
 
 
-def run_program(settings: NodesSettings, progress: Progress | None = None) -> MeasuredRun[ProgramResult]:
+def run_program(settings: NodesSettings, progress: Progress = SILENT) -> MeasuredRun[ProgramResult]:
     """Carry out `seatrial nodes --program`. Whatever ends it, the run is closed and keeps what was printed.
 
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the nodes are
     asked for.
     """
-    progress = progress or Silent()
     launcher, hosts = find_hosts(settings.site, progress)
     starting(launcher, OPTION)
     opening = open_run(settings, settings.site, launcher, hosts, all_nodes(hosts), fewest=1)

@@ -11,7 +11,7 @@ from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.node_trials import NodeTrialRounds
 from seatrial.driver.opening import all_nodes, find_hosts, open_run
 from seatrial.driver.past import find_past, with_past
-from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.progress import SILENT, Progress
 from seatrial.driver.run import MeasuredRun, Run, describe
 from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.model.run import Design
@@ -20,13 +20,12 @@ from seatrial.model.words import count
 from seatrial.pairs.node_rounds import FULL, FULL_OF_SHARED
 
 
-def run_nodes(settings: NodesSettings, progress: Progress | None = None) -> MeasuredRun[NodesResult]:
+def run_nodes(settings: NodesSettings, progress: Progress = SILENT) -> MeasuredRun[NodesResult]:
     """Carry out `seatrial nodes`. Whatever ends it, the run is closed and keeps what was delivered.
 
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
     measurement.
     """
-    progress = progress or Silent()
     launcher, hosts = find_hosts(settings.site, progress)
     asked = describe(settings, launcher, hosts, all_nodes(hosts))
     past = find_past(settings, asked)

@@ -18,7 +18,7 @@ from seatrial.commands.placement.judge import Placement, advice_of, disobeyed, j
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.facts_reading import ALLOCATED_S, FactsRead, read_here
 from seatrial.driver.node_selection import fewer_nodes
-from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.progress import SILENT, Progress
 from seatrial.driver.run import MeasuredRun, Run, describe
 from seatrial.driver.site import environment_of_line, hosts_launcher, probe_for
 from seatrial.experiment.controls import alternating
@@ -268,12 +268,11 @@ class FirstStart(msgspec.Struct, frozen=True, kw_only=True):
         return hosts
 
 
-def run_placement(settings: PlacementSettings, progress: Progress | None = None) -> MeasuredRun[Placement]:
+def run_placement(settings: PlacementSettings, progress: Progress = SILENT) -> MeasuredRun[Placement]:
     """Carry out `seatrial placement`. Whatever ends it, the run is closed.
 
     Raises UsageError for an invalid line, LaunchError where it does not start, ArchiveError.
     """
-    progress = progress or Silent()
     site = settings.site
     progress.stage("Preparing the probe")
     around = environment_of_line(site, settings.words)

@@ -10,7 +10,7 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.node_trials import NodeTrialRounds
 from seatrial.driver.opening import all_nodes, find_hosts, open_run
-from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.progress import SILENT, Progress
 from seatrial.driver.run import MeasuredRun, Run
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import Design
@@ -23,13 +23,12 @@ LATENCY = Shape(kernel=Kernel.PINGPONG, message_bytes=8, window=1, warmup=10, it
 BANDWIDTH = Shape(kernel=Kernel.ONEWAY, message_bytes=1 << 20, window=4, warmup=1, iterations=6)
 
 
-def run_soak(settings: SoakSettings, progress: Progress | None = None) -> MeasuredRun[SoakResult]:
+def run_soak(settings: SoakSettings, progress: Progress = SILENT) -> MeasuredRun[SoakResult]:
     """Carry out `seatrial nodes --for`. Whatever ends it, the run is closed and keeps what was delivered.
 
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
     measurement.
     """
-    progress = progress or Silent()
     launcher, hosts = find_hosts(settings.site, progress)
     opening = open_run(settings, settings.site, launcher, hosts, all_nodes(hosts), fewest=1)
     frame = opening.frame(progress, fewest=1)

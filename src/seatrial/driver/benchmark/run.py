@@ -27,7 +27,7 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.past import find_past, last_alike, read_past
-from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.progress import SILENT, Progress
 from seatrial.driver.run import MeasuredRun, Run, describe
 from seatrial.files.inputs import read_beginning, read_end
 from seatrial.judgement.benchmark_result import RunResult, judge_run
@@ -48,15 +48,12 @@ PATHS = 'for name do command -v "$name" && exit 0; done; echo seatrial-none'
 PROGRAM = re.compile(r"[A-Za-z][\w.-]{0,60}")
 
 
-def run_benchmark(
-    settings: RunSettings, benchmark: Benchmark, progress: Progress | None = None
-) -> MeasuredRun[RunResult]:
+def run_benchmark(settings: RunSettings, benchmark: Benchmark, progress: Progress = SILENT) -> MeasuredRun[RunResult]:
     """Carry out `seatrial bench run`. Whatever ends it, the run is closed and keeps what was printed.
 
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the nodes are
     asked for.
     """
-    progress = progress or Silent()
     launch = launch_of(benchmark, settings)
     site = site_of(settings, launch)
     launcher, hosts = find_hosts(site, progress)

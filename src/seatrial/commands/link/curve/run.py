@@ -2,7 +2,7 @@
 
 from seatrial.commands.link.curve.judge import LinkCurve, fit_latency, judge_curve, runs_by_size
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.progress import Progress
+from seatrial.driver.progress import SILENT, Progress
 from seatrial.driver.run import MeasuredRun
 from seatrial.driver.two_nodes import TwoNodes, run_two_nodes
 from seatrial.experiment.controls import RETEST_RUNS
@@ -24,7 +24,7 @@ MOST_STEPS = 10
 """Halvings of the gap around a switch; from half an octave to 2 % it takes 5."""
 
 
-def run_curve(settings: CurveSettings, progress: Progress | None = None) -> MeasuredRun[LinkCurve]:
+def run_curve(settings: CurveSettings, progress: Progress = SILENT) -> MeasuredRun[LinkCurve]:
     """Carry out `seatrial link`; errors as of run_two_nodes."""
     return run_two_nodes(settings, lambda trial: _carry_out(trial, settings), judge_curve, progress)
 

@@ -3,7 +3,7 @@
 from seatrial.commands.link.saturate.judge import Saturation, judge_saturation
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.manners import rank_counts_of
-from seatrial.driver.progress import Progress
+from seatrial.driver.progress import SILENT, Progress
 from seatrial.driver.run import MeasuredRun
 from seatrial.driver.two_nodes import TwoNodes, run_two_nodes
 from seatrial.experiment.controls import RETEST_RUNS
@@ -21,7 +21,7 @@ from seatrial.pairs.sizes import FEWEST_REPETITIONS, Pace
 from seatrial.pairs.survey import BANDWIDTH
 
 
-def run_saturate(settings: SaturateSettings, progress: Progress | None = None) -> MeasuredRun[Saturation]:
+def run_saturate(settings: SaturateSettings, progress: Progress = SILENT) -> MeasuredRun[Saturation]:
     """Carry out `seatrial link --ranks-per-node`; errors as of run_two_nodes."""
     return run_two_nodes(settings, lambda trial: _carry_out(trial, settings), judge_saturation, progress)
 

@@ -10,7 +10,7 @@ from seatrial.commands.link.transports.ablation import Ablation
 from seatrial.commands.link.transports.judge import Transports, TransportsByRail, judge_run
 from seatrial.driver.node_selection import enough
 from seatrial.driver.opening import find_hosts, open_run
-from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.progress import SILENT, Progress
 from seatrial.driver.run import MeasuredRun
 from seatrial.driver.two_nodes import Pair, pick_ends
 from seatrial.launch.contract import Hosts, Launcher
@@ -21,7 +21,7 @@ from seatrial.model.settings import TransportsSettings
 TransportsRun = MeasuredRun[Transports | TransportsByRail]
 
 
-def run_transports(settings: TransportsSettings, progress: Progress | None = None) -> TransportsRun:
+def run_transports(settings: TransportsSettings, progress: Progress = SILENT) -> TransportsRun:
     """Carry out `seatrial link --transports`, or judge the run in `replay` again. Whatever ends it, the run is closed.
 
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
@@ -29,7 +29,6 @@ def run_transports(settings: TransportsSettings, progress: Progress | None = Non
     """
     if settings.site.replay is not None:
         return judged_again(settings.site.replay)
-    progress = progress or Silent()
     launcher, hosts = find_hosts(settings.site, progress)
     nodes, pair, each = place(settings, launcher, hosts)
     opening = open_run(settings, settings.site, launcher, hosts, nodes, fewest=len(nodes))

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from seatrial.commands.link.curve.rails.judge import RailComparison, judge_rails
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.measurer import Measurer
-from seatrial.driver.progress import Progress
+from seatrial.driver.progress import SILENT, Progress
 from seatrial.driver.run import MeasuredRun
 from seatrial.driver.two_nodes import TwoNodes, choose_rails, manners_of, run_two_nodes
 from seatrial.experiment.controls import alternating
@@ -16,7 +16,7 @@ from seatrial.model.settings import RailsSettings
 from seatrial.pairs.rails import RailDesign, rail_design, rail_rounds, rail_variants
 
 
-def run_rails(settings: RailsSettings, progress: Progress | None = None) -> MeasuredRun[RailComparison]:
+def run_rails(settings: RailsSettings, progress: Progress = SILENT) -> MeasuredRun[RailComparison]:
     """Carry out `seatrial link --rails`; errors as of run_two_nodes."""
     return run_two_nodes(settings, lambda trial: _carry_out(trial, settings), judge_rails, progress)
 
