@@ -218,34 +218,22 @@ class Sorted(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[CappedPair, ...] = ()
 
 
-class Caps:
+class Caps(GrossFaults):
     """What is measured in full, in part or not at all, by what a run has shown so far."""
 
     def __init__(self, fabric: Wiring) -> None:
-        self._faults = GrossFaults(fabric)
+        super().__init__(fabric)
         self.left_out: dict[Pair, CappedPair] = {}
         """Ordered pairs whose bandwidth a survey was to measure, and that were left out at least once."""
         self._put_off: list[Round] = []
 
-    def take(self, one: Measurement) -> None:
-        """Learn from what one pair delivered."""
-        self._faults.take(one)
-
-    def hang(self, pair: Pair, kernel: Kernel) -> None:
-        """Learn that a pair did not answer."""
-        self._faults.hang(pair, kernel)
-
-    def is_good(self, one: Measurement) -> bool:
-        """Whether a round shows no gross fault."""
-        return self._faults.is_good(one)
-
     def hangs_again(self, pair: Pair, kernel: Kernel) -> bool:
         """Whether another pair hung across a part of this one, which good pairs do not clear."""
-        return any(self._faults.hung(way) for way in self._faults.ways(pair, kernel))
+        return any(self.hung(way) for way in self.ways(pair, kernel))
 
     def sort(self, wanted: Round, pairs: Sequence[Pair]) -> Sorted:
         """What to do with these pairs of a round."""
-        if not self._faults.any or wanted.phase in UNTOUCHED:
+        if not self.any or wanted.phase in UNTOUCHED:
             return Sorted(plain=tuple(pairs))
         plain: list[Pair] = []
         doubtful: list[Pair] = []
@@ -284,7 +272,7 @@ class Caps:
 
         For pairs that are capped, windows of one message without a warm-up: nothing depends on their exact speed.
         """
-        pace_s = self._faults.pace_s(shape.kernel) or ROUND_S
+        pace_s = self.pace_s(shape.kernel) or ROUND_S
         if shape.kernel is Kernel.PINGPONG:
             iterations = min(max(int(ROUND_S / pace_s), LEAST_TRIPS), shape.iterations)
             return msgspec.structs.replace(shape, iterations=iterations, warmup=min(shape.warmup, iterations // 5))
@@ -296,14 +284,14 @@ class Caps:
 
     def cap(self, pair: Pair, kernel: Kernel) -> CappedPair | None:
         """The part for which the pair is capped; None where measuring it may show something new."""
-        ways = self._faults.ways(pair, kernel)
+        ways = self.ways(pair, kernel)
         on_path = {way[2] for way in ways}
         for way in ways:
             part = way[2]
-            if len(self._faults.pairs_of(part)) < LEAST_PAIRS or not self._faults.convicted(way):
+            if len(self.pairs_of(part)) < LEAST_PAIRS or not self.convicted(way):
                 continue
-            cause = self._faults.cause_of(part)
-            passed = cause is CapCause.LOSS and self._faults.acquitted((Kernel.PINGPONG, Direction.BOTH, part))
+            cause = self.cause_of(part)
+            passed = cause is CapCause.LOSS and self.acquitted((Kernel.PINGPONG, Direction.BOTH, part))
             if not passed and not self._explained_beside(part, on_path, kernel):
                 subject = Subject(kind=SubjectKind(part[0]), name=part[1])
                 return CappedPair(source=pair[0], target=pair[1], part=subject.text, cause=cause)
@@ -311,19 +299,16 @@ class Caps:
 
     def _explained_beside(self, part: Part, on_path: set[Part], kernel: Kernel) -> bool:
         """Whether a part that the pair does not cross explains the same gross pairs: then it separates the two."""
-        paths = [
-            {way[2] for way in self._faults.ways((min(ends), max(ends)), Kernel.PINGPONG)}
-            for ends in self._faults.pairs_of(part)
-        ]
+        paths = [{way[2] for way in self.ways((min(ends), max(ends)), Kernel.PINGPONG)} for ends in self.pairs_of(part)]
         others = set.intersection(*paths) - on_path
         ways = [Direction.OUT, Direction.IN] if kernel is Kernel.ONEWAY else [Direction.BOTH]
-        return any(not self._faults.acquitted((kernel, way, other)) for other in others for way in ways)
+        return any(not self.acquitted((kernel, way, other)) for other in others for way in ways)
 
     def _is_doubtful(self, pair: Pair, kernel: Kernel) -> bool:
-        if self._faults.bad_pair(pair):
+        if self.bad_pair(pair):
             return True
-        ways = self._faults.ways(pair, kernel)
-        return any(self._faults.suspected(way[2]) and not self._faults.acquitted(way) for way in ways)
+        ways = self.ways(pair, kernel)
+        return any(self.suspected(way[2]) and not self.acquitted(way) for way in ways)
 
 
 def _is_left_out(wanted: Round, cap: CappedPair) -> bool:

@@ -77,10 +77,16 @@ class _Seen(NamedTuple):
 
 
 class PairStarts:
-    """All starts of one check's program, with the figure of each pair."""
+    """All starts of one check's program, with the figure of each pair; the session of its rounds, which are starts.
+
+    Nothing runs between two rounds.
+    """
 
     def __init__(self, program: SiteProgram, launcher: Launcher, writer: RunWriter) -> None:
         """Raises UsageError as `starting` does, SeatrialError as `ProgramLaunches`."""
+        self.nodes: tuple[str, ...] = ()
+        self.header: dict[str, Any] = {}
+        self.ranks: tuple[dict[str, Any], ...] = ()
         self.figure: PairFigure | None = None
         """What the first valid output showed."""
         self._starts = ProgramLaunches(program, starting(launcher, OPTION), writer)
@@ -88,7 +94,6 @@ class PairStarts:
         """Phase, repetition and variant of the latest round."""
         self._other_way: dict[Pair, _Seen] = {}
         """What starts of that moment showed of the opposite direction."""
-        self.close = self._starts.close
         self.remove = self._starts.remove
 
     @property
@@ -96,11 +101,16 @@ class PairStarts:
         """What a start usually takes; 0 before the first one has ended."""
         return self._starts.start_s
 
-    def session(self, probe: Session) -> "ProgramSession":
-        """A session on the nodes of the probe's, which has shown that ranks start there and is ended."""
+    def session(self, probe: Session) -> Session:
+        """This as a session on the nodes of the probe's, which has shown that ranks start there and is ended."""
         probe.close()
+        self.nodes, self.header, self.ranks = probe.nodes, probe.header, probe.ranks
         self._starts.by_probe = bool(probe.header.get("runs_programs"))
-        return ProgramSession(self, probe)
+        return self
+
+    def close(self, *, kill: bool = False) -> None:
+        """End what a round that was cut off left."""
+        self._starts.close()
 
     def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
         """See launch.contract.Session.measure: one start for each pair, all of the round at the same time.
@@ -166,24 +176,6 @@ class PairStarts:
             unchecked=output.unchecked,
         )
         return figure, result.value / 2 if summed else result.value
-
-
-class ProgramSession:
-    """The session of a program: its rounds are starts, so that nothing runs between two rounds."""
-
-    def __init__(self, starts: PairStarts, probe: Session) -> None:
-        self.nodes = probe.nodes
-        self.header: dict[str, Any] = probe.header
-        self.ranks = probe.ranks
-        self._starts = starts
-
-    def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
-        """See PairStarts.measure."""
-        return self._starts.measure(wanted, timeout_s)
-
-    def close(self, *, kill: bool = False) -> None:
-        """End what a round that was cut off left."""
-        self._starts.close()
 
 
 def first_figure(measurer: Measurer, pairs: Sequence[Pair]) -> None:
