@@ -98,7 +98,8 @@ class ProgramRun:
             for place, turn in enumerate(turns):
                 left_s = deadline - monotonic_s()
                 if done and left_s < usual_s:
-                    return "" if self._settings.length_s else self._spent(done, wanted)
+                    why = f"after {done} of {count(wanted, 'start')} on each node"
+                    return "" if self._settings.length_s else self._frame.spent(why)
                 shared_s = left_s / max((wanted - done) * len(turns) - place, 1)
                 most_s = min(left_s, SLOWEST_START * usual_s) if usual_s else shared_s
                 self._turn(turn, done + 1, max(most_s, LEAST_START_S))
@@ -109,10 +110,6 @@ class ProgramRun:
             if done == self._settings.repetitions and judge_program(self.recorded()).out_of_line:
                 wanted += RETEST_RUNS
         return ""
-
-    def _spent(self, done: int, wanted: int) -> str:
-        budget_s = self._frame.settings.budget_s
-        return f"The budget of {budget_s:.0f} s was spent after {done} of {count(wanted, 'start')} on each node."
 
     def _turn(self, turn: Sequence[tuple[str, str]], number: int, timeout_s: float) -> None:
         """One start on each of these nodes, at the same time. Raises KeyboardInterrupt when all have ended."""

@@ -1,6 +1,6 @@
 """All kernels in turn on all nodes, again and again for some minutes: what fails or fades only under load."""
 
-from collections.abc import Sequence
+from collections.abc import Container
 
 import msgspec
 
@@ -9,11 +9,10 @@ from seatrial.commands.soak.judge import SoakResult, judge_soak
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.node_trials import NodeTrialRounds
-from seatrial.driver.opening import all_nodes, find_hosts, open_run
+from seatrial.driver.opening import Opening, all_nodes, find_hosts, open_run
 from seatrial.driver.progress import SILENT, Progress
 from seatrial.driver.run import MeasuredRun, Run
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
-from seatrial.model.run import Design
 from seatrial.model.settings import SoakSettings
 from seatrial.model.words import count
 from seatrial.pairs.node_rounds import LOAD, LOAD_OF_SHARED
@@ -32,8 +31,7 @@ def run_soak(settings: SoakSettings, progress: Progress = SILENT) -> MeasuredRun
     launcher, hosts = find_hosts(settings.site, progress)
     opening = open_run(settings, settings.site, launcher, hosts, all_nodes(hosts), fewest=1)
     frame = opening.frame(progress, fewest=1)
-    soak = SoakRun(settings, frame)
-    folder = frame.carry_out(lambda: soak.measure(opening.nodes, opening.hosts.asleep))
+    folder = frame.carry_out(lambda: _measure(settings, frame, opening))
     recorded = msgspec.structs.replace(
         frame.recorded(),
         measurements=StoredMeasurements(folder, PAIRS),
@@ -42,48 +40,40 @@ def run_soak(settings: SoakSettings, progress: Progress = SILENT) -> MeasuredRun
     return MeasuredRun(folder=folder, recorded=recorded, result=judge_soak(recorded))
 
 
-class SoakRun:
-    """The work inside a run."""
-
-    def __init__(self, settings: SoakSettings, frame: Run) -> None:
-        self._frame = frame
-        self._settings = settings
-        self._rounds = NodeTrialRounds(frame, settings.trials, LOAD, LOAD_OF_SHARED)
-
-    def measure(self, nodes: Sequence[str], asleep: Sequence[str]) -> str:
-        """Get the nodes, start the probe on all cores, and repeat the cycle until the time is over."""
-        frame, budget_s = self._frame, self._frame.settings.budget_s
-        self._rounds.start(frame.get_nodes(nodes, allocation_s(budget_s), asleep))
-        frame.designed(self._design())
-        deadline = monotonic_s() + budget_s
-        cycle = 0
-        while monotonic_s() < deadline:
-            frame.progress.stage(f"Cycle {cycle + 1} on {count(len(self._rounds.places), 'node')}; Ctrl-C ends it")
-            self._rounds.carry_out(self._rounds.rounds([cycle]), deadline)
-            pairs = self._pairs(cycle)
-            frame.progress.rounds(len(pairs))
-            frame.measurer.run(pairs, deadline)
-            frame.measurer.forget()
-            cycle += 1
-        return ""
-
-    def _pairs(self, cycle: int) -> tuple[Round, ...]:
-        """Latency and bandwidth of a matching of the nodes that still answer, another one in each cycle."""
-        lost = self._frame.measurer.lost
-        firsts = [places.cores[0] for places in self._rounds.places if places.node not in lost]
-        if len(firsts) < 2:
-            return ()
-        pairs = circle_round(firsts, cycle % turns(len(firsts)))
-        sets = [(pair,) for pair in pairs] if self._rounds.shared else [tuple(pairs)]
-        return tuple(
-            Round(phase=Phase.SOAK, repetition=cycle, shape=shape, pairs=together)
-            for shape in (LATENCY, BANDWIDTH)
-            for together in sets
-        )
-
-    def _design(self) -> Design:
-        return self._rounds.design(
+def _measure(settings: SoakSettings, frame: Run, opening: Opening) -> str:
+    """Get the nodes, start the probe on all cores, and repeat the cycle until the time is over."""
+    budget_s = frame.settings.budget_s
+    trials = NodeTrialRounds(frame, settings.trials, LOAD, LOAD_OF_SHARED)
+    trials.start(frame.get_nodes(opening.nodes, allocation_s(budget_s), opening.hosts.asleep))
+    frame.designed(
+        trials.design(
             "soak",
-            f"and the links between them in pairs, in cycles for {self._frame.settings.budget_s / 60:g} minutes.",
-            pairs_at_once=1 if self._rounds.shared else len(self._rounds.places) // 2,
+            f"and the links between them in pairs, in cycles for {budget_s / 60:g} minutes.",
+            pairs_at_once=1 if trials.shared else len(trials.places) // 2,
         )
+    )
+    deadline = monotonic_s() + budget_s
+    cycle = 0
+    while monotonic_s() < deadline:
+        frame.progress.stage(f"Cycle {cycle + 1} on {count(len(trials.places), 'node')}; Ctrl-C ends it")
+        trials.carry_out(trials.rounds([cycle]), deadline)
+        pairs = _pairs(trials, frame.measurer.lost, cycle)
+        frame.progress.rounds(len(pairs))
+        frame.measurer.run(pairs, deadline)
+        frame.measurer.forget()
+        cycle += 1
+    return ""
+
+
+def _pairs(trials: NodeTrialRounds, lost: Container[str], cycle: int) -> tuple[Round, ...]:
+    """Latency and bandwidth of a matching of the nodes that still answer, another one in each cycle."""
+    firsts = [places.cores[0] for places in trials.places if places.node not in lost]
+    if len(firsts) < 2:
+        return ()
+    pairs = circle_round(firsts, cycle % turns(len(firsts)))
+    sets = [(pair,) for pair in pairs] if trials.shared else [tuple(pairs)]
+    return tuple(
+        Round(phase=Phase.SOAK, repetition=cycle, shape=shape, pairs=together)
+        for shape in (LATENCY, BANDWIDTH)
+        for together in sets
+    )
