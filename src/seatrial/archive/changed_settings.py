@@ -13,8 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive import liveness
-from seatrial.archive.lease import Holder, Lease, new_lease
+from seatrial.archive.lease import Holder, Lease, new_lease, proof
 from seatrial.files.owners import distrust, make_trusted, state_folder
 from seatrial.files.writing import boot_id, opened_folder, replace_file
 from seatrial.model.errors import LaunchError, UsageError
@@ -141,7 +140,7 @@ class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def running(self) -> bool | None:
         """Whether the process still lives that will restore them; None: it was on another host, and may live."""
-        alive = liveness.proof(self.driver)
+        alive = proof(self.driver)
         restarted = self.driver.host == socket.gethostname() and self.driver.boot_id != boot_id()
         return False if alive is None and restarted else alive
 

@@ -15,7 +15,7 @@ from seatrial.archive import layout, reader
 from seatrial.archive.contents import shorter
 from seatrial.archive.export import samples_problem
 from seatrial.archive.layout import DamagedRun, kept_file, read_record
-from seatrial.archive.liveness import Life, presumed
+from seatrial.archive.lease import Life, presumed
 from seatrial.files.writing import own_folder
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import node_of
@@ -120,7 +120,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """Timed samples; None: the run is damaged."""
     folder: str
     state: str = DAMAGED
-    """`closed`, `damaged`, or how an open run is (`liveness.Life`)."""
+    """`closed`, `damaged`, or how an open run is (`lease.Life`)."""
     host: str = ""
     """The host of the process that works on an open run."""
     since: str = ""

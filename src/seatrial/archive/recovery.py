@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.liveness import Life, OpenRun, Waiting, examine
+from seatrial.archive.lease import Life, OpenRun, Waiting, examine
 from seatrial.archive.reader import has_run_file, read_info
 from seatrial.archive.run_recovery import ClosedByOther, Recovered, partial_folders, recover, refuse_foreign
 from seatrial.archive.working_folder import parents_of, remove_leftovers

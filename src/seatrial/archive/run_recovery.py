@@ -21,8 +21,7 @@ from seatrial.archive.journal import (
     of_type,
 )
 from seatrial.archive.layout import read_inside
-from seatrial.archive.lease import Held, Hold, Holder, Lease, claim_of, parse, read_bytes
-from seatrial.archive.liveness import proof
+from seatrial.archive.lease import Held, Hold, Holder, Lease, claim_of, parse, proof, read_bytes
 from seatrial.archive.reader import read_info, run_folders
 from seatrial.archive.samples import SamplesUnmade
 from seatrial.archive.writer import ArchiveError, sentences

@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from seatrial.archive import lease, liveness
+from seatrial.archive import lease
 from seatrial.archive.layout import FACTS_FOLDER, LEASE_FILE, LOGS_FOLDER, RUN_FILE
-from seatrial.archive.liveness import LATELY_S, Life, OpenRun
+from seatrial.archive.lease import LATELY_S, Life, OpenRun
 from seatrial.files.owners import FOLDER, entries, is_own, open_given
 from seatrial.files.writing import UNFINISHED, descriptor_path, new_folder, own_folder, sweep
 from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings, Settings
@@ -118,7 +118,7 @@ def parents_of(archive: Path, runs: Iterable[Settings | None]) -> list[Path]:
 
 
 def _glances(folders: Iterable[Path]) -> list[OpenRun]:
-    return [found for folder in folders if (found := liveness.glance(folder)) is not None]
+    return [found for folder in folders if (found := lease.glance(folder)) is not None]
 
 
 def remove_leftovers(parents: Iterable[Path], examine: Callable[[list[Path]], Iterable[OpenRun]] = _glances) -> int:

@@ -12,10 +12,21 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.archive import layout, lease, liveness
+from seatrial.archive import layout, lease
 from seatrial.archive.journal import Delivered
-from seatrial.archive.lease import Held, Hold, Holder, Lease, new_lease, read_lease
-from seatrial.archive.liveness import Life, examine, glance, presumed, proof
+from seatrial.archive.lease import (
+    Held,
+    Hold,
+    Holder,
+    Lease,
+    Life,
+    examine,
+    glance,
+    new_lease,
+    presumed,
+    proof,
+    read_lease,
+)
 from seatrial.archive.recovery import recover_runs
 from seatrial.archive.writer import RunWriter
 from seatrial.model.run import Ending
@@ -183,9 +194,7 @@ def test_a_run_of_another_host_is_watched_and_left_alone_while_it_beats(
     beating(alive.folder)
     waited: list[tuple[float, int]] = []
     found = recover_runs(tmp_path, waiting=lambda seconds, runs: waited.append((seconds, runs)))
-    assert [(round(seconds, 3), runs) for seconds, runs in waited] == [
-        (round(liveness.WATCHED_BEATS * SAID_BEAT_S, 3), 2)
-    ]
+    assert [(round(seconds, 3), runs) for seconds, runs in waited] == [(round(lease.WATCHED_BEATS * SAID_BEAT_S, 3), 2)]
     assert [one.run for one in found.recovered] == ["dead"]
     assert [(one.run, one.host) for one in found.running] == [("alive", "far-away")]
 
@@ -248,7 +257,7 @@ def test_a_run_without_lease_is_left_alone_while_it_was_written_lately(
     (writer.folder / layout.LEASE_FILE).unlink()
     assert [one.run for one in recover_runs(tmp_path).running] == ["run"]
     for path in writer.folder.iterdir():
-        os.utime(path, (time.time() - 2 * liveness.LATELY_S,) * 2)
+        os.utime(path, (time.time() - 2 * lease.LATELY_S,) * 2)
     monkeypatch.setattr(lease, "BEAT_S", BEAT_S)
     assert recover_runs(tmp_path).recovered
 

@@ -12,7 +12,7 @@ import pytest
 
 from seatrial.archive import lease, working_folder
 from seatrial.archive.layout import LEASE_FILE
-from seatrial.archive.liveness import Life, OpenRun
+from seatrial.archive.lease import Life, OpenRun
 from seatrial.archive.working_folder import (
     FILES,
     Use,

@@ -30,7 +30,6 @@ ELSEWHERE = {
     "archive/contents.py rmtree": "by the descriptor of the folder",
     "driver/submitted.py write_text": "a private temporary folder",
     "archive/lease.py open": "reads only",
-    "archive/liveness.py open": "reads only",
     "frame/streams.py open": "/dev/null",
     "recordings/trees.py": "a new private temporary folder",
     "driver/benchmark/scratch.py": "the private scratch folder of a run",
