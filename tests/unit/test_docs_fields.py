@@ -10,8 +10,7 @@ import msgspec
 import pytest
 
 from seatrial.archive.lease import Lease
-from seatrial.archive.recovery import LeftAlone, NotClosed, Recovery
-from seatrial.archive.run_recovery import Recovered
+from seatrial.archive.recovery import LeftAlone, NotClosed, Recovered, Recovery
 from seatrial.commands.qualify.view import QualifyFields
 from seatrial.lab.cluster.planting import FAULTS
 from seatrial.lab.trial.scenario import Scenario

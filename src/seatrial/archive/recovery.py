@@ -1,19 +1,249 @@
-"""Closes the runs of an archive that no process writes any more; a failure for one does not stop the others."""
+"""Closes the runs of an archive that no process writes any more; a failure for one does not stop the others.
+
+Every sample that was delivered before a driver was killed is recovered.
+"""
 
 import contextlib
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from seatrial.archive import layout
-from seatrial.archive.lease import Life, OpenRun, Waiting, examine
-from seatrial.archive.reader import has_run_file, read_info
-from seatrial.archive.run_recovery import ClosedByOther, Recovered, partial_folders, recover, refuse_foreign
+from seatrial.archive import contents, layout
+from seatrial.archive.contents import Tally, close_folder, sweep, tolerant
+from seatrial.archive.journal import (
+    Delivered,
+    Entry,
+    GroupDelivered,
+    NodeLost,
+    PairCapped,
+    PairHung,
+    SessionStarted,
+    of_type,
+)
+from seatrial.archive.layout import read_inside
+from seatrial.archive.lease import (
+    Held,
+    Hold,
+    Holder,
+    Lease,
+    Life,
+    OpenRun,
+    Waiting,
+    claim_of,
+    examine,
+    parse,
+    proof,
+    read_bytes,
+)
+from seatrial.archive.reader import has_run_file, read_info, run_folders
+from seatrial.archive.samples import SamplesUnmade
 from seatrial.archive.working_folder import parents_of, remove_leftovers
-from seatrial.files.owners import is_own, owner_of
+from seatrial.archive.writer import ArchiveError, sentences
+from seatrial.files.inputs import JOURNAL_BYTES
+from seatrial.files.owners import entries, is_own, owner_of
+from seatrial.files.writing import Foreign, own_folder, rename_folder
 from seatrial.model.errors import NoRun, SeatrialError
+from seatrial.model.loss import unmeasured
+from seatrial.model.measurement import Measurement
+from seatrial.model.run import Ending, RunInfo
 from seatrial.model.settings import Settings
+
+TORN_FILE = "torn.jsonl"
+ORIGINAL_FILE = "journal.original.jsonl"
+"""The journal as its driver has it open, where that may still live."""
+RECOVERED = "recovered"
+"""Appended to a run's name that is taken."""
+LARGEST = 2**63 - 1
+"""The largest whole number that samples.parquet holds."""
+
+
+class Recovered(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that was closed: where it is, and how much was in it."""
+
+    folder: str
+    run: str
+    measurements: int
+    samples: int
+    torn_lines: int
+
+
+class ClosedByOther(ArchiveError):
+    """The run no longer exists, or another process has begun to close it."""
+
+
+def partial_folders(archive: Path) -> list[Path]:
+    """Runs that were never closed; also those that have a journal and no run.json."""
+    runs = [folder for folder in run_folders(archive) if layout.is_open(folder)]
+    others = {path for path in entries(archive) if layout.is_open(path)}.difference(runs)
+    return [*runs, *sorted(filter(_has_journal, others))]
+
+
+def _has_journal(folder: Path) -> bool:
+    try:
+        return (folder / layout.JOURNAL_FILE).stat().st_size > 0
+    except OSError:
+        return False
+
+
+def recover(folder: Path) -> Recovered:
+    """Close the run in the folder of an open run, whether it is still written or not: `examine` finds that out.
+
+    Invalid lines of the journal (cut off while written), and lines with numbers that no sample can have, go
+    to logs/torn.jsonl. Raises ClosedByOther, DamagedRun where run.json itself is lost, ArchiveError where nothing can
+    be written, TooLittleMemory. The run then is as it was, and can be recovered later.
+    """
+    with _claimed(folder) as (claim, before), sentences(folder):
+        ended = before is not None and proof(before) is False
+        return _close(claim, read_info(claim), ended=ended)
+
+
+def refuse_foreign(folder: Path) -> None:
+    """Raise ArchiveError for the run of another user: only who owns a run writes into it, root included."""
+    try:
+        with own_folder(folder):
+            pass
+    except Foreign as error:
+        owner = owner_of(folder)
+        raise ArchiveError(
+            f"{folder} is not closed: {error.strerror}.",
+            f"Only its owner closes a run: `seatrial runs recover` as {owner or 'that user'}"
+            + (f", for root `runuser -u {owner} -- seatrial runs recover --archive …`." if os.geteuid() == 0 else "."),
+        ) from error
+    except OSError:
+        return  # it is gone, or the system's error is that of the next step
+
+
+@contextmanager
+def _claimed(folder: Path) -> Iterator[tuple[Path, Lease | None]]:
+    """The folder by its new name, and the lease that was in it.
+
+    Rename the folder so that no other process can close it, too; where that fails later, give it back.
+
+    A rename is atomic on every file system, NFS included: of several processes one succeeds.
+    """
+    refuse_foreign(folder)
+    claim = claim_of(folder)
+    try:
+        rename_folder(folder, claim.name)
+    except OSError as error:
+        if not claim.exists():  # else NFS has done it, and only its answer was lost
+            with _absence(folder), sentences(folder):
+                raise error from None
+    before: bytes | None = None
+    with contextlib.suppress(OSError):
+        before = read_bytes(claim)
+    held: Hold | None = None
+    try:
+        with _absence(claim), sentences(folder):
+            held = Hold(claim, Holder.RECOVER)
+        with _absence(claim, held):
+            yield claim, parse(before or b"")
+    except BaseException:
+        if held is None or held.look() is not Held.TAKEN:
+            _give_back(claim, before)
+        raise
+    finally:
+        if held is not None:
+            held.release()
+
+
+@contextmanager
+def _absence(folder: Path, held: Hold | None = None) -> Iterator[None]:
+    """Turn an error that comes of another process, which has closed the run or taken it over, into ClosedByOther."""
+    try:
+        yield
+    except Exception as error:
+        if folder.exists() and (held is None or held.look() is Held.OURS):
+            raise
+        raise ClosedByOther(f"{layout.run_of(folder)} is being closed by another process.") from error
+
+
+def _give_back(claim: Path, lease: bytes | None) -> None:
+    """Leave an open run as it was found, less what was half written."""
+    with contextlib.suppress(OSError), own_folder(claim) as own:
+        sweep(own)
+        if lease is None:
+            own.remove(layout.LEASE_FILE)
+        else:
+            own.replace(layout.LEASE_FILE, lease)
+    with contextlib.suppress(OSError):
+        rename_folder(claim, f"{layout.run_of(claim)}{layout.PARTIAL}")
+
+
+def _close(claim: Path, info: RunInfo, *, ended: bool) -> Recovered:
+    """Write what is missing into the claimed folder, and rename it. `ended`: its driver has ended for certain."""
+    journal = claim / layout.JOURNAL_FILE
+    tally = Tally()
+    whole, torn = _sift(_content(journal))
+    entries = list(tolerant(whole, tally))
+    with own_folder(claim) as own:
+        own.make_folder(layout.LOGS_FOLDER, exist_ok=True)
+        if torn:
+            own.replace(f"{layout.LOGS_FOLDER}/{TORN_FILE}", b"".join(torn))
+        if torn or not ended or not journal.exists():
+            with own.new_file(layout.JOURNAL_FILE) as repaired:
+                repaired.writelines(whole)
+                if not ended:  # lines that the driver may still append do not reach the closed run, and are not lost
+                    with contextlib.suppress(OSError):
+                        own.link(layout.JOURNAL_FILE, f"{layout.LOGS_FOLDER}/{ORIGINAL_FILE}")
+    contents.add_files(claim, tally)
+    final, closed = close_folder(claim, _closed(info, entries, tally), tally, RECOVERED, (SamplesUnmade,))
+    return Recovered(
+        folder=str(final), run=closed.run, measurements=tally.measurements, samples=tally.samples, torn_lines=len(torn)
+    )
+
+
+def _content(journal: Path) -> bytes:
+    """The journal; empty where there is none. Raises DamagedRun where something else is in its place."""
+    return read_inside(journal.parent, journal, JOURNAL_BYTES) if os.path.lexists(journal) else b""
+
+
+def _sift(content: bytes) -> tuple[list[bytes], list[bytes]]:
+    whole: list[bytes] = []
+    torn: list[bytes] = []
+    for line in content.splitlines(keepends=True):
+        entry = next(tolerant([line], Tally()), None)
+        (whole if entry is not None and _is_storable(entry) else torn).append(line)
+    return whole, torn
+
+
+def _is_storable(entry: Entry) -> bool:
+    """Whether samples.parquet can hold its numbers; the probe cannot deliver any others."""
+    if not isinstance(entry, Delivered | GroupDelivered):
+        return True
+    measurement = entry.measurement
+    at_once = measurement.pairs_at_once if isinstance(measurement, Measurement) else measurement.groups_at_once
+    shape = measurement.shape
+    wrong = (number for one in measurement.corruptions for number in (one.wrong_bytes, one.first_byte))
+    counts = (at_once, measurement.verified, measurement.errors, *wrong)
+    numbers = (entry.number, measurement.repetition, *counts)
+    sizes = (shape.message_bytes, shape.window, shape.warmup, shape.iterations)
+    return all(-LARGEST <= number <= LARGEST for number in (*numbers, *sizes))
+
+
+def _closed(info: RunInfo, entries: list[Entry], tally: Tally) -> RunInfo:
+    """run.json as the driver would have written it, from the journal."""
+    if info.contents is not None and info.contents.journal_sha256 == tally.journal_sha256:
+        return info  # the driver was killed between its last write and the rename
+    sessions = of_type(entries, SessionStarted)
+    lost = (*info.lost, *(entry.state for entry in of_type(entries, NodeLost)))
+    hung = (*info.hanging_pairs, *((entry.source, entry.target) for entry in of_type(entries, PairHung)))
+    capped = (*info.capped_pairs, *(entry.pair for entry in of_type(entries, PairCapped)))
+    measurements = (entry.measurement for entry in of_type(entries, Delivered))
+    library = str(sessions[0].header.get("mpi_library", "")) if sessions else ""
+    return msgspec.structs.replace(
+        info,
+        ending=Ending.RECOVERED,
+        reason="The run was cut off; what had been delivered was recovered.",
+        mpi_library=info.mpi_library or library,
+        lost=tuple({state.node: state for state in lost}.values()),
+        hanging_pairs=tuple(dict.fromkeys(hung)),
+        capped_pairs=unmeasured(capped, measurements),
+    )
+
 
 ASIDE = "Its files are left as they were; move the folder out of the archive if it is not needed."
 

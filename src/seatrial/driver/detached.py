@@ -12,8 +12,7 @@ from seatrial.archive import layout
 from seatrial.archive.contents import closed_as
 from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import read_info
-from seatrial.archive.recovery import recover_runs, watching
-from seatrial.archive.run_recovery import partial_folders
+from seatrial.archive.recovery import partial_folders, recover_runs, watching
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.node_selection import allocation_s, enough, sampled, within_node_hours
 from seatrial.driver.progress import Progress

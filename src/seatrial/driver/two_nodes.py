@@ -8,9 +8,8 @@ import msgspec
 from seatrial.archive.journal import DefaultStarted, SurveyPlanned
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.node_selection import allocation_s, enough
-from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.progress import SILENT, Progress
-from seatrial.driver.run import Judged, MeasuredRun, Run
+from seatrial.driver.run import Judged, MeasuredRun, Run, find_hosts, open_run
 from seatrial.launch.contract import Hosts, Launcher, StartManner, StartsByDefault
 from seatrial.launch.mpi import family_of
 from seatrial.launch.rails import rail_manner

@@ -9,7 +9,7 @@ import pytest
 from seatrial.archive import layout
 from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import read_info, read_run
-from seatrial.archive.run_recovery import recover
+from seatrial.archive.recovery import recover
 from seatrial.archive.writer import RunWriter
 from seatrial.commands.check.headline import headline, overall
 from seatrial.commands.check.judge import judge

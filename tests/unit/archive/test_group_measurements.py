@@ -8,7 +8,7 @@ from seatrial.archive import layout
 from seatrial.archive.export import samples_file
 from seatrial.archive.journal import GroupDelivered, GroupRoundStarted, RoundEnded, encode, of_type
 from seatrial.archive.reader import read_entries, read_run
-from seatrial.archive.run_recovery import recover
+from seatrial.archive.recovery import recover
 from seatrial.archive.samples import query_samples
 from seatrial.archive.writer import RunWriter, ended
 from seatrial.driver.measurer import Measurer

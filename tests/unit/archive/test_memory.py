@@ -15,7 +15,7 @@ from seatrial.archive import layout
 from seatrial.archive.export import export, kernel_table
 from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_info, read_run
-from seatrial.archive.run_recovery import partial_folders, recover
+from seatrial.archive.recovery import partial_folders, recover
 from seatrial.archive.samples import INTERRUPTED, TooLittleMemory, opened
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.frame.command_line import explain, run

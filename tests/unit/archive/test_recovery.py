@@ -16,8 +16,7 @@ from seatrial.archive.export import samples_file
 from seatrial.archive.journal import Delivered, encode
 from seatrial.archive.lease import Hold, Holder, claim_of
 from seatrial.archive.reader import read_info, read_run
-from seatrial.archive.recovery import recover_runs
-from seatrial.archive.run_recovery import TORN_FILE, Recovered, recover
+from seatrial.archive.recovery import TORN_FILE, Recovered, recover, recover_runs
 from seatrial.archive.samples import query_samples
 from seatrial.archive.writer import RunWriter
 from seatrial.frame.command_line import run
@@ -231,21 +230,21 @@ def test_a_recover_that_was_killed_blocks_nothing(tmp_path: Path) -> None:
 def test_who_is_overtaken_leaves_politely_and_spoils_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    from seatrial.archive import run_recovery as module
+    from seatrial.archive import recovery as module
 
     folder = cut_off(tmp_path)
     real = getattr(module, when)
     done: list[object] = []
 
     def overtaken(*given: object) -> object:
-        if not done:
+        if not done and (claims := list(tmp_path.glob("*.closing"))):
             done.append(True)
-            (claim,) = tmp_path.glob("*.closing")
-            done.append(recover(claim))
+            done.append(recover(*claims))
         return real(*given)
 
     monkeypatch.setattr(module, when, overtaken)
     assert [one.run for one in recover_runs(tmp_path).busy] == ["run"]
+    assert done
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
     assert read_run(tmp_path / "run").measurements == ALL
     assert not folder.exists()

@@ -12,7 +12,7 @@ from seatrial.archive import layout
 from seatrial.archive.journal import Delivered, NodeLost, PairHung, encode, of_type
 from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import read_entries, read_info, read_run
-from seatrial.archive.run_recovery import TORN_FILE, partial_folders, recover
+from seatrial.archive.recovery import TORN_FILE, partial_folders, recover
 from seatrial.archive.writer import RunWriter
 from seatrial.model.run import Ending, NodeState
 from tests.support.builders import Cluster, info_of, names, record, sail

@@ -17,8 +17,7 @@ from seatrial.archive import layout, lease
 from seatrial.archive.journal import Delivered, encode, of_type
 from seatrial.archive.lease import Held, Holder, new_lease
 from seatrial.archive.reader import read_entries, read_info, read_run
-from seatrial.archive.recovery import recover_runs
-from seatrial.archive.run_recovery import ORIGINAL_FILE, recover
+from seatrial.archive.recovery import ORIGINAL_FILE, recover, recover_runs
 from seatrial.archive.writer import ArchiveError, RunTaken, RunWriter, ended
 from seatrial.model.run import Ending
 from tests.lab.waiting import eventually

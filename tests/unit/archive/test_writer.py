@@ -15,8 +15,7 @@ from seatrial.archive.journal import Delivered, of_type
 from seatrial.archive.layout import DamagedRun
 from seatrial.archive.lease import read_lease
 from seatrial.archive.reader import find_run, read_entries, read_facts_texts, read_info, read_run, run_folders
-from seatrial.archive.recovery import recover_runs
-from seatrial.archive.run_recovery import recover
+from seatrial.archive.recovery import recover, recover_runs
 from seatrial.archive.writer import ArchiveError, RunWriter, ended
 from seatrial.files.writing import rename_folder
 from seatrial.model import formats

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from seatrial.archive import recovery
 from seatrial.archive.reader import run_folders
-from seatrial.archive.run_recovery import Recovered, recover
+from seatrial.archive.recovery import Recovered, recover
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.driver import detached
 from seatrial.driver.detached import SCRIPT, settings_within

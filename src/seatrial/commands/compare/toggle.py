@@ -19,10 +19,10 @@ from seatrial.archive.reader import read_info
 from seatrial.benchmarks.catalogue import detected, last_number, output_batch
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.custody import OWN, Custody
-from seatrial.driver.opening import write_batch
 from seatrial.driver.progress import Progress
 from seatrial.driver.reach import Reach
 from seatrial.driver.restoration import by_hand
+from seatrial.driver.run import write_batch
 from seatrial.experiment.controls import alternating
 from seatrial.model.errors import ExitCode, LaunchError, SeatrialError, UsageError
 from seatrial.model.imported import Sense, Source

@@ -15,7 +15,7 @@ from seatrial.archive.reader import read_entries
 from seatrial.archive.working_folder import Use, WorkingFolder
 from seatrial.archive.writer import sentences
 from seatrial.commands.import_values.batches import ImportOptions, read_batches, runs_of
-from seatrial.driver.opening import times_of, write_batch
+from seatrial.driver.run import times_of, write_batch
 from seatrial.files.inputs import TABLES_BYTES, Allowance, BadInput, as_text, files_in, read_input
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Batch, Source

@@ -10,9 +10,8 @@ from seatrial.commands.nodes.program_judge import ProgramResult, judge_program
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
-from seatrial.driver.opening import all_nodes, find_hosts, open_run
 from seatrial.driver.progress import SILENT, Progress
-from seatrial.driver.run import MeasuredRun, Run
+from seatrial.driver.run import MeasuredRun, Run, all_nodes, find_hosts, open_run
 from seatrial.driver.site_program import ProgramLaunches, site_program, starting
 from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.launch.contract import Launcher

@@ -5,10 +5,9 @@ from seatrial.commands.nodes.judge import NodesResult, judge_nodes
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.node_trials import NodeTrialRounds
-from seatrial.driver.opening import Opening, all_nodes, find_hosts, open_run
 from seatrial.driver.past import find_past, with_past
 from seatrial.driver.progress import SILENT, Progress
-from seatrial.driver.run import MeasuredRun, Run, describe
+from seatrial.driver.run import MeasuredRun, Opening, Run, all_nodes, describe, find_hosts, open_run
 from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.model.settings import NodesSettings
 from seatrial.model.words import count

@@ -9,9 +9,8 @@ from seatrial.commands.soak.judge import SoakResult, judge_soak
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.node_trials import NodeTrialRounds
-from seatrial.driver.opening import Opening, all_nodes, find_hosts, open_run
 from seatrial.driver.progress import SILENT, Progress
-from seatrial.driver.run import MeasuredRun, Run
+from seatrial.driver.run import MeasuredRun, Opening, Run, all_nodes, find_hosts, open_run
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.settings import SoakSettings
 from seatrial.model.words import count

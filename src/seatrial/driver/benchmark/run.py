@@ -25,10 +25,9 @@ from seatrial.driver.benchmark.scratch import (
 )
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
-from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.past import find_past, last_alike, read_past
 from seatrial.driver.progress import SILENT, Progress
-from seatrial.driver.run import MeasuredRun, Run, describe
+from seatrial.driver.run import MeasuredRun, Run, describe, find_hosts, open_run
 from seatrial.files.inputs import read_beginning, read_end
 from seatrial.judgement.benchmark_result import RunResult, judge_run
 from seatrial.launch.contract import Launcher, StartManner, StartsPrograms

@@ -11,7 +11,7 @@ import pytest
 from seatrial.archive.contents import Tally
 from seatrial.archive.journal import PairCapped, of_type
 from seatrial.archive.reader import read_entries, read_run
-from seatrial.archive.run_recovery import _closed
+from seatrial.archive.recovery import _closed
 from seatrial.archive.writer import RunWriter
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome, run_check

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from seatrial.archive.reader import read_entries, read_info, read_run
-from seatrial.archive.run_recovery import partial_folders
+from seatrial.archive.recovery import partial_folders
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import COLLECTIONS, CheckOutcome, rare_collections, run_check
 from seatrial.commands.check.survey_plan import default_pairs_at_once

@@ -9,9 +9,8 @@ from seatrial.archive.reader import read_entries, read_run, refuse_damaged
 from seatrial.commands.link.transports.ablation import Ablation
 from seatrial.commands.link.transports.judge import Transports, TransportsByRail, judge_run
 from seatrial.driver.node_selection import enough
-from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.progress import SILENT, Progress
-from seatrial.driver.run import MeasuredRun
+from seatrial.driver.run import MeasuredRun, find_hosts, open_run
 from seatrial.driver.two_nodes import Pair, pick_ends
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.model.errors import SeatrialError, UsageError
