@@ -10,11 +10,6 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.reader import (
-    default_start_of,
-    group_measurements_of,
-    header_of,
-    measurements_of,
-    ranks_of,
     read_entries,
     read_facts_texts,
     read_info,
@@ -238,17 +233,8 @@ def replay_launcher(settings: SiteSettings) -> ReplayLauncher:
     folder = settings.replay
     assert folder is not None  # noqa: S101 - the caller looked
     refuse_damaged(folder)
-    entries = read_entries(folder)
-    return ReplayLauncher(
-        read_info(folder),
-        read_facts_texts(folder, layout.BEFORE),
-        read_facts_texts(folder, layout.AFTER),
-        dict(header_of(entries)),
-        measurements_of(entries),
-        ranks_of(entries),
-        default_start_of(entries),
-        group_measurements_of(entries),
-    )
+    before, after = (read_facts_texts(folder, reading) for reading in (layout.BEFORE, layout.AFTER))
+    return ReplayLauncher(read_info(folder), before, after, read_entries(folder))
 
 
 def probe_for(settings: SiteSettings) -> Path:

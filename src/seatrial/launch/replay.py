@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from seatrial.archive.journal import Entry
+from seatrial.archive.reader import default_start_of, group_measurements_of, header_of, measurements_of, ranks_of
 from seatrial.launch.contract import PLAIN, FactsReading, HoldsNothing, Hosts, StartManner
 from seatrial.model.errors import RoundRefused
 from seatrial.model.measurement import (
@@ -83,25 +85,18 @@ class ReplayLauncher(HoldsNothing):
         info: RunInfo,
         facts: Mapping[str, str],
         facts_after: Mapping[str, str],
-        header: dict[str, Any],
-        measurements: Sequence[Measurement],
-        ranks: Mapping[str, dict[str, Any]] | None = None,
-        default: DefaultStart | None = None,
-        group_measurements: Sequence[GroupMeasurement] = (),
+        entries: Sequence[Entry],
     ) -> None:
-        """`facts`, `facts_after`: raw texts by node; `ranks`: what the rank on each node said of itself.
-
-        `default`: the recorded launch with the MPI's own binding.
-        """
-        self._default = default
-        self._ranks = dict(ranks or {})
+        """`facts`, `facts_after`: raw texts by node; `entries`: of the journal."""
+        self._default = default_start_of(entries)
+        self._ranks = ranks_of(entries)
         self._info = info
         self._readings = [dict(facts), dict(facts_after)]
-        self._header = header
+        self._header = header_of(entries)
         self._store: Store = defaultdict(deque)
-        for measurement in measurements:
+        for measurement in measurements_of(entries):
             self._store[_key(measurement, measurement.pair)].append(measurement)
-        for group in group_measurements:
+        for group in group_measurements_of(entries):
             self._store[_key(group, group.nodes)].append(group)
 
     def hosts(self) -> Hosts:

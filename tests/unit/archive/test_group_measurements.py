@@ -6,7 +6,7 @@ import pytest
 
 from seatrial.archive import layout
 from seatrial.archive.export import samples_file
-from seatrial.archive.journal import GroupDelivered, GroupRoundStarted, RoundEnded, encode, of_type
+from seatrial.archive.journal import GroupDelivered, GroupRoundStarted, RoundEnded, SessionStarted, encode, of_type
 from seatrial.archive.reader import read_entries, read_run
 from seatrial.archive.recovery import recover
 from seatrial.archive.samples import query_samples
@@ -54,7 +54,8 @@ def measured(archive: Path, run: str = "run") -> tuple[Measurer, RunWriter]:
     """A run that is still open, with one round of two groups."""
     info = info_of(Cluster(nodes=NODES), run=run)
     writer = RunWriter(archive, info)
-    launcher = ReplayLauncher(info, {}, {}, dict(HEADER), (), group_measurements=MEASURED)
+    delivered = [GroupDelivered(number=1, measurement=one) for one in MEASURED]
+    launcher = ReplayLauncher(info, {}, {}, [SessionStarted(session=1, nodes=NODES, header=HEADER), *delivered])
     measurer = Measurer(launcher, writer, NODES, Silent(), 0.5)
     measurer.attempt(ROUND)
     return measurer, writer

@@ -15,7 +15,7 @@ from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.past import OwnJob
 from seatrial.model.run import Ending
 from seatrial.model.settings import OWN_JOB_ANSWER_S, CheckSettings, SiteSettings
-from tests.support.builders import HEADER, HEALTHY, Cluster, info_of, names, record, sail
+from tests.support.builders import HEALTHY, Cluster, info_of, names, record, sail
 from tests.support.other_users import give
 from tests.support.second_user import OTHER, needs_root
 
@@ -30,7 +30,7 @@ class InJob(ReplayLauncher):
     """Inside job 7, of which it can see something."""
 
     def __init__(self, job: str) -> None:
-        super().__init__(info_of(FOUR), {}, {}, dict(HEADER), ())
+        super().__init__(info_of(FOUR), {}, {}, ())
         self.job = job
 
     def own_job(self, nodes: object) -> OwnJob:

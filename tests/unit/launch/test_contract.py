@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive import layout
-from seatrial.archive.reader import read_facts_texts, read_run
+from seatrial.archive.reader import read_entries, read_facts_texts, read_info, read_run
 from seatrial.launch.contract import Launcher, Session
 from seatrial.launch.local import LocalLauncher
 from seatrial.launch.mpi import find_mpi
@@ -16,13 +16,12 @@ from seatrial.launch.replay import ReplayLauncher
 from seatrial.model.errors import RoundRefused
 from seatrial.pairs.survey import LATENCY
 from tests.support import launcher_contract
-from tests.support.builders import HEADER, Cluster, names, record, sail
+from tests.support.builders import Cluster, names, record, sail
 
 
 def replayed(folder: Path) -> ReplayLauncher:
-    recorded = read_run(folder)
     texts = read_facts_texts(folder, layout.BEFORE)
-    return ReplayLauncher(recorded.info, texts, texts, dict(HEADER), recorded.measurements)
+    return ReplayLauncher(read_info(folder), texts, texts, read_entries(folder))
 
 
 def local(mpicc: str) -> LocalLauncher:
@@ -93,7 +92,7 @@ class TestReplay:
 
     def test_facts_come_in_the_order_of_their_reading(self) -> None:
         recorded = sail(Cluster(nodes=names(2)))
-        launcher = ReplayLauncher(recorded.info, {"n1": "b1", "n2": "b2"}, {"n1": "a1"}, {}, ())
+        launcher = ReplayLauncher(recorded.info, {"n1": "b1", "n2": "b2"}, {"n1": "a1"}, ())
         first, then, ever = (launcher.read_facts(names(2)) for _ in range(3))
         assert (first.texts, first.silent) == ({"n1": "b1", "n2": "b2"}, {})
         assert then == ever

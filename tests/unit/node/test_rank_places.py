@@ -160,6 +160,6 @@ def test_launches_and_their_ranks_are_read_back_from_the_journal() -> None:
     failed = StartFailed(variant="advised", failure="no")
     (*came_up, last) = starts_of(decode(map(encode, [*entries, failed])), ("n1", "n2"))
     assert (len(came_up), last.variant, last.failure, last.ranks) == (2, "advised", "no", ())
-    launcher = ReplayLauncher(info_of(Cluster(nodes=("n1", "n2"))), {}, {}, {}, (), ranks_of(entries))
+    launcher = ReplayLauncher(info_of(Cluster(nodes=("n1", "n2"))), {}, {}, entries)
     assert launcher.start(("n2", "n1"), Path()).ranks == (ranks[1], ranks[0])
     assert launcher.start(("n3",), Path()).ranks == ()
