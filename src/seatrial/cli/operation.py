@@ -37,7 +37,7 @@ from seatrial.model.monitoring import Ask, NodeStanding, Target, parse_target
 from seatrial.model.run import RunInfo
 from seatrial.model.settings import CheckSettings
 from seatrial.process.time_limit import TimeUp, timed
-from seatrial.render.standing import standings_of
+from seatrial.render.finding_text import standings_of
 
 if TYPE_CHECKING:
     from seatrial.render.report import Report

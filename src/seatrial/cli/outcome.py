@@ -27,8 +27,8 @@ from seatrial.render import plot_file, plot_style
 from seatrial.render import text as render_text
 from seatrial.render.envelope import Failure, failure_of
 from seatrial.render.escape import clean
+from seatrial.render.finding_text import standings_of
 from seatrial.render.report import Report
-from seatrial.render.standing import standings_of
 
 
 def keep_report(folder: Path, report: Report) -> None:

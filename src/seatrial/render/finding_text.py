@@ -1,15 +1,22 @@
-"""Findings in words: sentences, the first line of a report, and lines that take nodes out of service."""
+"""Findings in words: sentences, a first line, lines that take nodes out of service, and the faults of each node."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+
+from msgspec.structs import replace
 
 from seatrial.model import units
+from seatrial.model.errors import ExitCode
+from seatrial.model.facts import NodeFacts
+from seatrial.model.monitoring import Condition, Fault, Standing
 from seatrial.model.node_list import node_list
-from seatrial.model.run import RunInfo
+from seatrial.model.run import RunInfo, RunKind
 from seatrial.model.subject import CLUSTER, Direction, Subject, SubjectKind
-from seatrial.model.verdict import Experiment, Finding, Verdict, worst
+from seatrial.model.verdict import GOOD, Experiment, Finding, Verdict, worst
 from seatrial.model.words import count, natural_sorted, some
-from seatrial.render.report import Copy
+from seatrial.render.report import Copy, Report
 
 MOST_PAIRS = 8
 PARTS = {SubjectKind.NODE: "link", SubjectKind.PAIR: "path", SubjectKind.FABRIC: "all pairs"}
@@ -251,3 +258,61 @@ def first_line(sentence: str, room: int) -> tuple[str, str]:
     if end < 0 and (gaps := [gap.start() for gap in GAP.finditer(sentence) if gap.start() <= room]):
         return sentence[: gaps[-1]], sentence[gaps[-1] + 1 :]
     return (sentence[:end], sentence[end + 2 :]) if end > 0 else (sentence, "")
+
+
+ABOUT_NODES = (RunKind.CHECK, RunKind.NODES, RunKind.SOAK)
+"""Runs that judge each node; a curve or a benchmark judges something else."""
+
+
+def standings_of(report: Report) -> tuple[Standing, ...]:
+    """One for each judged node and each part that a finding names, by name; none of a report on something else.
+
+    A good node of a run that ended undecided is undecided, unless it was asked about: PASS is about the whole run.
+    """
+    if report.run is None or report.run.kind not in ABOUT_NODES:
+        return ()
+    undecided = report.exit_code is ExitCode.INCOMPLETE or report.word == Verdict.INCONCLUSIVE
+    standings = {}
+    for case in report.cases:
+        subject = Subject.parse(case.name)
+        if subject.kind is SubjectKind.NODE and ":" not in subject.name:  # n1:0 is a rank of a run on one machine
+            open_too = undecided and not case.holds and case.verdict in (*GOOD, Verdict.MEASURED)
+            verdict = Verdict.INCONCLUSIVE if open_too else case.verdict
+            facts = report.facts.get(subject.name)
+            standings[subject.name] = Standing(
+                node=subject.name,
+                verdict=verdict,
+                of_limit=case.of_limit,
+                figures=case.figures,
+                condition=_condition(facts, report.run.started) if facts else None,
+            )
+    for node, faults in _faults(report.findings).items():
+        before = standings.get(node) or Standing(node=node, verdict=faults[0].verdict)
+        standings[node] = replace(before, verdict=faults[0].verdict, faults=tuple(faults))
+    return tuple(standings[name] for name in sorted(standings))
+
+
+def _condition(facts: NodeFacts, read: str) -> Condition:
+    clocks = facts.processor.present_hz
+    degrees = [sensor.value for sensor in facts.system.sensors if sensor.unit == "degC"]
+    watts = [sensor.value for sensor in facts.system.sensors if sensor.unit == "W"]
+    return Condition(
+        read=read,
+        clocks_hz=(min(clocks), median(clocks), max(clocks)) if clocks else None,
+        hottest_celsius=max(degrees, default=None),
+        power_w=max(watts, default=None),
+        throttle_events=facts.processor.throttle_events,
+    )
+
+
+def _faults(findings: Iterable[Finding]) -> dict[str, list[Fault]]:
+    """Faults of each node and other part, the gravest first; those included that may be of another part instead."""
+    faults = defaultdict(list)
+    for finding in sorted(findings, key=lambda finding: -finding.verdict.gravity):
+        fault = Fault(
+            kind=finding.kind.value, verdict=finding.verdict, text=brief(finding), shared=bool(finding.ambiguous_with)
+        )
+        for subject in (finding.subject, *finding.ambiguous_with):
+            if finding.at_fault:
+                faults[subject.name if subject.kind is SubjectKind.NODE else subject.text].append(fault)
+    return faults

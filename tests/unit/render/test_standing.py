@@ -10,7 +10,7 @@ from seatrial.model.facts import NodeFacts, ProcessorFacts
 from seatrial.model.monitoring import Condition, Standing
 from seatrial.model.node_trials import Measure
 from seatrial.model.system import Sensor, SystemFacts
-from seatrial.render.standing import standings_of
+from seatrial.render.finding_text import standings_of
 from tests.support.builders import names
 from tests.support.node_series import CORE_FLOPS_PER_S, CORES, GOOD, LOAD_S, MEMORY_BYTES_PER_S, recorded
 from tests.support.report_examples import run_info, slow_node

@@ -56,10 +56,10 @@ from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import GOOD
 from seatrial.model.words import count, utc_text
 from seatrial.render.envelope import error_envelope, failure_of
+from seatrial.render.finding_text import standings_of
 from seatrial.render.html import as_html
 from seatrial.render.json import json_text
 from seatrial.render.report import PageLink, Report
-from seatrial.render.standing import standings_of
 
 TWIN_BYTES = 128 << 20
 """The JSON of a run that is read for the pairs of nodes: 200,000 pairs have about that."""

@@ -13,8 +13,7 @@ from seatrial.model.run import NodeCause, NodeState, RecordedRun
 from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import CLUSTER, pair
 from seatrial.model.verdict import Finding, FindingKind, Verdict
-from seatrial.render.finding_text import drain_line
-from seatrial.render.standing import standings_of
+from seatrial.render.finding_text import drain_line, standings_of
 from tests.support.builders import Cluster, names, sail, slow_part
 from tests.support.report_examples import facts, slow_node
 from tests.support.reports import check_json, check_text
