@@ -19,6 +19,7 @@ import msgspec
 from seatrial.archive import gate, layout, listing, reader
 from seatrial.archive.layout import DamagedRun
 from seatrial.archive.listing import StoredHeadline
+from seatrial.archive.liveness import Life, presumed
 from seatrial.cli import report
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import archive_option, seconds
@@ -135,14 +136,19 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
 def read_runs(archive: Path) -> Iterator[tuple[RunInfo, Judged] | None]:
     """The newest runs of this user and of root that judge nodes, the newest first: others may put anything there.
 
-    None for each that cannot be read, or judged in time.
+    None for each that was cut off, cannot be read, or cannot be judged in time. A run that Slurm granted no nodes says
+    nothing on them, unless they went out of service.
     """
     until_s = time.monotonic() + ALL_S
     for folder in reader.trusted_runs(archive)[:MOST_RUNS]:
         try:
             info = reader.read_info(folder)
             looks = looks_of(info)
-            if not looks or layout.is_open(folder):
+            if not looks:
+                continue
+            if layout.is_open(folder):
+                if presumed(folder).life is Life.CUT_OFF:
+                    yield None
                 continue
             ended = info.ended or info.started
             nodes = listing.read_standings(folder)
@@ -152,6 +158,8 @@ def read_runs(archive: Path) -> Iterator[tuple[RunInfo, Judged] | None]:
             nodes = None
         if nodes is None or not _is_past(ended):
             yield None
+            continue
+        if not (info.had_nodes or any(node.faults for node in nodes)):
             continue
         threshold = info.settings.threshold if isinstance(info.settings, CheckSettings) else 0.0
         yield info, Judged(run=info.run, ended=ended, looks=looks, nodes=nodes, threshold=threshold)

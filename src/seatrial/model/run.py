@@ -209,6 +209,11 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
             return None
 
     @property
+    def had_nodes(self) -> bool:
+        """Whether it had nodes at all; Slurm may have granted none."""
+        return bool(self.job) or self.launcher != "slurm" or self.ending is Ending.COMPLETE
+
+    @property
     def whole(self) -> bool:
         """Whether it came to its end with all its nodes."""
         return self.ending is Ending.COMPLETE and not any(state.node in self.nodes for state in self.lost)

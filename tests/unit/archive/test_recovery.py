@@ -297,7 +297,9 @@ def test_the_state_of_every_run_is_listed(tmp_path: Path, seatrial: Seatrial) ->
     record(CLUSTER, tmp_path, "closed")
     cut_off(tmp_path, "dead")
     writer = RunWriter(tmp_path, info_of(CLUSTER, run="alive", ending=Ending.RUNNING))
-    told = {line.split()[0]: line for line in seatrial("runs", "list", "--archive", str(tmp_path)).out.splitlines()}
+    listed, _, below = seatrial("runs", "list", "--archive", str(tmp_path)).out.partition("\n\n")
+    assert below.startswith("1 run cut off; `seatrial runs recover` ")
+    told = {line.split()[0]: line for line in listed.splitlines()}
     held = writer._held.lease
     assert f" running on {held.host} since {held.since}, " in told["alive"]
     assert " cut-off, " in told["dead"]

@@ -49,7 +49,7 @@ def qualify_report(fields: QualifyFields, standing: Iterable[NodeStanding] = ())
         elif fields.out_of_service:
             sentence = f"{node_list(fields.out_of_service)} out of service; {sentence}"
         else:
-            sentence = f"{count(fields.unread, 'run')} cannot be read"
+            sentence = f"{count(fields.unread, 'run')} cut off or unreadable"
     return Report(
         word=verdict.value,
         sentence=sentence,

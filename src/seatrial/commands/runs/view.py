@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from seatrial.archive.listing import CLOSED, RunRow
+from seatrial.archive.liveness import Life
 from seatrial.archive.reader import is_ahead
 from seatrial.model.errors import ExitCode
 from seatrial.model.run import RunInfo
@@ -75,16 +76,16 @@ def _list_blocks(rows: Sequence[RunRow], nothing: str, width: int) -> Iterator[B
         yield Table(columns=columns(*HEADS), rows=tuple(cells))
     else:
         yield from _two_lines_each(cells)
-    if unjudged := [row for row in rows if row.unjudged]:
-        yield Lines(
-            title=f"{count(len(unjudged), 'run')} not judged (?):",
-            rows=tuple((row.run, row.unjudged) for row in unjudged[:MOST_SHOWN]),
-        )
-    if ahead := [row for row in rows if is_ahead(row.started)]:
-        yield Lines(
-            title=f"{count(len(ahead), 'run')} began later than now, so a clock is or was wrong:",
-            rows=tuple((row.run, row.started) for row in ahead[:MOST_SHOWN]),
-        )
+    cut_off = [(row.run, row.started) for row in rows if row.state == Life.CUT_OFF]
+    unjudged = [(row.run, row.unjudged) for row in rows if row.unjudged]
+    ahead = [(row.run, row.started) for row in rows if is_ahead(row.started)]
+    for what, named in (
+        ("cut off; `seatrial runs recover` closes what is yours, with every sample", cut_off),
+        ("not judged (?)", unjudged),
+        ("began later than now, so a clock is or was wrong", ahead),
+    ):
+        if named:
+            yield Lines(title=f"{count(len(named), 'run')} {what}:", rows=tuple(named[:MOST_SHOWN]))
     damaged = [row for row in rows if row.problem]
     yield Lines(title=f"{count(len(damaged), 'damaged run')}:", rows=tuple((row.run, row.problem) for row in damaged))
 

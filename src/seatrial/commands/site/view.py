@@ -31,7 +31,7 @@ def site_report(fields: SiteFields) -> Report:
     """The answer of the command: how much is there, and how much of it is new."""
     pages = f"{count(fields.rendered, 'page')} rendered, {fields.kept} kept"
     if fields.unread:
-        pages += f"; {count(fields.unread, 'run')} cannot be read"
+        pages += f"; {count(fields.unread, 'run')} cut off or unreadable"
     return Report(
         kind="site",
         answers=True,

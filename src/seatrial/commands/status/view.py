@@ -69,7 +69,7 @@ def _sentence(
         number = f"{len(faulty)} of {count(len(nodes), 'node')}" if of_nodes else count(len(faulty), "part")
         return f"{number} with open findings: {names}"
     if unread and not undecided:
-        return f"{count(unread, 'run')} cannot be read, so that not all findings are known"
+        return f"{count(unread, 'run')} cut off or unreadable, so that not all findings are known"
     if not nodes:
         return "no run has judged a node yet"
     if undecided:

@@ -35,7 +35,7 @@ def test_an_open_finding_on_another_part_withholds_pass() -> None:
 
 
 def test_a_run_that_cannot_be_read_withholds_pass() -> None:
-    assert first_line(replace(GOOD, unread=2))[:2] == ("NOTE", "2 runs cannot be read")
+    assert first_line(replace(GOOD, unread=2))[:2] == ("NOTE", "2 runs cut off or unreadable")
 
 
 def test_a_node_that_died_after_it_was_judged_withholds_pass() -> None:

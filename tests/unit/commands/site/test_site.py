@@ -186,7 +186,7 @@ def test_damaged_half_written_and_linked_runs_have_a_message(tmp_path: Path, arc
     (archive / "linked").symlink_to(archive / "good")
     shown = seatrial("site", "pages", "--json").data
     assert shown["left_out"] == ["linked is a link, which is not followed."]
-    assert shown["unread"] == 2  # torn and short
+    assert shown["unread"] == 4  # torn, short, and both that were cut off
     check_links(tmp_path / "pages")
     pages = {name: (tmp_path / "pages" / "runs" / f"{name}.html").read_text() for name in ("torn", "short")}
     assert "run.json cannot be read" in pages["torn"]

@@ -8,16 +8,19 @@ import pytest
 
 from seatrial.archive import listing
 from seatrial.archive.listing import read_standings
+from seatrial.archive.reader import read_info
+from seatrial.archive.writer import RunWriter, ended
 from seatrial.cli.operation import cluster
 from seatrial.commands.status.view import status_report
 from seatrial.frame.command_line import run
 from seatrial.model.errors import ExitCode
 from seatrial.model.monitoring import Fault, NodeStanding, OpenFault
+from seatrial.model.run import Ending
 from seatrial.model.verdict import Verdict
 from seatrial.render.nagios import State, as_nagios
 from seatrial.render.node_map import ago
 from seatrial.render.text import as_text
-from tests.support.builders import Cluster, leaves, names, record, slow_part
+from tests.support.builders import Cluster, abandoned, info_of, leaves, names, record, slow_part
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 FAULT = Fault(kind="slow-link", verdict=Verdict.SLOW, text="link at 60 % of its limit")
@@ -90,7 +93,7 @@ def test_a_slow_uplink_is_open_though_all_nodes_passed(tmp_path: Path, capsys: p
 def test_a_run_that_cannot_be_read_may_have_found_something() -> None:
     text, code = told(standing("n1"), unread=1)
     assert (text.splitlines()[0], code) == (
-        "INCONCLUSIVE  1 run cannot be read, so that not all findings are known",
+        "INCONCLUSIVE  1 run cut off or unreadable, so that not all findings are known",
         ExitCode.INCOMPLETE,
     )
 
@@ -109,6 +112,40 @@ def test_runs_of_the_archive_say_how_nodes_stand(tmp_path: Path, capsys: pytest.
     assert kept is not None and [one.verdict for one in kept if one.node == "n3"] == [Verdict.SLOW]
     record(Cluster(nodes=names(4)), archive, "b")
     assert {one.verdict for one in cluster(archive).nodes.values()} == {Verdict.PASS}
+
+
+@pytest.mark.parametrize(
+    ("job", "launcher", "ending", "counts"),
+    [
+        ("", "slurm", Ending.FAILED, False),
+        ("7", "slurm", Ending.FAILED, True),
+        ("", "ssh", Ending.FAILED, True),
+        ("", "slurm", Ending.COMPLETE, True),
+    ],
+)
+def test_a_run_that_slurm_granted_no_nodes_says_nothing_on_them(
+    tmp_path: Path, job: str, launcher: str, ending: Ending, counts: bool
+) -> None:
+    """A timer that meets a full queue made all good nodes undecided."""
+    record(Cluster(nodes=names(4)), tmp_path, "a")
+    info = read_info(tmp_path / "a")
+    info = msgspec.structs.replace(info, run="b", job=job, launcher=launcher)
+    RunWriter(tmp_path, info).close(ended(info, ending, info.ended, "no nodes"))
+    made = cluster(tmp_path)
+    assert (made.runs, made.unread) == (2 if counts else 1, 0)
+    assert ({one.verdict for one in made.nodes.values()} == {Verdict.PASS}) is not counts
+
+
+@pytest.mark.parametrize("dead", [False, True])
+def test_a_run_that_was_cut_off_may_have_found_something(tmp_path: Path, dead: bool) -> None:
+    """Until it is recovered it is none of the runs that were read; one that is being written is not missed yet."""
+    record(Cluster(nodes=names(4)), tmp_path, "a")
+    writer = RunWriter(tmp_path, info_of(Cluster(nodes=names(4)), run="b", ending=Ending.RUNNING, ended=""))
+    if dead:
+        abandoned(writer)
+    made = cluster(tmp_path)
+    assert (made.runs, made.unread) == (1, int(dead))
+    assert writer.folder.exists()
 
 
 @pytest.mark.parametrize("others", [False, True])
