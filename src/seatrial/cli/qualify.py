@@ -1,12 +1,15 @@
 """seatrial qualify: one slice of idle time, and what all slices say together. Exit code 1: a node is bad."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import click
 from msgspec.structs import asdict, replace
 
+from seatrial.archive import reader
 from seatrial.archive.gate import ask_gate, leave_verdicts
 from seatrial.cli.operation import judged_runs
 from seatrial.cli.options import PATH, read_text
@@ -22,7 +25,7 @@ from seatrial.driver import clock
 from seatrial.files.inputs import SCENARIO_BYTES
 from seatrial.judgement.qualification import confirmed, coverage, scores_after, threshold
 from seatrial.judgement.standings import Judged, standings_after
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import NoRun, UsageError
 from seatrial.model.gate import Step
 from seatrial.model.qualification import QualifyPolicy, QualifySlice, parse_policy
 from seatrial.model.settings import CheckSettings, SiteSettings
@@ -52,8 +55,7 @@ def qualify(site: SiteSettings, policy_file: Path, report_only: bool, output: Ou
     why = "--report-only" if report_only else _too_soon(runs, policy)
     taken = QualifySlice(why=why) if why else qualify_run.next_slice(state, scores_after(runs), policy)
     if taken.nodes:
-        taken = replace(taken, run=clock.new_run_name("qualify"))
-        taken = replace(taken, why=_measure(site, taken, threshold(policy)))
+        taken = _measure(site, replace(taken, run=clock.new_run_name("qualify")), threshold(policy))
         runs, unread = judged_runs(site.archive)
     scores = scores_after(runs)
     standing = standings_after(confirmed(runs)).values()
@@ -85,8 +87,8 @@ def _too_soon(runs: Sequence[Judged], policy: QualifyPolicy) -> str:
     return f"the last slice ended {minutes:.0f} of {policy.minutes:g} minutes ago" if soon else ""
 
 
-def _measure(site: SiteSettings, taken: QualifySlice, limit: float) -> str:
-    """Carry out the slice; why it was stopped, or nothing."""
+def _measure(site: SiteSettings, taken: QualifySlice, limit: float) -> QualifySlice:
+    """Carry out the slice; what became of it."""
     settings = CheckSettings(
         **{
             **asdict(site),
@@ -102,4 +104,15 @@ def _measure(site: SiteSettings, taken: QualifySlice, limit: float) -> str:
         threshold=limit,
     )
     with progress_on() as progress:
-        return qualify_run.measure_guarded(lambda: check_run.run_check(settings, progress), taken.nodes)
+        return qualify_run.measure_guarded(
+            lambda: check_run.run_check(settings, progress).recorded.info.ending,
+            taken,
+            partial(_granted, site.archive, taken.run),
+        )
+
+
+def _granted(archive: Path, run: str) -> bool:
+    """Whether a slice got its nodes; where there were none at all any more, it has no run."""
+    with suppress(NoRun):
+        return reader.read_info(reader.find_run(archive, run)).had_nodes
+    return False

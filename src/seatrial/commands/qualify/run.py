@@ -17,10 +17,11 @@ import msgspec
 
 from seatrial.fabric.slurm_topology import parse_topology
 from seatrial.judgement.qualification import Candidate, choose
-from seatrial.model.errors import LaunchError
+from seatrial.model.errors import LaunchError, SeatrialError
 from seatrial.model.gate import OURS
-from seatrial.model.node_list import expand
+from seatrial.model.node_list import expand, node_list
 from seatrial.model.qualification import NodeScore, QualifyPolicy, QualifySlice
+from seatrial.model.run import Ending
 from seatrial.model.settings import SlurmRequest
 from seatrial.model.words import count, natural_sorted
 from seatrial.process.process import run
@@ -166,13 +167,26 @@ class Watcher:
         return _need_of(job) if job else ""
 
 
-def measure_guarded(measure: Callable[[], object], nodes: Collection[str]) -> str:
-    """Carry a slice out; why it was stopped, or nothing. Raises what `measure` raises, but the watcher's interrupt."""
-    watcher = Watcher(nodes, pause_s=ASK_S)
+def measure_guarded(
+    measure: Callable[[], Ending], taken: QualifySlice, granted: Callable[[], bool] = lambda: True
+) -> QualifySlice:
+    """Carry a slice out; the slice with why it was stopped, or none where another job had got its nodes.
+
+    Raises what `measure` raises, and KeyboardInterrupt where somebody else than the watcher interrupted it. `granted`:
+    whether Slurm granted the nodes, asked after an error.
+    """
+    watcher = Watcher(taken.nodes, pause_s=ASK_S)
+    ending = Ending.INTERRUPTED
     try:
         with watcher:
-            measure()
+            ending = measure()
     except KeyboardInterrupt:
-        if not watcher.why:
-            raise
-    return watcher.why
+        pass  # as where `measure` closed its run
+    except SeatrialError:
+        lines = () if granted() else parse_sinfo(asked(argv.state_of(taken.nodes)).stdout)
+        if busy := dict.fromkeys(line.node for line in lines if line.busy):
+            return QualifySlice(why=f"another job got {node_list(list(busy))} first")
+        raise
+    if ending is Ending.INTERRUPTED and not watcher.why:
+        raise KeyboardInterrupt
+    return msgspec.structs.replace(taken, why=watcher.why)
