@@ -227,7 +227,12 @@ def _beside_held(
         launcher = choose_launcher(over_ssh)
         if isinstance(launcher, HostsLauncher):
             launcher.cluster = cluster
-        left_out = {state.node: state.reason for state in launcher.hosts().left_out}
+        try:
+            left_out = {state.node: state.reason for state in launcher.hosts().left_out}
+        except LaunchError as error:  # ssh reaches none of them
+            if not why:
+                raise
+            left_out = dict.fromkeys(settings.returning, error.what)
         if unreached := [name for name in settings.returning if name in left_out]:
             refused = f"Slurm does not resume it for this user ({why.rstrip('.')}), and ssh" if why else "Ssh"
             raise LaunchError(

@@ -296,11 +296,13 @@ while [ $# -gt 0 ]; do
 done
 all=$(scontrol --oneliner show reservation) || exit 1
 case " $all" in
-    *"ReservationName=$reservation "*) scontrol delete ReservationName="$reservation" ;;
+    *"ReservationName=$reservation "*)
+        scancel --reservation="$reservation"
+        scontrol delete ReservationName="$reservation" ;;
 esac
 """
-"""POSIX sh: nodes out of service first, so that nobody gets them, and then the reservation away, if it is there. A node
-that somebody has drained meanwhile keeps that reason.
+"""POSIX sh: nodes out of service first, so that nobody gets them, and then the reservation away, if it is there, with
+what is left of our job in it. A node that somebody has drained meanwhile keeps that reason.
 scontrol takes a quotation mark from either end of a reason, so it gets one there.
 """
 

@@ -3,6 +3,7 @@
 import os
 import pwd
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ case "$*" in
         [ ! -e {folder}/resumes-not ] || {{ echo "slurm_update error: Invalid user id" >&2; exit 1; }}
         touch {folder}/resumed ;;
     *State=DRAIN*) rm -f {folder}/resumed ;;
-    *"delete ReservationName"*) rm {folder}/reserved ;;
+    *"delete ReservationName"*) [ ! -e {folder}/job ] && rm {folder}/reserved ;;
     *"show reservation"*) cat {folder}/log | sed -n 's/.*create reservation //p' ;;
     *config) echo "ClusterName = demo" ;;
 esac
@@ -105,6 +106,20 @@ def test_a_drained_node_is_resumed_in_a_reservation_and_drained_again(slurm: Slu
     assert resumed == "update NodeName=n3 State=RESUME"
     assert drained == 'update NodeName=n3 State=DRAIN Reason="bad memory: "DIMM 3""'
     assert deleted == f"delete ReservationName={name}"
+
+
+def test_a_job_that_is_left_in_the_reservation_ends_with_it(
+    slurm: SlurmScripts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A driver and its keepers that were all killed leave one, and Slurm deletes no reservation with a job."""
+    monkeypatch.setattr("seatrial.driver.restoration.PAUSES_S", (0.0, 0.0))
+    said: list[str] = []
+    for cancels in (False, True):
+        slurm.runs("scancel", f'case "{cancels:d} $*" in "1 --reservation=seatrial-"*) rm {tmp_path}/job ;; esac')
+        with reached(settings(tmp_path), Silent(), None, said.append):
+            (tmp_path / "job").touch()
+        assert (tmp_path / "reserved").exists() is not cancels
+        assert len(said) == 1
 
 
 def test_a_drain_without_a_reason_gets_none_that_the_gate_would_end(slurm: SlurmScripts, tmp_path: Path) -> None:
@@ -183,6 +198,25 @@ def test_where_slurm_does_not_permit_it_ssh_is_the_way_and_nothing_is_left(
     assert not (tmp_path / "reserved").exists()
     assert changed_settings.read(changes_folder()) == []
     assert not any("State=DRAIN" in line for line in log(tmp_path))
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_where_ssh_reaches_no_host_either_it_is_said_why_slurm_was_not_the_way(
+    slurm: SlurmScripts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: bool
+) -> None:
+    class NoSshd:
+        def hosts(self) -> Hosts:
+            raise LaunchError("None of the 4 hosts can be measured.", "Start sshd.")
+
+    monkeypatch.setattr(returning, "Custody", lambda *_: nullcontext())
+    (tmp_path / "refuses").touch()
+    launcher = SlurmLauncher(settings(tmp_path), probe=Path("p"))
+    monkeypatch.setattr(returning, "choose_launcher", lambda settings: NoSshd() if settings.hosts else launcher)
+    asked = settings(tmp_path, launcher="auto" if refused else "ssh")
+    with pytest.raises(LaunchError) as raised, reached(asked, Silent(), None, pytest.fail):
+        pytest.fail("it is out of reach")
+    assert ("denied" in raised.value.what) is refused
+    assert "None of the 4 hosts" in raised.value.what
 
 
 def test_a_node_that_still_runs_jobs_is_left_alone(slurm: SlurmScripts, tmp_path: Path) -> None:
