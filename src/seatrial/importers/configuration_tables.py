@@ -173,8 +173,9 @@ def column_unit(name: str) -> tuple[str, Unit]:
     plain, _, time = words[-1].rpartition("/")
     if plain and not unit_of(words[-1]) and (rate := unit_of(f"1/{time}")):  # message_rate_per_s
         return " ".join([*words[:-1], plain]), rate
-    for start in range(max(len(words) - 3, 1), len(words)):
+    for start in range(max(len(words) - 3, 0), len(words)) if words[1:] else ():
         text = "_".join(words[start:])
-        if text != "min" and not re.search(r"b(?!yte|it)", text) and (unit := unit_of(text)):
-            return " ".join(words[:start]), unit
+        if text != "min" and (unit := unit_of(text)):
+            ambiguous = re.search(r"b(?!yte|it)", text)  # the s of gb_s is none of its own
+            return (name, Unit("", 1.0)) if ambiguous else (" ".join(words[:start]) or name, unit)
     return name, Unit("", 1.0)

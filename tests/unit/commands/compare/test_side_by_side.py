@@ -202,7 +202,10 @@ def test_labels_are_what_distinguishes_names_of_files(files: tuple[str, ...], la
         ("rate [GB/s]", ("rate", Unit("B/s", 1e9))),
         ("hpl_Gflops", ("hpl", Unit("flop/s", 1e9))),
         ("t_min", ("t_min", Unit("", 1.0))),
-        ("rate_gb_s", ("rate gb", Unit("s", 1.0))),
+        ("rate_gb_s", ("rate_gb_s", Unit("", 1.0))),  # 12 % lower was FASTER
+        ("gb_s", ("gb_s", Unit("", 1.0))),
+        ("GB_s", ("GB_s", Unit("B/s", 1e9))),
+        ("web_job_s", ("web job", Unit("s", 1.0))),
         ("bandwidth_bytes_per_s", ("bandwidth", Unit("B/s", 1.0))),
         ("message_rate_per_s", ("message rate", Unit("1/s", 1.0))),
         ("mean_images_per_sec", ("mean images", Unit("1/s", 1.0))),
