@@ -5,15 +5,16 @@ from collections.abc import Iterator, Mapping
 
 from seatrial.drift.peer_groups import growth, usual
 from seatrial.model.facts import NodeFacts
-from seatrial.model.system import Sensor
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 from seatrial.node.sensors import GRAVE
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
 
 FAN, DEGREES = "rpm", "degC"
-PACKAGE = re.compile(r"(?:coretemp Package id ([0-9]{1,3})|k10temp Tctl(?: #([0-9]{1,3}))?)")
+PACKAGE = re.compile(r"coretemp Package id ([0-9]{1,3})|k10temp Tctl(?: #([0-9]{1,3}))?")
 """Sensors of a whole processor: Intel's coretemp, AMD's k10temp (one chip for each)."""
+CONTROLLERS_PACKAGE = re.compile(r"BMC (?:[0-9]{2}-)?(CPU ?[1-9])(?: Temp(?:erature)?)?")
+"""A BMC's, whose name is kept: it counts from 1."""
 APART_CELSIUS = 5.0
 """A smaller difference between two processors is usual, as it is between nodes of one rack."""
 COUNTED = ("nonfatal", "fatal")
@@ -71,10 +72,17 @@ def alarms_of(node: str, facts: NodeFacts) -> Iterator[Violation]:
             yield Violation(node=node, clause=f"{name} reports {why}", key=(name, why))
 
 
-def package_temperatures(facts: NodeFacts) -> dict[int, Sensor]:
-    """Number of the processor -> its temperature; nothing for a machine with one processor."""
-    matches = ((sensor, PACKAGE.fullmatch(sensor.name)) for sensor in facts.system.sensors if sensor.unit == DEGREES)
-    packages = {int(match[1]) if match[1] else int(match[2] or 1) - 1: sensor for sensor, match in matches if match}
+def package_temperatures(facts: NodeFacts) -> dict[str, float]:
+    """Name of the processor -> its temperature, of the kernel or else of the BMC; nothing for a single processor."""
+    degrees = {sensor.name: sensor.value for sensor in facts.system.sensors if sensor.unit == DEGREES}
+    of_kernel = {
+        f"processor {match[1] or int(match[2] or 1) - 1}": value
+        for name, value in degrees.items()
+        if (match := PACKAGE.fullmatch(name))
+    }
+    packages = of_kernel or {
+        match[1]: value for name, value in degrees.items() if (match := CONTROLLERS_PACKAGE.fullmatch(name))
+    }
     return packages if len(packages) > 1 else {}
 
 
@@ -83,11 +91,10 @@ def unlike_sockets(node: str, facts: NodeFacts) -> Iterator[Violation]:
     packages = package_temperatures(facts)
     if not packages:
         return
-    hot, cool = (pick(packages, key=lambda number: packages[number].value) for pick in (max, min))
-    hottest, coolest = packages[hot].value, packages[cool].value
-    apart = hottest - coolest
+    hot, cool = (pick(packages, key=packages.__getitem__) for pick in (max, min))
+    apart = packages[hot] - packages[cool]
     if apart >= APART_CELSIUS:
-        clause = f"processor {hot} is {apart:.0f} °C hotter than processor {cool} ({hottest:.0f} and {coolest:.0f} °C)"
+        clause = f"{hot} is {apart:.0f} °C hotter than {cool} ({packages[hot]:.0f} and {packages[cool]:.0f} °C)"
         yield Violation(node=node, clause=clause, key=(hot, cool), details=apart)
 
 

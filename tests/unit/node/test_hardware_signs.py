@@ -2,17 +2,20 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from seatrial.commands.facts.drift import look_for_drift
 from seatrial.driver.facts_reading import FactsRead
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
+from seatrial.model.system import Sensor
 from seatrial.model.verdict import Verdict
 from seatrial.node.node import node_facts
 from seatrial.node.sensors import controller_alarms, controller_sensors, read_kernel_log
 from seatrial.recordings.command_text import commands_in, facts_from_text
 from seatrial.render.text import as_text
+from seatrial.rules.hardware import unlike_sockets
 from tests.support.collecting import collect, write
 from tests.support.reports import drift_of
 
@@ -113,6 +116,26 @@ def test_the_first_line_says_what_is_wrong_inside_a_machine_without_peers(tmp_pa
     kinds = [finding.kind for finding in found.findings]
     assert kinds == ["kernel-log", "hardware-alarm", "memory-interleaved", "sockets-differ", "fan-silent"]
     assert found.exit_code is ExitCode.FINDINGS
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "key"),
+    [
+        ("CPU1 Temp", "CPU2 Temp", ("CPU2", "CPU1")),
+        ("02-CPU 1", "03-CPU 2", ("CPU 2", "CPU 1")),
+        ("CPU1 VRM Temp", "CPU2 VRM Temp", None),
+    ],
+)
+def test_a_controller_names_the_hotter_processor(first: str, second: str, key: tuple[str, str] | None) -> None:
+    """Where the kernel has sensors of the processors, these count: a controller's are rounded, and late."""
+    rows = [f"{name} | {value} degrees C | ok" for name, value in ((first, 60), (second, 66))]
+    facts = facts_from_text("\n".join(rows), "h1")
+    found = [(violation.details, violation.key) for violation in unlike_sockets("h1", facts)]
+    assert found == ([] if key is None else [(6.0, key)])
+    kernel = [Sensor(name=f"coretemp Package id {number}", unit="degC", value=60.0) for number in (0, 1)]
+    sensors = (*facts.system.sensors, *kernel)
+    system = msgspec.structs.replace(facts.system, sensors=sensors)
+    assert not [*unlike_sockets("h1", msgspec.structs.replace(facts, system=system))]
 
 
 def test_notes_are_no_fault(tmp_path: Path) -> None:
