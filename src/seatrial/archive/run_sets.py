@@ -1,7 +1,8 @@
 """Sets of runs as a command line names them (runs, dates, baselines), and what each run was and how it measured."""
 
+import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,7 @@ from seatrial.archive.contents import shorter
 from seatrial.archive.export import samples_or_problems
 from seatrial.archive.journal import SessionStarted, ValuesImported, decode, of_type
 from seatrial.archive.layout import DamagedRun, damage, opened_inside
+from seatrial.archive.liveness import Life, presumed
 from seatrial.archive.reader import (
     LAST,
     RESTORE,
@@ -113,10 +115,11 @@ def _ranks_per_node(folder: Path) -> float | None:
     return None
 
 
-def runs_between(archive: Path, words: str) -> list[Path]:
+def _runs_between(archive: Path, words: str, note: Callable[[str], None]) -> Iterator[Path]:
     """Closed runs that began within `2026-11-01..2026-11-10`, both days included, oldest first.
 
-    Either end may be empty, or have a time: `2026-11-01T12:00..`. Raises UsageError.
+    Either end may be empty, or have a time: `2026-11-01T12:00..`. `note` gets a sentence on each run that was cut off,
+    and on each whose description cannot be read, but for private ones of others. Raises UsageError.
     """
     first, _, last = words.partition(RANGE)
     try:
@@ -126,17 +129,19 @@ def runs_between(archive: Path, words: str) -> list[Path]:
         raise UsageError(
             f"{words!r} is not a valid range of dates.", "Write 2026-11-01..2026-11-10, or 2026-11-01.. ."
         ) from None
-    folders = []
     for folder in run_folders(archive):
-        if layout.is_open(folder):
-            continue
         try:
             began = moment_of(read_info(folder).started)
-        except (DamagedRun, ValueError):
+        except (DamagedRun, ValueError) as error:
+            if os.access(folder, os.R_OK | os.X_OK):
+                note(LEFT_OUT.format(folder.name, error.what if isinstance(error, DamagedRun) else f"{error}."))
             continue
-        if (since is None or began >= since) and (until is None or began <= until):
-            folders.append(folder)
-    return folders
+        if (since is not None and began < since) or (until is not None and began > until):
+            continue
+        if not layout.is_open(folder):
+            yield folder
+        elif presumed(folder).life is Life.CUT_OFF:
+            note(LEFT_OUT.format(layout.run_of(folder), "It was cut off; `seatrial runs recover` closes it."))
 
 
 PRINTED = (RunKind.IMPORT, RunKind.RUN)
@@ -228,14 +233,16 @@ def find_runs(archive: Path, words: str) -> StoredSet:
 
 
 def _runs_of(archive: Path, word: str, note: Callable[[str], None]) -> list[StoredRun]:
-    """`note` gets a sentence on each damaged run of a range of dates."""
+    """`note` gets a sentence on each run of a range of dates that is left out."""
     if not word:
         raise UsageError("A run without a name.", "Write RUN,RUN without empty places.")
     if (folder := _baseline(archive, word)) is not None:
         runs = baselines.read_baseline(folder).runs
         return [StoredRun(summary=run, folder=folder, in_baseline=True) for run in runs]
     if RANGE in word and "/" not in word:
-        readable = [run for folder in runs_between(archive, word) if (run := _readable(folder, note)) is not None]
+        readable = [
+            run for folder in _runs_between(archive, word, note) if (run := _readable(folder, note)) is not None
+        ]
         if not readable and word == RANGE:
             raise UsageError(f"{archive} has no closed run.", "Measure first, or name another folder with --archive.")
         if not readable:

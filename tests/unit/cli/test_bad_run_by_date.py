@@ -12,7 +12,10 @@ import pytest
 from seatrial.archive import layout
 from seatrial.archive.reader import read_info
 from seatrial.archive.run_sets import MOST_NOTES, find_runs
+from seatrial.archive.writer import RunWriter
 from seatrial.frame.command_line import run
+from seatrial.model.run import Ending
+from tests.support.builders import Cluster, abandoned, info_of, names
 from tests.support.run_archives import healthy_run
 
 Read = pytest.CaptureFixture[str]
@@ -53,14 +56,31 @@ def shorter(run_folder: Path) -> None:
     os.truncate(run_folder / layout.JOURNAL_FILE, 100)
 
 
-SPOILERS = (garbage, unmade, shorter)
+def described(run_folder: Path, **changes: object) -> None:
+    path = run_folder / layout.RUN_FILE
+    path.write_bytes(msgspec.json.encode(msgspec.json.decode(path.read_bytes()) | changes))
+
+
+def half_described(run_folder: Path) -> None:
+    os.truncate(run_folder / layout.RUN_FILE, 100)
+
+
+def of_tomorrow(run_folder: Path) -> None:
+    described(run_folder, format=99)
+
+
+def without_a_time(run_folder: Path) -> None:
+    described(run_folder, started="yesterday")
+
+
+SPOILERS = (garbage, unmade, shorter, half_described, of_tomorrow, without_a_time)
 
 
 @pytest.mark.parametrize(
     ("words", "spoil"),
     [
         *((COMMANDS[0], spoil) for spoil in SPOILERS),
-        *((words, SPOILERS[place % 3]) for place, words in enumerate(COMMANDS[1:])),
+        *((words, SPOILERS[place % len(SPOILERS)]) for place, words in enumerate(COMMANDS[1:])),
     ],
 )
 def test_a_run_that_cannot_be_read_is_left_out_with_a_note(
@@ -75,6 +95,20 @@ def test_a_run_that_cannot_be_read_is_left_out_with_a_note(
     assert run([*(word.format(archive) for word in words), "--archive", str(archive)]) == expected
     printed = capsys.readouterr()
     assert f"The run {BAD} is left out: " in " ".join((printed.out + printed.err).split())
+
+
+@pytest.mark.parametrize(("dead", "since", "noted"), [(True, "", 1), (False, "", 0), (True, "2026-12-01", 0)])
+def test_a_run_that_was_cut_off_is_left_out_with_a_note(
+    dead: bool, since: str, noted: int, whole: Path, tmp_path: Path, capsys: Read
+) -> None:
+    """One that is being measured, or that began at another time, is not missed."""
+    archive = tmp_path / "archive"
+    shutil.copytree(whole, archive)
+    writer = RunWriter(archive, info_of(Cluster(nodes=names(3)), run="open", ending=Ending.RUNNING, ended=""))
+    if dead:
+        abandoned(writer)
+    run(["history", "bandwidth", "--runs", f"{since}..", "--archive", str(archive)])
+    assert capsys.readouterr().err.count("The run open is left out: It was cut off; ") == noted
 
 
 def test_a_run_that_is_named_is_not_left_out(whole: Path, tmp_path: Path, capsys: Read) -> None:
@@ -119,11 +153,6 @@ def test_values_that_seatrial_does_not_write_are_no_internal_error(whole: Path, 
             connection.read_parquet(str(good)).project(f"* REPLACE ({spoilt})").write_parquet(str(values))
         assert run(["compare", "good", "h3", "--archive", str(archive)]) == 2, spoilt
         assert "its values are not what seatrial writes" in capsys.readouterr().err, spoilt
-
-
-def described(run_folder: Path, **changes: object) -> None:
-    path = run_folder / layout.RUN_FILE
-    path.write_bytes(msgspec.json.encode(msgspec.json.decode(path.read_bytes()) | changes))
 
 
 @pytest.mark.parametrize("started", ["9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00"])
