@@ -93,19 +93,22 @@ def _measured(standing: Standing) -> list[Fault]:
 def confirmed(runs: Iterable[Judged]) -> list[Judged]:
     """The runs, the oldest first, as each counts by itself: a slice is undecided on nodes whose score says otherwise.
 
-    So a finding of a slice is open once the node is bad, and until it is good again.
+    So a finding of a slice is open once the node is bad, and until it is good again. A slice that decided nothing on a
+    node, since a job needed the nodes, leaves what earlier runs said of it.
     """
     scores: dict[str, NodeScore] = {}
     counted = []
     for run in runs:
         scores = scores_after([run], scores)
-        nodes = tuple(_counted(each, scores.get(each.node)) for each in run.nodes) if run.threshold else run.nodes
-        counted.append(replace(run, nodes=nodes))
+        nodes = (_counted(each, scores.get(each.node)) if run.threshold else each for each in run.nodes)
+        counted.append(replace(run, nodes=tuple(each for each in nodes if each is not None)))
     return counted
 
 
-def _counted(standing: Standing, score: NodeScore | None) -> Standing:
+def _counted(standing: Standing, score: NodeScore | None) -> Standing | None:
     measured = _measured(standing)
+    if score is not None and score.judged and standing.verdict in OPEN and not standing.faults:
+        return None
     if score is None or score.bad == bool(measured):
         return standing
     facts = tuple(fault for fault in standing.faults if fault not in measured)

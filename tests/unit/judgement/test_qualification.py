@@ -63,6 +63,20 @@ class TestScores:
         assert verdicts == ["INCONCLUSIVE"] * 2 + ["SLOW"] * 8 + ["PASS"] * 2
         assert standings_after(confirmed([run(1, SLOW, threshold=0), run(2, SLOW, FACT)]))["n1"].faults[0].run == "r1"
 
+    @pytest.mark.parametrize("stopped", [Verdict.INCONCLUSIVE, Verdict.NOT_RUN])
+    def test_a_slice_that_is_stopped_leaves_what_earlier_runs_said(self, stopped: Verdict) -> None:
+        """On a busy cluster most are stopped: all good nodes were undecided. A check by hand was asked for."""
+        for earlier, by_hand, verdict in (
+            ([run(1)], False, Verdict.PASS),
+            ([run(1)], True, stopped),
+            ([], False, stopped),
+            ([run(1), run(2, SLOW)], False, Verdict.INCONCLUSIVE),
+        ):
+            runs = [*earlier, run(9, verdict=stopped, threshold=0 if by_hand else LIMIT)]
+            found = standings_after(confirmed(runs))
+            assert found["n1"].verdict == verdict
+            assert found["n2"].run == "r9"
+
     def test_the_threshold_follows_from_the_judgements_and_the_alarms_of_a_year(self) -> None:
         policy = QualifyPolicy(nodes=10, minutes=60, alarms_per_year=0.5)
         assert threshold(policy) == pytest.approx(math.log(10 * 8766 / 0.5))
