@@ -116,6 +116,16 @@ MACHINE_OUTPUTS = (
         "the output of ipmitool sensor or ipmi-sensors",
         "seatrial facts --from reads that of ipmitool sdr.",
     ),
+    _described(
+        r"^Adapter: (?:ISA|PCI|SMBus|I2C|Virtual|ACPI)\b.{0,60}$",
+        "the output of sensors",
+        "seatrial facts reads the same on the node itself, and seatrial facts --from the output of ipmitool sdr.",
+    ),
+    _described(
+        r"^\[Key=BIOS\.Setup\.",
+        "settings of the BIOS by racadm",
+        "seatrial facts reads them where the kernel shows them (/sys/class/firmware-attributes).",
+    ),
     _described(r"^mc\d{1,3}: (?:csrow\d|\d{1,9} )|^Label\s+CE\s+UE$", "memory errors of edac-util or ras-mc-ctl"),
     _described(
         r"^\s{0,30}(?:MCA \w{1,20}: |Configure command line: )|^#\s+Memory domain: |^provider: [\w;]{2,40}$",

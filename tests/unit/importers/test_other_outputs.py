@@ -121,6 +121,8 @@ OTHERS = {
     "/proc ": "nfs1:/home /home nfs4 rw,relatime,vers=4.2 0 0\n",
     "ulimit": "core file size          (blocks, -c) 0\nmax locked memory       (kbytes, -l) 64\n",
     "ipmitool sensor": "Fan2A   | 0.000   | RPM    | nc    | 840.000 | 1080.00 | na  | na\n",
+    "sensors": "coretemp-isa-0000\nAdapter: ISA adapter\nPackage id 0:  +60.0°C  (high = +80.0°C)\n",
+    "racadm": "[Key=BIOS.Setup.1-1#SysProfileSettings]\nSysProfile=PerfOptimized\n",
     "ipmi-sensors": "ID   | Name            | Type              | Reading    | Units | Event\n",
     "ras-mc-ctl": "Label   \tCE\tUE\nCPU_SrcID#0_MC#0_Chan#0_DIMM#0\t0\t0\n".replace("   \t", "\t"),
     "ompi_info": "  Configure command line: '--prefix=/usr'\n                 MCA btl: tcp (MCA v2.1.0)\n",
