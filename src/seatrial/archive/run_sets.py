@@ -115,7 +115,7 @@ def _ranks_per_node(folder: Path) -> float | None:
     return None
 
 
-def _runs_between(archive: Path, words: str, note: Callable[[str], None]) -> Iterator[Path]:
+def runs_between(archive: Path, words: str, note: Callable[[str], None]) -> Iterator[Path]:
     """Closed runs that began within `2026-11-01..2026-11-10`, both days included, oldest first.
 
     Either end may be empty, or have a time: `2026-11-01T12:00..`. `note` gets a sentence on each run that was cut off,
@@ -240,9 +240,7 @@ def _runs_of(archive: Path, word: str, note: Callable[[str], None]) -> list[Stor
         runs = baselines.read_baseline(folder).runs
         return [StoredRun(summary=run, folder=folder, in_baseline=True) for run in runs]
     if RANGE in word and "/" not in word:
-        readable = [
-            run for folder in _runs_between(archive, word, note) if (run := _readable(folder, note)) is not None
-        ]
+        readable = [run for folder in runs_between(archive, word, note) if (run := _readable(folder, note)) is not None]
         if not readable and word == RANGE:
             raise UsageError(f"{archive} has no closed run.", "Measure first, or name another folder with --archive.")
         if not readable:

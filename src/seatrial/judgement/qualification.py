@@ -93,8 +93,7 @@ def _measured(standing: Standing) -> list[Fault]:
 def confirmed(runs: Iterable[Judged]) -> list[Judged]:
     """The runs, the oldest first, as each counts by itself: a slice is undecided on nodes whose score says otherwise.
 
-    So a finding of a slice is open once the node is bad, and until it is good again. A slice that decided nothing on a
-    node, since a job needed the nodes, leaves what earlier runs said of it.
+    A finding of a slice is open while the node is bad. A slice that decides nothing on a node leaves what was said.
     """
     scores: dict[str, NodeScore] = {}
     counted = []
@@ -106,13 +105,12 @@ def confirmed(runs: Iterable[Judged]) -> list[Judged]:
 
 
 def _counted(standing: Standing, score: NodeScore | None) -> Standing | None:
-    measured = _measured(standing)
     if score is not None and score.judged and standing.verdict in OPEN and not standing.faults:
         return None
-    if score is None or score.bad == bool(measured):
-        return standing
+    measured = _measured(standing)
+    says_so = score is None or score.bad == bool(measured)
     facts = tuple(fault for fault in standing.faults if fault not in measured)
-    return replace(standing, verdict=Verdict.INCONCLUSIVE, faults=facts)
+    return standing if says_so else replace(standing, verdict=Verdict.INCONCLUSIVE, faults=facts)
 
 
 def coverage(runs: Sequence[Judged], nodes: Collection[str], leaf_of: Mapping[str, str], since: str) -> Coverage:
@@ -128,11 +126,10 @@ def coverage(runs: Sequence[Judged], nodes: Collection[str], leaf_of: Mapping[st
             leaves = {leaf_of[node] for node in decided if node in leaf_of}
             crossed.update(leaves if len(leaves) > 1 else ())
     leaves = {leaf_of[node] for node in nodes if node in leaf_of}
-    uplinks = len(leaves) if len(leaves) > 1 else 0
     return Coverage(
         nodes=len(nodes),
         nodes_judged=len(judged),
-        links=len(nodes) + uplinks,
+        links=len(nodes) + (len(leaves) if len(leaves) > 1 else 0),
         links_judged=len(judged) + len(crossed),
         pairs=math.comb(len(nodes), 2),
         pairs_judged=len(pairs),

@@ -75,14 +75,10 @@ def alarms_of(node: str, facts: NodeFacts) -> Iterator[Violation]:
 def package_temperatures(facts: NodeFacts) -> dict[str, float]:
     """Name of the processor -> its temperature, of the kernel or else of the BMC; nothing for a single processor."""
     degrees = {sensor.name: sensor.value for sensor in facts.system.sensors if sensor.unit == DEGREES}
-    of_kernel = {
-        f"processor {match[1] or int(match[2] or 1) - 1}": value
-        for name, value in degrees.items()
-        if (match := PACKAGE.fullmatch(name))
-    }
-    packages = of_kernel or {
-        match[1]: value for name, value in degrees.items() if (match := CONTROLLERS_PACKAGE.fullmatch(name))
-    }
+    of_kernel = [(PACKAGE.fullmatch(name), value) for name, value in degrees.items()]
+    of_board = [(CONTROLLERS_PACKAGE.fullmatch(name), value) for name, value in degrees.items()]
+    packages = {f"processor {match[1] or int(match[2] or 1) - 1}": value for match, value in of_kernel if match}
+    packages = packages or {match[1]: value for match, value in of_board if match}
     return packages if len(packages) > 1 else {}
 
 

@@ -122,7 +122,7 @@ def test_runs_of_a_range_of_dates(tmp_path: Path) -> None:
     for number in (1, 2, 3):
         healthy_run(tmp_path, number, nodes=2)
     found = {
-        words: [folder.name for folder in runs_between(tmp_path, words)]
+        words: [folder.name for folder in runs_between(tmp_path, words, pytest.fail)]
         for words in ("..", "2026-11-02..", "..2026-11-01", "2026-11-02..2026-11-02", "2026-11-02T10:00:01..2026-11-03")
     }
     assert list(found.values()) == [["h1", "h2", "h3"], ["h2", "h3"], ["h1"], ["h2"], ["h3"]]
