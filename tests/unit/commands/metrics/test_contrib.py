@@ -6,6 +6,7 @@ grafana-foundation-sdk for Grafana 10.1.
 
 import json
 import math
+import re
 import runpy
 import shutil
 from datetime import UTC, datetime
@@ -19,6 +20,8 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from seatrial.commands.metrics.figures import node_figures
 from seatrial.commands.metrics.run import deliver
+from seatrial.driver.custody import RESTORE_PAUSE_S, RESTORE_TRIES
+from seatrial.driver.restoration import PAUSES_S
 from seatrial.model.monitoring import Target
 from seatrial.process.process import run
 from tests.lab.waiting import eventually
@@ -135,3 +138,10 @@ def test_alerts_are_raised_when_they_should(words: str) -> None:
 def test_the_timer_of_systemd_is_valid() -> None:
     done = run(["systemd-analyze", "verify", *map(str, (CONTRIB / "systemd").iterdir())], timeout_s=60)
     assert (done.returncode, [line for line in done.stderr.splitlines() if "seatrial" in line]) == (0, [])
+
+
+def test_a_stopped_requalification_leaves_its_keeper_the_time_that_it_may_need() -> None:
+    """systemd kills what is left of a service after 90 s: the node would be in service, not qualified."""
+    service = (CONTRIB / "systemd" / "seatrial-requalify.service").read_text()
+    found = re.search(r"^TimeoutStopSec=(\d+)min$", service, re.MULTILINE)
+    assert found and 60 * int(found[1]) >= RESTORE_TRIES * (RESTORE_PAUSE_S + sum(PAUSES_S))
