@@ -28,11 +28,6 @@ def _path(archive: Path, name: str) -> Path:
     return archive / SWAPS_FOLDER / f"{name}.json"
 
 
-def exists(archive: Path, name: str) -> bool:
-    """Whether there is a search of that name. Raises UsageError for what is not a name."""
-    return _path(archive, name).exists()
-
-
 def read_swap(archive: Path, name: str) -> SwapHistory:
     """The history of a search. Raises UsageError where there is none, DamagedRun."""
     path = _path(archive, name)
@@ -45,11 +40,19 @@ def read_swap(archive: Path, name: str) -> SwapHistory:
     return history
 
 
-def write_swap(archive: Path, history: SwapHistory) -> None:
-    """Write or replace a history; readers see the old or the new one. Raises SeatrialError."""
+def write_swap(archive: Path, history: SwapHistory, *, new: bool = False) -> None:
+    """Write or replace a history; readers see the old or the new one. Raises SeatrialError.
+
+    `new`: UsageError where there is one of that name; of commands that begin one at the same time one succeeds.
+    """
     path = _path(archive, history.name)
-    with _sentences(path), shared_folder(path.parent):
-        replace_own_file(path, msgspec.json.format(msgspec.json.encode(history), indent=1) + b"\n")
+    content = msgspec.json.format(msgspec.json.encode(history), indent=1) + b"\n"
+    try:
+        with _sentences(path), shared_folder(path.parent):
+            replace_own_file(path, content, new=new)
+    except FileExistsError as error:
+        what = f"There is a search {history.name!r} already."
+        raise UsageError(what, "Add --replace, or choose another name.") from error
 
 
 def change_swap(archive: Path, name: str, change: Callable[[SwapHistory], SwapHistory]) -> SwapHistory:
@@ -81,5 +84,7 @@ def _sentences(path: Path) -> Iterator[None]:
     except Foreign as error:
         what = f"{path} cannot be written: {error.strerror}."
         raise SeatrialError(what, "Only its owner continues a search; start one of your own.") from error
+    except FileExistsError:
+        raise
     except OSError as error:
         raise SeatrialError(f"{path} cannot be written: {error.strerror}.", "The earlier history is kept.") from error

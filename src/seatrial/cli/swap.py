@@ -52,15 +52,13 @@ def start(
     """Begin a search: which parts are where."""
     if bool(places) == (table is not None):
         raise UsageError("Either places or --from must be given.", swap_words.PLACE_EXAMPLE)
-    if swaps.exists(archive, name) and not replace:
-        raise UsageError(f"There is a search {name!r} already.", "Add --replace, or choose another name.")
     kinds = tuple(kind.strip() for kind in fixed.split(",") if kind.strip())
     rates = {"miss_rate": miss, "false_alarm_rate": false_alarm}
     if table is not None:
         history = swap_words.imported(name, read_text(table, TABLES_BYTES), kinds, **rates)
     else:
         history = swap_words.started(name, places, kinds, **rates)
-    swaps.write_swap(archive, history)
+    swaps.write_swap(archive, history, new=not replace)
     return output.show(swap_view.swap_report(swap_judge.judge(history)))
 
 

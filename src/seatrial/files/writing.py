@@ -105,10 +105,11 @@ def opened_folder(path: Path | str, above: int | None = None, flags: int = FOLDE
 
 
 @contextmanager
-def whole_file(folder: int, name: str, mode: int, *, through: bool = False) -> Iterator[IO[bytes]]:
+def whole_file(folder: int, name: str, mode: int, *, through: bool = False, new: bool = False) -> Iterator[IO[bytes]]:
     """A file in the folder of that descriptor, which gets its name when the block ends without an error.
 
     `through`: what was written is on the disk by then, so that a machine that fails leaves no empty file.
+    `new`: FileExistsError where the name is taken, also by whoever writes at the same time.
     """
     temporary = unfinished()
     status = os.fstat(folder)
@@ -121,7 +122,11 @@ def whole_file(folder: int, name: str, mode: int, *, through: bool = False) -> I
             if through:
                 stream.flush()
                 os.fsync(stream.fileno())
-        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        if new:
+            os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+            os.unlink(temporary, dir_fd=folder)
+        else:
+            os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
@@ -305,13 +310,16 @@ def rename_folder(path: Path, name: str, into: int | None = None) -> None:
         os.rename(path.name, name, src_dir_fd=parent, dst_dir_fd=parent if into is None else into)
 
 
-def replace_own_file(path: Path, content: bytes) -> None:
-    """Write a file through to the disk, in a folder that others share. Raises OSError; Foreign if it is another's."""
+def replace_own_file(path: Path, content: bytes, *, new: bool = False) -> None:
+    """Write a file through to the disk, in a folder that others share. Raises OSError; Foreign if it is another's.
+
+    `new`: as for `whole_file`.
+    """
     with opened_folder(path.parent) as folder:
         with contextlib.suppress(FileNotFoundError):
-            if not is_ours(os.stat(path.name, dir_fd=folder, follow_symlinks=False)):
+            if not new and not is_ours(os.stat(path.name, dir_fd=folder, follow_symlinks=False)):
                 raise Foreign(1, f"it belongs to {owner_of(path)}")
-        with whole_file(folder, path.name, FILE_MODE, through=True) as stream:
+        with whole_file(folder, path.name, FILE_MODE, through=True, new=new) as stream:
             stream.write(content)
 
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.archive import swaps
-from seatrial.model.errors import SeatrialError
+from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.part_swap import SwapHistory
 from tests.support import swap_search
 
@@ -67,3 +67,33 @@ def test_a_file_system_without_locks_does_not_stop_it(archive: Path, monkeypatch
     monkeypatch.setattr(fcntl, "flock", refuse)
     swaps.change_swap(archive, "gpu", with_run("r1"))
     assert runs(archive) == ["", "r1"]
+
+
+def test_one_of_several_that_begin_a_search_at_once_succeeds(tmp_path: Path) -> None:
+    history = replace(swap_search.search(2, 1, miss=0.05, false_alarm=0.01), name="gpu")
+    children = []
+    for _ in range(8):
+        child = os.fork()
+        if not child:
+            code = 2
+            try:
+                swaps.write_swap(tmp_path, history, new=True)
+                code = 0
+            except UsageError:
+                code = 1
+            finally:
+                os._exit(code)
+        children.append(child)
+    codes = sorted(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+    assert codes == [0] + [1] * 7
+    assert [entry.name for entry in (tmp_path / "swaps").iterdir()] == ["gpu.json"]
+    assert swaps.read_swap(tmp_path, "gpu") == history
+
+
+def test_a_search_is_replaced_only_on_demand(archive: Path) -> None:
+    other = replace(swaps.read_swap(archive, "gpu"), miss_rate=0.1)
+    with pytest.raises(UsageError, match="There is a search 'gpu' already"):
+        swaps.write_swap(archive, other, new=True)
+    assert swaps.read_swap(archive, "gpu") != other
+    swaps.write_swap(archive, other)
+    assert swaps.read_swap(archive, "gpu") == other
