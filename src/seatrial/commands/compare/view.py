@@ -9,6 +9,8 @@ from seatrial.commands.compare.wording import (
     in_one_text,
     levels_text,
     needed_text,
+    open_rows,
+    outcome_of,
     proof_text,
     sentence,
     shares_text,
@@ -133,10 +135,12 @@ class ComparisonFields(msgspec.Struct, frozen=True, kw_only=True):
 
 def comparison_report(comparison: Comparison) -> Report:
     """Everything that is known of the second set compared with the first."""
+    outcome = outcome_of(comparison)
+    code = EXIT_CODES[outcome]
     return Report(
-        word=comparison.outcome.value.upper(),
+        word=outcome.value.upper(),
         sentence=sentence(comparison),
-        exit_code=EXIT_CODES[comparison.outcome],
+        exit_code=ExitCode.INCOMPLETE if code is ExitCode.PASS and open_rows(comparison) else code,
         payload=lambda: comparison_fields(comparison),
         terminal=lambda _: _blocks(comparison),
         page=lambda: [*_intervals(comparison), *_blocks(comparison)],
@@ -259,6 +263,7 @@ def comparison_fields(comparison: Comparison) -> ComparisonFields:
     return filled(
         ComparisonFields,
         comparison,
+        outcome=outcome_of(comparison),
         first=first,
         second=second,
         metrics=[_metric_fields(metric) for metric in comparison.metrics],

@@ -60,6 +60,21 @@ def runs_text(first: Sequence[RunSummary], second: Sequence[RunSummary]) -> str:
     return f"{count(len(second), 'run')} compared with {count(len(first), 'run')} before"
 
 
+def open_rows(comparison: Comparison) -> list[tuple[MetricChange, Changed]]:
+    """Subjects that lost as much as matters in runs that do not decide, beside an outcome that says nothing of them.
+
+    The main figures of benchmarks decide, if there are any.
+    """
+    main = [metric for metric in comparison.metrics if metric.metric.main]
+    return [(metric, metric.undecided) for metric in main or comparison.metrics if metric.undecided is not None]
+
+
+def outcome_of(comparison: Comparison) -> ComparisonOutcome:
+    """The outcome; what is the same as a whole is not decided where one subject is open."""
+    same = comparison.outcome is ComparisonOutcome.SAME
+    return ComparisonOutcome.INCONCLUSIVE if same and open_rows(comparison) else comparison.outcome
+
+
 def sentence(comparison: Comparison) -> str:
     """The first line, without its verdict."""
     runs = runs_text(comparison.first_runs, comparison.second_runs)
@@ -73,14 +88,14 @@ def sentence(comparison: Comparison) -> str:
     name = subject_name(row, sum_of(metric))
     if comparison.outcome is ComparisonOutcome.SAME:
         parts = [_within(comparison), f"largest change {name}: {change_text(row)} ({interval_text(row)})"]
-        return "; ".join([*parts, *_not_shown(comparison), runs])
+        return "; ".join([*_not_decided(comparison), *parts, *_not_measured(comparison), runs])
     parts = [f"{name}: {change_text(row)} ({interval_text(row)})"]
     parts += filter(None, (_of_sizes(comparison, row), _others(comparison, row)))
     if comparison.outcome is ComparisonOutcome.INCONCLUSIVE:
         parts.append(needed_text(row))
     parts += _explained(comparison)
     if comparison.outcome is ComparisonOutcome.FASTER:
-        parts += _not_measured(comparison)
+        parts += [*_not_decided(comparison), *_not_measured(comparison)]
     return "; ".join([*parts, runs])
 
 
@@ -102,7 +117,7 @@ def _of_main(comparison: Comparison, metric: MetricChange, row: Changed) -> list
         changed += [f"{len(names)} {outcome.value}{f' ({names[0]})' if len(names) == 1 else ''}"] if names else []
     if changed:
         parts.append(f"of {count(len(others), 'other figure')} {' and '.join(changed)}")
-    return [*parts, *_not_measured(comparison)]
+    return [*parts, *_not_decided(comparison), *_not_measured(comparison)]
 
 
 def _figure_name(metric: RunMetric) -> str:
@@ -141,18 +156,15 @@ def _within(comparison: Comparison) -> str:
     return f"{' and '.join(names)} within {share(comparison.threshold)}{every}"
 
 
-def _not_shown(comparison: Comparison) -> list[str]:
-    """What is not shown to be the same: subjects that are not decided, and nodes that were not measured again."""
-    parts = []
-    rows = [(metric, metric.undecided) for metric in comparison.metrics if metric.undecided is not None]
-    if rows:
-        metric, worst = max(rows, key=lambda each: each[1].loss)
-        kind, counts = ("node", metric.nodes) if worst.subject.kind is SubjectKind.NODE else ("pair", metric.pairs)
-        number = f"{counts.inconclusive} of {count(_sum(counts), kind)}"
-        parts.append(
-            f"not decided for {number}, worst {worst.subject.name}: {change_text(worst)} ({interval_text(worst)})"
-        )
-    return [*parts, *_not_measured(comparison)]
+def _not_decided(comparison: Comparison) -> list[str]:
+    """How many subjects are open, and the one that lost most."""
+    rows = open_rows(comparison)
+    if not rows:
+        return []
+    metric, worst = max(rows, key=lambda each: each[1].loss)
+    kind, counts = ("node", metric.nodes) if worst.subject.kind is SubjectKind.NODE else ("pair", metric.pairs)
+    number = f"{counts.inconclusive} of {count(_sum(counts), kind)}"
+    return [f"not decided for {number}, worst {worst.subject.name}: {change_text(worst)} ({interval_text(worst)})"]
 
 
 def _not_measured(comparison: Comparison) -> list[str]:

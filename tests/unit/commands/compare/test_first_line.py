@@ -13,6 +13,7 @@ from seatrial.commands.compare.view import comparison_report
 from seatrial.commands.compare.wording import in_one_text, sentence
 from seatrial.judgement.comparison.judge import RunSet, compare
 from seatrial.judgement.comparison.records import Comparison
+from seatrial.model.errors import ExitCode
 from seatrial.model.imported import Sense
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.run_values import MetricTable, RunMetric
@@ -59,12 +60,25 @@ def test_same_names_the_undecided_node_that_lost_most() -> None:
     rows = [[100.0, 100.1, 100.0, 99.9]] * 3 + [[100.0, 100.0, 100.0, 100.0]] * 2
     found = compared([of_nodes([*rows[:2], *rows[3:4], [100.0, 100.0, 55.0, 100.0]])], runs=2)
     assert found.outcome is ComparisonOutcome.SAME
-    assert "not decided for 1 of 4 nodes, worst n3: triad [B/s] 25.8 % lower (95 % CI -" in sentence(found)
+    assert sentence(found).startswith("not decided for 1 of 4 nodes, worst n3: triad [B/s] 25.8 % lower (95 % CI -")
     report = comparison_report(found)
+    assert (report.word, report.exit_code) == ("INCONCLUSIVE", ExitCode.INCOMPLETE)
     data = json.loads(json_text(report.payload()))
+    assert data["outcome"] == "inconclusive"
     assert data["metrics"][0]["undecided"]["subject"] == "node:n3"
     (lost,) = hidden(Replacement(name="good", replaced=1, comparison=found))
     assert lost.subject.text == "node:n3", "a baseline of these runs may hide it"
+
+
+@pytest.mark.parametrize(("low", "code"), [(98.2, ExitCode.PASS), (93.0, ExitCode.INCOMPLETE)])
+def test_a_good_outcome_is_withheld_if_an_undecided_node_lost_as_much_as_matters(low: float, code: ExitCode) -> None:
+    rows = np.array([[100.0, 100.1, 100.0, 99.9], [100.1, 100.0, 99.9, 100.0]] * 2)
+    rows[2:, :2] *= 1.2
+    rows[3, 2] = low
+    found = compared([of_nodes(rows)], runs=2)
+    assert found.outcome is ComparisonOutcome.FASTER
+    assert comparison_report(found).exit_code is code
+    assert ("not decided for 1 of 4 nodes, worst n3: " in sentence(found)) is (code is not ExitCode.PASS)
 
 
 def test_runs_of_the_same_values_are_noted() -> None:
