@@ -32,7 +32,7 @@ from seatrial.model.words import natural_sorted, verb
 from seatrial.process.process import run
 from seatrial.slurm import argv, text
 from seatrial.slurm.census import EPOCH
-from seatrial.slurm.presence import COMMAND_TIMEOUT_S, answer, asked, is_here
+from seatrial.slurm.presence import COMMAND_TIMEOUT_S, OVER_SSH, answer, asked, is_here
 from seatrial.slurm.queue import new_job_name, parse_boots
 from seatrial.slurm.text import NodeLine
 
@@ -259,7 +259,8 @@ class Act(enum.StrEnum):
 
 def node_states(names: Sequence[str]) -> dict[str, NodeLine]:
     """The nodes as Slurm has them; nothing where there is no Slurm. Raises LaunchError where it does not answer."""
-    return {line.node: line for line in text.parse_sinfo(answer(asked(argv.state_of(names))))} if is_here() else {}
+    lines = text.parse_sinfo(answer(asked(argv.state_of(names)), OVER_SSH)) if is_here() else ()
+    return {line.node: line for line in lines}
 
 
 def administrators(states: Mapping[str, NodeLine]) -> dict[str, str]:
@@ -305,12 +306,12 @@ def waiting_nodes(judged: Mapping[str, str]) -> tuple[str, ...]:
 
     `judged`: when that was, by node, in ISO 8601. Raises LaunchError where Slurm does not answer.
     """
-    lines = text.parse_sinfo(answer(asked(argv.SINFO)))
+    lines = text.parse_sinfo(answer(asked(argv.SINFO), OVER_SSH))
     lines = tuple(line for line in lines if not set(line.flags) - {"+", "$"} and line.state not in text.DRAINING)
     names = {line.node for line in lines if _waits(line)}
     able = {line.node for line in lines if line.idle or (line.out_of_service and line.reason.startswith(OURS))}
     shown = run(argv.SHOW_NODES, timeout_s=COMMAND_TIMEOUT_S, extra_environment=EPOCH)
-    for name, booted_s in parse_boots(answer(shown)).items():
+    for name, booted_s in parse_boots(answer(shown, OVER_SSH)).items():
         if name in able & judged.keys() and booted_s > datetime.fromisoformat(judged[name]).timestamp():
             names.add(name)
     return tuple(natural_sorted(names))

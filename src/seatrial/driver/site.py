@@ -37,7 +37,7 @@ from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.settings import CheckSettings, SiteSettings, Start
 from seatrial.model.words import count
-from seatrial.slurm.presence import is_here
+from seatrial.slurm.presence import OVER_SSH, is_here
 
 LIVE = "live"
 MOST_NAMED = 4
@@ -211,7 +211,9 @@ def refuse_without_slurm(settings: SiteSettings) -> None:
     if settings.launcher == "auto":
         raise LaunchError(
             "No Slurm answers here (sinfo), so nothing was measured.",
-            "Run it where sinfo works, or give --launcher local to measure this machine alone.",
+            f"Run it where sinfo works. {OVER_SSH}"
+            if isinstance(settings, CheckSettings) and settings.returning
+            else "Run it where sinfo works, or give --launcher local to measure this machine alone.",
         )
 
 

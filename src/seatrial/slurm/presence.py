@@ -97,12 +97,16 @@ def silence(done: Completed) -> tuple[str, str]:
     return f"{text.complaint(done.stderr)}.", "Run this where sinfo works."
 
 
-def answer(done: Completed) -> str:
-    """What it printed. Raises LaunchError where it could not."""
+OVER_SSH = "With --hosts nodes are reached over ssh, without Slurm."
+"""What else a user can do whose nodes are to return to service: this machine is none of them."""
+
+
+def answer(done: Completed, instead: str = "--launcher local measures this machine alone.") -> str:
+    """What it printed. Raises LaunchError where it could not; `instead`: what else the user can do then."""
     if done.ok:
         return done.stdout
     meaning, remedy = silence(done)
-    raise LaunchError(f"Slurm does not answer: {meaning}", f"{remedy} --launcher local measures this machine alone.")
+    raise LaunchError(f"Slurm does not answer: {meaning}", f"{remedy} {instead}")
 
 
 def queue_answer(argv: Sequence[str], whose: str) -> str:
