@@ -1,6 +1,7 @@
 """seatrial bench run with a benchmark of the site's own: what it prints, keeps and judges again."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,17 @@ def test_a_program_that_is_missing_is_named_with_what_to_load(heat: Path, seatri
     (heat.parent / "heat.sh").unlink()
     said = seatrial("bench", "run", str(heat), code=2).err
     assert "heat.sh is not on PATH on n1. Load the module that has it" in said
+
+
+@pytest.mark.parametrize(("word", "runs"), [("ulimit", False), ("echo", True)])
+def test_a_word_of_the_shell_is_no_program_unless_one_has_its_name(
+    word: str, runs: bool, heat: Path, seatrial: Seatrial
+) -> None:
+    heat.write_text(re.sub(r"command = .*", f'command = ["{word}", "-c"]', heat.read_text()))
+    said = " ".join(seatrial("bench", "run", str(heat), code=2).err.split())
+    assert ("Running run" in said) is runs
+    assert ("ulimit is a word of the shell, and no program on PATH on n1." in said) is not runs
+    assert ('command = ["bash", "-c", "ulimit ..."]' in said) is not runs
 
 
 def test_a_dry_run_starts_nothing(heat: Path, seatrial: Seatrial) -> None:

@@ -42,8 +42,15 @@ from seatrial.process.file_output import Command, run_into
 from seatrial.process.time_limit import PARSE_S, limited
 
 LOOK_S = 60.0
-PATHS = 'for name do command -v "$name" && exit 0; done; echo seatrial-none'
-"""A command of a node's shell that prints the path of the first of the programs that the node has."""
+PATHS = (
+    'for name do command -v "$name" || continue; case $(command -v "$name") in /*) exit 0;; esac; IFS=:; '
+    'for at in $PATH; do [ -f "$at/$name" ] && [ -x "$at/$name" ] && echo "$at/$name" && exit 0; done; unset IFS; '
+    "done; echo seatrial-none"
+)
+"""A command of a node's shell that prints the path of the first of the programs that the node has.
+
+Of a word of the shell itself, such as ulimit, it prints the word, and the path of a program of that name, if any.
+"""
 PROGRAM = re.compile(r"[A-Za-z][\w.-]{0,60}")
 
 
@@ -209,6 +216,12 @@ class BenchmarkRun:
         program = next((line for line in reversed(lines) if line.startswith("/")), "")
         if program:
             return program
+        if word := next((name for name in wanted if name in lines), ""):
+            raise LaunchError(
+                f"{word} is a word of the shell, and no program on PATH on {nodes[0]}.",
+                "Let a shell carry it out: --program bash, or in your own file command = "
+                f'["bash", "-c", "{word} ..."].',
+            )
         missing = f"None of {', '.join(wanted)} is" if len(wanted) > 1 else f"{wanted[0]} is not"
         package = self._launch.package
         install = f", or install it (apt install {package})" if package else ""
