@@ -51,7 +51,8 @@ RELAYED = re.compile(
 """The word of pdsh and clush about nodes: pdsh@admin: n7: ssh exited with exit code 127."""
 JSON_BEGINS = re.compile(r"\A\s*+(?:\{|\[\s*[\[{\"\]\d.ntf-])")
 """What JSON begins with: a value, no `[root@n1 ~]#` of a shell."""
-LABELLED = re.compile(r"\[[\w.:-]{1,100}\][ \t]+[^\s,\]]|\[[^\s\]]{1,400}\]<std")
+LABELLED = re.compile(r"\[[^\[\]{}\"\n]{1,100}\][ \t]+[^\s,\]]|\[[^\s\]]{1,400}\]<std")
+"""A mark in brackets with words behind it, such as a name or a time; behind a list of JSON is a comma or nothing."""
 LABEL = re.compile(r"^[ \t]*\[([A-Za-z][\w.-]{0,99})\][ \t]+", re.MULTILINE)
 """The name of a node in brackets before a line."""
 BOXES = str.maketrans(

@@ -165,8 +165,8 @@ def refuse_sets(names: Iterable[str]) -> None:
 
 
 def refuse_phrases(names: Iterable[str]) -> None:
-    """Raise UsageError for texts such as `Elapsed time (sec):` before numbers, which are not names."""
-    if phrase := next((name for name in names if len(name.split()) > MOST_WORDS or {*"()="} & {*name}), ""):
+    """Raise UsageError for texts such as `Elapsed time (sec):` or `[0.12]` before numbers, which are not names."""
+    if phrase := next((name for name in names if len(name.split()) > MOST_WORDS or {*"()=[]"} & {*name}), ""):
         raise UsageError(
             f"{phrase[:60]!r} is not the name of a node.",
             "Give columns `node` and `value`, and `run` if you like; or write the name of the node before each line.",

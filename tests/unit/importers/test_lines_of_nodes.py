@@ -7,6 +7,7 @@ import pytest
 
 from seatrial.commands.judge.kinds import Kind
 from seatrial.commands.judge.recognition import _kinds_of_text
+from seatrial.importers.columns import is_json
 from seatrial.importers.fleets import read_fleet_table
 from seatrial.importers.headed_text import is_headed, prefixed
 from seatrial.importers.printed_text import UnclearResultError
@@ -376,3 +377,23 @@ def test_files_of_runs_and_sizes_are_no_nodes(file: str) -> None:
     text = "".join(f"{file.format(at=at)}rating {at} of=2{at}.5\n" for at in range(1, 9))
     assert prefixed(text) == text
     assert prefixed(f"n1/out:x 5\n{text}n2/out:x 5\n").count("n1: ") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "json"),
+    [
+        ("[2026-10-01 12:00:01] Triad 380\n", False),
+        ("[    1.234] Triad 390\n", False),
+        ("[12:00:01,123] Triad 390\n", False),
+        ("[1, 2]\n[3, 4]\n", True),
+        ("[ 1.234 ]\n", True),
+        ('[{"node": "n1"} , {"node": "n2"}]\n', True),
+    ],
+)
+def test_a_mark_in_brackets_before_words_is_no_json(text: str, json: bool) -> None:
+    assert is_json(text) is json
+
+
+def test_times_in_brackets_are_no_nodes() -> None:
+    with pytest.raises(UsageError, match=r"'\[0\.12\]' is not the name of a node"):
+        read_fleet_table("".join(f"[{at}.12] bw {380 + at % 3} MB/s\n" for at in range(30)))
