@@ -47,6 +47,8 @@ MOST_TITLES = 6
 """Lines above a table that are examined for its line of names."""
 DEEPEST = 8
 """Objects within one another of which the values are read."""
+MOST_COLUMNS = 20_000
+"""Columns of nodes, days or devices; each is examined for its role, which takes a third of a millisecond."""
 LARGEST = 1e100
 """Beyond all that is ever measured; sums of squares of larger numbers would be infinite."""
 REMEDY = "Give a CSV file with a first line of names, or JSON: a list of numbers, or an object of lists."
@@ -121,6 +123,8 @@ def _columns(text: str, line: str) -> tuple[TableColumn, ...]:
     columns = columns_of(json_value(text)) if is_json(text) else csv_columns(text, line)
     if not columns or not columns[0].cells:
         raise UsageError("The file has no values.", REMEDY)
+    if len(columns) > MOST_COLUMNS:
+        raise UsageError(f"It has {count(len(columns), 'column')}, more than {MOST_COLUMNS}.", "Write a row for each.")
     measured = ((column.name, *without_unit(column.cells)) for column in columns)
     return tuple(with_durations(TableColumn(name=name, cells=cells, unit=unit)) for name, cells, unit in measured)
 
@@ -176,10 +180,8 @@ def csv_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
         rows.insert(0, heading if named else [f"column {number}" for number in range(1, width + 1)])
     names, *cells = rows
     columns = with_point(list(zip(*cells, strict=True)) if cells else [()] * width, delimiter)
-    return tuple(
-        TableColumn(name=name or f"column {place + 1}", cells=column)
-        for place, (name, column) in enumerate(zip(names, columns, strict=True))
-    )
+    named = enumerate(zip(names, columns, strict=True), 1)
+    return tuple(TableColumn(name=name or f"column {place}", cells=column) for place, (name, column) in named)
 
 
 @lru_cache(maxsize=1)
@@ -391,9 +393,6 @@ def _from_lists(lists: Mapping[str, object]) -> tuple[TableColumn, ...]:
 def _cell(value: object, name: str) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    match value:
-        case bool() | dict() | list():
-            raise UsageError(f"{name!r} holds {str(value)[:40]!r}, which is neither a number nor a word.", REMEDY)
-        case float() | int():
-            return repr(value)
-    return without_deviation(str(value))
+    if isinstance(value, bool | dict | list):
+        raise UsageError(f"{name!r} holds {str(value)[:40]!r}, which is neither a number nor a word.", REMEDY)
+    return repr(value) if isinstance(value, float | int) else without_deviation(str(value))

@@ -120,7 +120,8 @@ def melted(columns: Sequence[TableColumn], node: TableColumn) -> tuple[tuple[Tab
     if not stems and len(moments) > 1:  # a column for each day
         stems["date", ""], keys = moments, {("date", ""): "date"}
     members = {column.name for group in stems.values() for column in group.values()}
-    others = [column for column in columns if column.name not in members | {*map(status_of, members)}]
+    aside = members | {*map(status_of, members)}
+    others = [column for column in columns if column.name not in aside]
     several = len(stems) > 1
     fit = len({*keys.values()}) == 1 and {*keys.values()} <= RUN_WORDS | PART_WORDS
     if not fit or min(map(len, stems.values())) < 2:

@@ -19,6 +19,8 @@ CHUNK = 1 << 16
 MOST_HOPS = 40
 """Links that Linux follows for one path (path_resolution(7))."""
 ONE_MACHINE = "Record sys and proc of one machine."
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Flags of open(2); the path is a string and not a Path, for recordings have hundreds of thousands of files."""
 
 
 class TreeWriter:
@@ -49,13 +51,14 @@ class TreeWriter:
             self.dropped += 1
             return
         with self._on_disk():
-            (self._root / path).unlink(missing_ok=True)
-            stream = (self._root / path).open("xb", buffering=0)
-        with stream:
+            handle = os.open(f"{self._root}/{path}", NEW_FILE, 0o666)
+        try:
             for chunk in content:  # an error here is the archive's fault, not the disk's
                 self._grow(len(chunk))
                 with self._on_disk():
-                    stream.write(chunk)
+                    _write(handle, chunk)
+        finally:
+            os.close(handle)
 
     def same_file(self, name: str, earlier: str) -> None:
         """A hard link: the content of a file written before. One to anything else is left out."""
@@ -172,6 +175,12 @@ def _rebuild_member(folder: int, name: str, path: str, writer: TreeWriter) -> No
             writer.drop()
     finally:
         os.close(handle)
+
+
+def _write(handle: int, content: bytes) -> None:
+    """All of it: write(2) may take a part."""
+    while content:
+        content = content[os.write(handle, content) :]
 
 
 def too_large(most_bytes: int) -> UsageError:

@@ -1,9 +1,11 @@
 """Tables with a column for each run or part, beside columns that summarise them and cells that failed."""
 
+import contextlib
 import math
 
 import pytest
 
+from seatrial.importers import columns
 from seatrial.importers.columns import TableColumn
 from seatrial.importers.fleets import FleetTable, read_fleet_table
 from seatrial.importers.wide_columns import transposed
@@ -91,3 +93,21 @@ def test_a_column_for_each_of_many_nodes_is_compared_with_no_other() -> None:
     with within(1.5):
         long = transposed([TableColumn(name="day", cells=("a", "b")), *nodes])
     assert {column.name: len(column.cells) for column in long} == {"day": 40_000, "node": 40_000, "value": 40_000}
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_tables_of_very_many_columns_are_refused(more: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "MOST_COLUMNS", 40)
+    names = [f"run{number}" for number in range(39 + more)]
+    rows = "".join(f"n{node},{','.join(str(100 + node + at % 3) for at in range(len(names)))}\n" for node in (1, 2, 3))
+    with pytest.raises(UsageError, match="41 columns, more than 40") if more else contextlib.nullcontext():
+        table = read_fleet_table(f"node,{','.join(names)}\n{rows}")
+        assert [len(runs) for runs in table.values.values()] == [39] * 3
+
+
+def test_thousands_of_columns_for_runs_take_seconds_and_not_minutes() -> None:
+    names = [f"run{number}" for number in range(4000)]
+    rows = "".join(f"n{node},{','.join(str(100 + node + at % 3) for at in range(len(names)))}\n" for node in (1, 2, 3))
+    with within(5):
+        table = read_fleet_table(f"node,{','.join(names)}\n{rows}")
+    assert [len(runs) for runs in table.values.values()] == [4000] * 3

@@ -61,6 +61,12 @@ def test_files_folders_and_links_come_out(tmp_path: Path) -> None:
     assert writer.dropped == 0
 
 
+def test_of_two_files_with_one_name_the_later_one_stays(tmp_path: Path) -> None:
+    root, writer = unpack(tmp_path, entry("sys/mtu", content=b"1500\n" * 9), entry("sys/mtu", content=b"9000\n"))
+    assert (root / "sys/mtu").read_text() == "9000\n"
+    assert writer.dropped == 0
+
+
 def test_a_link_outside_is_left_out_and_nothing_is_written_through_it(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
