@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from textwrap import dedent
 
-from seatrial.importers.output_names import ADDRESS
+from seatrial.importers.output_names import ADDRESS, place_of
 from seatrial.model.column_words import CONDITION_WORDS, PART_WORDS, RUN_WORDS
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand
@@ -40,8 +40,15 @@ NO_NODES = RUN_WORDS | PART_WORDS | (CONDITION_WORDS - {"n", "p", "q"}) | frozen
     "sdb", "sdc", "slurm", "hpcg", "hpl", "stream", "eth", "eno", "ens", "enp",
 })  # fmt: skip
 """Letters of names that repetitions, parts of a node, sizes, compilers, libraries and devices have."""
-FOUND_IN = re.compile(r"^((?:[\w.@+-]{0,200}/){1,30}[\w.@+-]{1,200}):(?:\d{1,9}:)?[ \t]*", re.MULTILINE)
+FOUND_IN = re.compile(
+    r"^((?:[\w.@+-]{0,200}/){1,30}[\w.@+-]{1,200}|[\w@+-][\w.@+-]{0,199}\.(?:out|log|txt|dat|res)):(?:\d{1,9}:)?[ \t]*",
+    re.MULTILINE,
+)
 """The file, and with -n the number of the line, that grep writes before a line."""
+NUMBER_OF_NODE = re.compile(
+    r"^[ \t]*(node|host|server|knoten|rechner) #?(\d{1,6}):?[ \t]+(?=\S)", re.IGNORECASE | re.MULTILINE
+)
+"""What a loop over numbers prints before each line: `node 5 Triad: 85000.1`."""
 NO_ANSWER = "Minion did not return"
 RELAYED = re.compile(
     r"^(?:pdsh@[\w.-]{1,100}|clush): "
@@ -89,7 +96,7 @@ def with_prefixes(text: str) -> str:
     Lines below a set of nodes are repeated for each of them, and a program that failed has a line about that alone.
     Raises UsageError for a heading that is not a set of nodes, or of too many.
     """
-    text = _of_paths(_of_salt(text) or text)
+    text = _of_numbers(_of_paths(_of_salt(text) or text))
     headings, written = _headings(text), _Prefixes()
     if not headings:
         return RELAYED.sub(written.relayed, text)
@@ -155,8 +162,18 @@ def _of_paths(text: str) -> str:
     for names in zip(*paths, strict=True):
         nodes = all(NAME.fullmatch(name) and may_be_node(name) for name in {*names})
         if nodes and len({*names}) > 1 and not are_sizes(names, lines):
-            return "".join(f"{name}: {FOUND_IN.sub('', line)}\n" for name, line in zip(names, lines, strict=True))
+            nodes_of = {name: place_of(name).node for name in names}
+            return "".join(
+                f"{nodes_of[name]}: {FOUND_IN.sub('', line)}\n" for name, line in zip(names, lines, strict=True)
+            )
     return text
+
+
+def _of_numbers(text: str) -> str:
+    """The text with `node5: ` in place of `node 5 ` where all lines begin so, with several numbers."""
+    numbers = [match[2] for match in NUMBER_OF_NODE.finditer(text)]
+    every = len({*numbers}) > 1 and len(numbers) == sum(not line.isspace() and line != "" for line in text.splitlines())
+    return NUMBER_OF_NODE.sub(r"\1\2: ", text) if every else text
 
 
 def _json_members(text: str) -> list[tuple[str, object]]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -16,9 +17,22 @@ ANONYMOUS = "column "
 LABEL = re.compile(r"\w[\w.-]{0,99}:")
 RANK = re.compile(r"\d{1,7}:")
 NUMBERED_NODE = re.compile(r"(?=[^\d]{0,99}\d)[A-Za-z][\w.-]{0,99}:?")
-STREAM_KERNELS = frozenset({"copy", "scale", "add", "triad"})
-STREAM_TIMES = ("avg time", "min time", "max time")
-"""STREAM prints them behind the rate of a kernel in MB/s."""
+RESULT = "value"
+
+
+class ResultLine(NamedTuple):
+    """A line of a benchmark that many files have, and its columns behind the first word."""
+
+    first: "re.Pattern[str]"
+    columns: tuple[str, ...]
+    unit: str
+    """Unit of the one called RESULT."""
+
+
+RESULT_LINES = (
+    ResultLine(re.compile("(?i)copy|scale|add|triad"), (RESULT, "avg time", "min time", "max time"), "MB/s"),  # STREAM
+    ResultLine(re.compile(r"W[RC]\d\d[CLR]\d[CLR]\d{1,3}"), ("N", "NB", "P", "Q", "Time", RESULT), "Gflop/s"),  # HPL
+)
 
 
 def with_labels(columns: Sequence[TableColumn], given: Collection[str]) -> tuple[TableColumn, ...]:
@@ -62,9 +76,9 @@ def _behind(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
     if words is None or is_outcome(words) or any(is_number(cell) or unit_in(cell) for cell in words.cells):
         return tuple(columns)
     first = replace(words, cells=_bare(words), name="part" if _are_parts(words) else "metric")
-    kernels = {cell.lower() for cell in first.cells} <= STREAM_KERNELS
-    if not kernels or len(columns) != len(STREAM_TIMES) + 2 or not all(one.numeric for one in columns[1:]):
-        return first, *columns[1:]
-    rate = replace(columns[1], name="value", unit="MB/s")
-    times = (replace(one, name=name) for one, name in zip(columns[2:], STREAM_TIMES, strict=True))
-    return first, rate, *times
+    numbers = columns[1:]
+    for line in RESULT_LINES if all(one.numeric for one in numbers) else ():
+        if len(numbers) == len(line.columns) and all(map(line.first.fullmatch, first.cells)):
+            named = zip(numbers, line.columns, strict=True)
+            return first, *(replace(one, name=name, unit=line.unit * (name == RESULT)) for one, name in named)
+    return first, *numbers

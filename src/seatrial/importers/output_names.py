@@ -34,7 +34,7 @@ class OutputPlace(NamedTuple):
     run: int = 0
 
 
-def place_of(name: str, benchmark: str) -> OutputPlace:
+def place_of(name: str, benchmark: str = "") -> OutputPlace:
     """`n3-stream.out`, `stream_n3.log`, `n3-stream-run2.log` and `NODE-stream-1n-226-iter-1.out` to node and run."""
     if match := OUTPUT_NAME.fullmatch(name):
         return OutputPlace(match["node"], int(match["run"]))

@@ -10,12 +10,20 @@ from seatrial.commands.judge.recognition import _kinds_of_text
 from seatrial.importers.columns import is_json
 from seatrial.importers.fleets import read_fleet_table
 from seatrial.importers.headed_text import is_headed, prefixed
-from seatrial.importers.printed_text import UnclearResultError
+from seatrial.importers.printed_text import UnclearResultError, by_node
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense
 
 RULE = "-" * 15
-FILES = ("results/{node}/hpcg.txt:", "{node}/run1.out:", "./{node}/out:17:", "run{run}/{node}/out:", "a/{node}.out:")
+FILES = (
+    "{node}.log:",
+    "{node}_run{run}.out:3:",
+    "results/{node}/hpcg.txt:",
+    "{node}/run1.out:",
+    "./{node}/out:17:",
+    "run{run}/{node}/out:",
+    "a/{node}.out:",
+)
 
 
 @pytest.mark.parametrize(
@@ -364,9 +372,8 @@ def test_the_file_in_which_grep_found_a_line_names_its_node(file: str) -> None:
         for place, node in enumerate(nodes)
     ]
     table = read_fleet_table("".join(found))
-    ending = ".out" if file.endswith(".out:") and "{node}." in file else ""
     assert {node: sorted(values) for node, values in table.strata[0].values.items()} == {
-        f"{node}{ending}": [1001.5 + place, 1002.5 + place] for place, node in enumerate(nodes)
+        node: [1001.5 + place, 1002.5 + place] for place, node in enumerate(nodes)
     }
 
 
@@ -397,3 +404,38 @@ def test_a_mark_in_brackets_before_words_is_no_json(text: str, json: bool) -> No
 def test_times_in_brackets_are_no_nodes() -> None:
     with pytest.raises(UsageError, match=r"'\[0\.12\]' is not the name of a node"):
         read_fleet_table("".join(f"[{at}.12] bw {380 + at % 3} MB/s\n" for at in range(30)))
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("node {} Triad: 85000.1", True),
+        ("Node #{}: Triad 85000.1", True),
+        (" host {}  85000.1", True),
+        ("node {},85000.1", False),
+        ("node {}", False),
+        ("rank {} Triad: 85000.1", False),
+    ],
+)
+def test_a_number_behind_the_word_node_is_a_node(line: str, read: bool) -> None:
+    text = "".join(f"{line.format(at)}\n" for at in range(1, 5))
+    assert (len(by_node(text)) == 4) is read
+    one = line.format(1) + "\n"
+    assert prefixed(one * 4) == one * 4, "one number is no set of nodes"
+    assert prefixed(f"# results\n{text}") == f"# results\n{text}", "another line"
+
+
+@pytest.mark.parametrize(
+    ("first", "named"), [("WR11C2R4", True), ("WC00L2L16", True), ("WR11", False), ("XR11C2R4", False)]
+)
+def test_lines_of_hpl_by_node_are_their_rates(first: str, named: bool) -> None:
+    rows = [
+        f"hpl-n{node}.out:{first} 114816 192 4 8 {418.2 + node} {2100 if node == 4 else 2410 + node}e0\n"
+        for node in range(1, 9)
+    ]
+    if not named:
+        with pytest.raises(UsageError, match="Several columns have numbers"):
+            read_fleet_table("".join(rows))
+        return
+    (stratum,) = read_fleet_table("".join(rows)).strata
+    assert (stratum.unit, stratum.sense, stratum.values["hpl-n4"]) == ("Gflop/s", Sense.HIGHER, [2100])
