@@ -17,6 +17,7 @@ from seatrial.importers.columns import (
     read_columns,
     with_durations,
 )
+from seatrial.importers.error_counts import ALL_COUNTS, counted, counting_columns, joined, label_of
 from seatrial.importers.headed_text import prefixed
 from seatrial.importers.labelled_columns import with_labels
 from seatrial.importers.lone_cells import LoneCell, MeasuredRow, lone_cells, lone_lines
@@ -27,9 +28,9 @@ from seatrial.importers.row_keys import names_of_runs, refuse_copies, refuse_rep
 from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
 from seatrial.importers.series import TIME_NAMES
 from seatrial.importers.wide_columns import MOST_NAMED, melted, metrics_melted, transposed
-from seatrial.model.column_words import NODE_NAMES, PART_WORDS, RUN_NAMES, last_word, words_of
+from seatrial.model.column_words import NODE_NAMES, PART_WORDS, RUN_NAMES, words_of
 from seatrial.model.errors import UsageError
-from seatrial.model.imported import LOSSES, Sense, sense_of
+from seatrial.model.imported import Sense, sense_of
 from seatrial.model.words import name_form, some
 from seatrial.statistics.estimates import FEWEST_ALIKE
 
@@ -137,18 +138,23 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
         refuse_phrases(nodes.cells)
     if blank := next((row for row, cell in enumerate(nodes.cells, 1) if not cell.strip()), 0):
         raise UsageError(f"Row {blank} has no name in column {nodes.name!r}.", "Write the node's name in each row.")
-    if not column and (long := melted(columns, nodes) or metrics_melted(columns, nodes, {*by, *part})):
+    counting = () if column else counting_columns(columns, nodes)
+    if counting:
+        columns, column = (*(one for one in columns if one not in counting), joined(counting)), ALL_COUNTS
+    elif not column and (long := melted(columns, nodes) or metrics_melted(columns, nodes, {*by, *part})):
         columns, nodes = long
     roles = roles_of(columns, nodes, value=column, by=by, part=part)
-    table = _by_roles(columns, roles, failed_rows(columns, {*by, *part, roles.value, roles.node}))
+    table = _by_roles(columns, roles, failed_rows(columns, {*by, *part, roles.value, roles.node}), counting)
     lone = (*table.lone, *lone_lines(text, {*nodes.cells}.difference(table.failed), line))
     constants = {one.name: one.cells[0] for one in columns if one.name in roles.constants}
     runs = names_of_runs(columns, roles, _order(columns, roles))
     return msgspec.structs.replace(table, left_out=summaries, lone=lone, constants=constants, runs=runs)
 
 
-def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collection[int]) -> FleetTable:
-    """The strata of a table. `failed`: places of the rows whose run failed."""
+def _by_roles(
+    columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collection[int], counting: Sequence[TableColumn]
+) -> FleetTable:
+    """The strata of a table. `failed`: places of the rows whose run failed. `counting`: see `counting_columns`."""
     of_name = {column.name: column for column in columns}
     numbers = [math.nan if row in failed else value for row, value in enumerate(of_name[roles.value].numbers())]
     order = _order(columns, roles)
@@ -185,7 +191,7 @@ def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collec
         alone = sum(key[0] == condition for key in strata) == 1
         named = ((roles.units, usual[kind]),) if several and not alone else ()
         labels = (*zip(roles.conditions, condition, strict=True), *named)
-        measured.append(_stratum(aligned(cells), labels, usual[kind], _label(roles, of_name)))
+        measured.append(_stratum(aligned(cells), labels, usual[kind], label_of(roles, of_name)))
     identified = bool(roles.runs) and len({key[3] for key in keys}) == len(keys)
     fleets = [stratum.values for stratum in measured]
     if identified or NUMBERS.isdisjoint(map(_plain, roles.runs)):
@@ -193,10 +199,10 @@ def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles, failed: Collec
     if identified or not roles.runs:
         refuse_unlike_rows([*fleet.values()] for fleet in fleets)
     _refuse_explained(columns, roles, keys, numbers)
-    return FleetTable(strata=tuple(measured), roles=roles, parts=parts, without_value=tuple(without),
-                      lone=lone_cells(columns, roles, [
-                          MeasuredRow(node=node, subject=subjects[node, part], condition=condition, part=part)
-                          for (node,), condition, part, _ in keys]),
+    rows = [MeasuredRow(node=node, subject=subjects[node, part], condition=condition, part=part)
+            for (node,), condition, part, _ in keys]  # fmt: skip
+    lone = (*counted(counting, [row.subject for row in rows]), *lone_cells(columns, roles, rows))
+    return FleetTable(strata=tuple(measured), roles=roles, parts=parts, without_value=tuple(without), lone=lone,
                       failed=tuple(keys[row][0][0] for row in sorted(failed)))  # fmt: skip
 
 
@@ -275,13 +281,6 @@ def _subject(node: str, names: Sequence[str], cells: Sequence[str]) -> str:
         kind = next((word for word in words_of(name) if word not in ("id", "index", "idx", "local", "number")), name)
         words.append(f"{kind} {cell}" if cell.isdecimal() or kind in ("uuid", "serial") else cell)
     return " ".join((node, *words))
-
-
-def _label(roles: ColumnRoles, of_name: Mapping[str, TableColumn]) -> str:
-    """The name of the values, or of the errors that each line counts: `rx_errors: 12`."""
-    shown = roles.units or of_name[roles.value].unit or sense_of(roles.value)
-    lines = (of_name[name].cells[0].rstrip(":=") for name in (() if shown else roles.constants))
-    return next((line for line in lines if last_word(line) in LOSSES), roles.value)
 
 
 def _stratum(fleet: Fleet, conditions: Labels, unit: str, column: str) -> Stratum:

@@ -74,7 +74,7 @@ def sense_of(name: str, unit: str = "") -> Sense | None:
     stated = unit or (behind["unit"] if behind else "")
     measure = unit_of(stated)
     is_time = unit.strip().lower() in TIME_UNITS or (measure is not None and measure.base == "s")
-    if is_time or _counts_losses(name) or _counts_losses(unit):
+    if is_time or counts_losses(name) or counts_losses(unit):
         return Sense.LOWER
     return _sense_of_words(unit) or _sense_of_words(name) or (Sense.HIGHER if unit else None)
 
@@ -84,7 +84,8 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[a-zµ]+", text)
 
 
-def _counts_losses(text: str) -> bool:
+def counts_losses(text: str) -> bool:
+    """Whether a name or unit says that what went wrong is counted, also in each second."""
     words = _words(text)
     return not LOSSES.isdisjoint(words[: words.index("per")] if "per" in words else words)
 

@@ -128,8 +128,9 @@ def _with_rows(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Flee
     verdict = judged.verdict
     if failed and judged.subjects:
         verdict = worst([verdict, Verdict.INCONCLUSIVE])
-    elif verdict is Verdict.PASS and any(table.lone for table in tables.values()):
-        verdict = Verdict.NOTE
+    elif any(table.lone for table in tables.values()):
+        nothing, alike = verdict is Verdict.NOT_RUN and not judged.subjects, verdict is Verdict.PASS
+        verdict = Verdict.INCONCLUSIVE if nothing else Verdict.NOTE if alike else verdict
     return msgspec.structs.replace(judged, failed=failed, verdict=verdict)
 
 

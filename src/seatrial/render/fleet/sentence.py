@@ -26,12 +26,12 @@ def all_lone(tables: Mapping[str, FleetTable]) -> tuple[LoneCell, ...]:
     return tuple(cell for table in tables.values() for cell in table.lone)
 
 
-def led_by_lone(verdict: Verdict, sentences: Sequence[str], cells: Sequence[LoneCell]) -> list[str]:
-    """The sentences behind the first of these cells and the names of who has the others, where no fault was found.
+def led_by_lone(sentences: Sequence[str], cells: Sequence[LoneCell], *, leads: bool) -> list[str]:
+    """The sentences behind the first of these cells and the names of who has the others. `leads`: no fault was found.
 
     Of one that has several only the first cell is shown.
     """
-    if verdict is not Verdict.NOTE or not cells:
+    if not leads or not cells:
         return [*sentences]
     (_, *alike), first = next(iter(_texts(cells).items()))
     names = [*dict.fromkeys(cell.subject for cell in cells if cell.subject not in alike)]
@@ -105,7 +105,7 @@ def fleet_sentence(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> 
                  for number in names}  # fmt: skip
     ways = [f"{sentences[number][-1]}; {proved}" for number in names if proved]
     ways += [text for number in names for text in sentences[number]]
-    ways = led_by_lone(judged.verdict, ways, all_lone(tables))
+    ways = led_by_lone(ways, all_lone(tables), leads=judged.verdict is Verdict.NOTE or not judged.subjects)
     if judged.shifts and judged.verdict is Verdict.NOTE:
         ways = [f"{shift_text(judged.shifts[0])}; {text}" for text in ways]
     return fitting_sentence(judged.verdict, ways, _gaps(judged), needed=not judged.named)
@@ -210,7 +210,7 @@ def _unnamed(judged: FleetJudgement, names: int) -> Iterator[str]:
     if not judged.subjects and zero:
         yield f"every value of {count(len(zero), noun(judged))} is 0, so nothing can be compared"
     elif not judged.subjects:
-        yield "no value was read"
+        yield f"no {'count is 0' if judged.verdict is Verdict.INCONCLUSIVE else 'value was read'}"
     elif wild:
         yield wild.doubtful_unit(names)
     elif asked:

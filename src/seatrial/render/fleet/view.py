@@ -178,7 +178,7 @@ def _notes(judged: FleetJudgement) -> Iterator[str]:
         yield f"{by}{'; part: ' + ', '.join(judged.parts) if judged.parts else ''}."
     if judged.parts:
         yield "A part is compared with the same part of other nodes and with the other parts of its node."
-    if not all(stratum.sense_known for stratum in judged.strata):
+    if judged.subjects and not all(stratum.sense_known for stratum in judged.strata):
         yield SENSE_TAKEN
     for stratum in [stratum for stratum in judged.strata if stratum.ahead][:MOST_NAMES]:
         way = f"{stratum.better.capitalize()} is better; " if stratum.sense_known else ""

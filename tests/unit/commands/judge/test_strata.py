@@ -342,4 +342,4 @@ def test_parts_in_columns_may_be_beside_runs_and_conditions(
 def test_numbers_that_count_rows_are_no_values() -> None:
     with pytest.raises(UsageError, match="no column of values"):
         read_fleet_table("name,index,model\na,0,x\nb,1,x\nc,2,x\n")
-    assert read_fleet_table("name,errors\na,0\nb,1\nc,2\n").roles.value == "errors"
+    assert read_fleet_table("name,steps\na,0\nb,1\nc,2\n").roles.value == "steps"

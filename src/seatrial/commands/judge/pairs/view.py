@@ -188,7 +188,8 @@ def _headline(table: PairTable, located: Located, lone: Sequence[LoneCell]) -> s
     if located.verdict in GOOD:
         names = some([one.subject.name for one in faster], MOST_SILENT)
         far = f"{names} {verb(len(faster), 'has', 'have')} {_faster(faster[0])} than the others; " if faster else ""
-        return led_by_lone(located.verdict, [f"{far}no fault on {nodes}; {_power(located)}"], lone)[0]
+        note = located.verdict is Verdict.NOTE
+        return led_by_lone([f"{far}no fault on {nodes}; {_power(located)}"], lone, leads=note)[0]
     return f"{_undecided(located)}, on {nodes}"
 
 

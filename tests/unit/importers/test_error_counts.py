@@ -1,0 +1,79 @@
+"""Tables that have nothing but counts of errors: who counts some is named, and nobody passes."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seatrial.importers.error_counts import ALL_COUNTS
+from seatrial.importers.fleets import FleetTable, read_fleet_table
+from tests.support.command_line import Seatrial
+
+NODES = [f"n{number}" for number in range(1, 9)]
+
+
+def read(names: str, cells: Callable[[str, int], str], ports: int = 2) -> FleetTable:
+    rows = (f"{node},{port},{cells(node, port)}\n" for node in NODES for port in range(1, ports + 1))
+    return read_fleet_table(f"node,port,{names}\n{''.join(rows)}")
+
+
+def bad(node: str, port: int) -> bool:
+    return (node, port) == ("n7", 2)
+
+
+@pytest.mark.parametrize("name", ["SymbolErrorCounter", "rx_crc_errors", "PortXmitDiscards", "uncorrected", "Xids"])
+def test_the_port_that_counts_errors_is_named_with_them(name: str) -> None:
+    table = read(f"{name},link_errors", lambda node, port: f"{1412 * bad(node, port)},{3 * bad(node, port)}")
+    assert [(cell.subject, cell.column, cell.cell, cell.usual) for cell in table.lone] == [
+        ("n7 port 2", name, "1412", "0"),
+        ("n7 port 2", "link_errors", "3", "0"),
+    ]
+    assert table.roles.value == ALL_COUNTS
+    assert table.values["n7 port 2"] == []
+    assert table.values["n7 port 1"] == [0]
+
+
+def test_many_ports_with_errors_are_named_those_with_most_first() -> None:
+    table = read("errors", lambda node, port: str(int(node[1:]) * (port == 1)))
+    assert [cell.subject for cell in table.lone] == [f"n{number} port 1" for number in range(8, 0, -1)]
+
+
+@pytest.mark.parametrize(
+    ("names", "cells"),
+    [
+        ("bw_GBs,errors", lambda node, port: f"{12 + port / 10},{3 * bad(node, port)}"),
+        ("loss_share", lambda node, port: f"{0.2 * bad(node, port)}"),
+        ("packets", lambda node, port: f"{3 * bad(node, port)}"),
+    ],
+    ids=["beside a rate", "a share", "no errors"],
+)
+def test_other_tables_have_values(names: str, cells: Callable[[str, int], str]) -> None:
+    assert read(names, cells).roles.value != ALL_COUNTS
+
+
+def test_counts_of_which_each_row_has_some_are_compared() -> None:
+    assert read("retransmits", lambda node, port: str(800 + port + 9 * bad(node, port))).roles.value == "retransmits"
+    table = read(
+        "drops,errors", lambda node, port: f"{800 + 3 * port + int(node[1:])},{900 + 7 * port + int(node[1:])}"
+    )
+    assert table.roles.value != ALL_COUNTS
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (
+            lambda number: 900 * (number == 7),
+            "INCONCLUSIVE n7 has crc_errors 900, others 0 every value of 7 nodes is 0",
+        ),
+        (lambda number: 5 + 900 * (number == 7), "n7"),
+        (lambda number: 1 + 9 * (number == 7) - (number == 1), "INCONCLUSIVE n7 has crc_errors 10, others 1"),
+        (lambda _: 0, "INCONCLUSIVE every value of 8 nodes is 0"),
+    ],
+    ids=["one", "all have some", "nearly all have some", "none"],
+)
+def test_no_counts_pass(count: Callable[[int], int], words: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    (tmp_path / "t.csv").write_text("node,crc_errors\n" + "".join(f"n{at},{count(at)}\n" for at in range(1, 9)))
+    printed = " ".join(seatrial("judge", str(tmp_path / "t.csv"), code=2).out.split())
+    assert words in printed
+    assert "Nothing says which values are good" not in printed
