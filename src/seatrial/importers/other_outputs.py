@@ -125,7 +125,7 @@ OUTPUTS = (
     _output(
         r'\A\s*\{\s*"start"\s*:\s*\{[\s\S]{0,20000}?"intervals"\s*:\s*\[\s*[{\]]',
         "the JSON of iperf3 (-J)",
-        f"It has one pair of nodes at most. {CHECK}",
+        f"A table of end.sum_received.bits_per_second is judged, a row for each node. {CHECK}",
         document=True,
     ),
     _output(
@@ -190,7 +190,7 @@ OUTPUTS = (
         document=True,
     ),
     _output(
-        r'\A\s*\{\s*"status"\s*:\s*"\w{1,20}"\s*,\s*"data"\s*:\s*\{\s*"resultType"\s*:',
+        r'\A\s*\{\s*"status"\s*:\s*"\w{1,20}"\s*,\s*"data"\s*:\s*\{\s*"resultType"\s*:\s*"(?!matrix)',
         "an answer of Prometheus",
         "Write a table of it: jq -r '.data.result[] | [.metric.instance, .value[1]] | @csv'.",
         document=True,
@@ -386,7 +386,7 @@ def refuse_binary(text: str) -> None:
         raise UsageError("The file is binary, not text.", "Check that it is the right file.")
 
 
-def refuse_listing(text: str) -> None:
+def refuse_listing(text: str, remedy: str = "") -> None:
     """Raises UsageError for a listing of jobs, nodes, processes or file systems: its numbers are not measurements."""
     for line in text[:LOOKED_AT].splitlines()[:HEAD_LINES]:
         words = [word.strip().lower() for word in re.split(r"[|,;\s]+", line) if word.strip()]
@@ -395,5 +395,5 @@ def refuse_listing(text: str) -> None:
             if listed >= max(LISTED_COLUMNS, LISTED_SHARE * len(words)) and listing.own.intersection(words):
                 raise UsageError(
                     f"This looks like the output of {listing.program}, not like a table of measurements.",
-                    "Give the numbers that a benchmark reached, as CSV with a first line of names.",
+                    remedy or "Give the numbers that a benchmark reached, as CSV with a first line of names.",
                 )

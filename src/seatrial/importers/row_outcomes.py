@@ -193,6 +193,12 @@ def says_failure(cell: str) -> bool:
     )
 
 
+def says_clearly(cell: str) -> bool | None:
+    """Whether a word says that a test passed, whatever it is an answer to; None for yes, 0 and words in no list."""
+    good = plain_words(cell) == "good"
+    return None if plain_words(cell) in WEAK | ANSWERED and not good else _outcome(cell, answers=False)
+
+
 @lru_cache(maxsize=1 << 12)
 def _outcome(cell: str, *, answers: bool) -> bool | None:
     """Whether a cell says that the run passed; None for words that are in no list.

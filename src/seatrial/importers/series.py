@@ -103,7 +103,12 @@ LAST_MS = 2.5e14
 
 
 def frames_of(value: object) -> list[list[Field]]:
-    """The frames of data in what Grafana exports of a panel, or answers to a query: fields with a name and values."""
+    """The frames of data in what Grafana exports of a panel, or answers to a query: fields with a name and values.
+
+    A frame of each series that Prometheus answers to a query over a range, too.
+    """
+    if isinstance(value, dict) and isinstance(answer := value.get("data"), dict) and "result" in answer:
+        return _ranges_of(answer["result"])
     within = value.get("results") if isinstance(value, dict) else None
     if isinstance(within, dict):
         answers = [answer.get("frames") for answer in within.values() if isinstance(answer, dict)]
@@ -119,6 +124,20 @@ def frames_of(value: object) -> list[list[Field]]:
             return []
         columns = values if isinstance(values, list) else [field.get("values") for field in fields]
         frames.append([{**field, "values": cells} for field, cells in zip(fields, columns, strict=False)])
+    return frames
+
+
+def _ranges_of(result: object) -> list[list[Field]]:
+    """A frame with times and values of each series: `{"metric": {...}, "values": [[1792000000, "0.7"], ...]}`."""
+    rows = result if isinstance(result, list) and all(isinstance(one, dict) for one in result) else []
+    frames: list[list[Field]] = []
+    for row in rows:
+        samples = row.get("values")
+        if not isinstance(samples, list) or not all(isinstance(one, list) and len(one) == 2 for one in samples):
+            return []
+        clock = [time * 1000 if isinstance(time, int | float) else time for time, _ in samples]
+        numbers = {"name": "value", "labels": row.get("metric"), "values": [number for _, number in samples]}
+        frames.append([{"type": "time", "values": clock}, numbers])
     return frames
 
 

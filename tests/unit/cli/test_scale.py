@@ -352,3 +352,21 @@ def test_the_name_of_a_metric_says_which_values_are_good(
     assert (item["metric"], item["better"]) == (name, better)
     assert "Use --metric" in seatrial("judge", "--as", "scaling", *written(tmp_path, {
         "a.csv": "nodes,score\n1,7\n2,8\n"}), code=ExitCode.USAGE).err  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("head", "runs"),
+    [("Nodes;Run 1 (s);Run 2 (s);Run 3 (s)", 3), ("Nodes;run1;run2;run3", 3), ("Nodes;time_a;time_b;time_c", 1)],
+)
+def test_columns_for_runs_are_runs_of_each_size(head: str, runs: int, tmp_path: Path, seatrial: Seatrial) -> None:
+    rows = "".join(f"{size};{800 / size:.1f};{802 / size:.1f};{799 / size:.1f}\n" for size in (1, 2, 4, 8))
+    metric = ["--metric", "value"] if "run1" in head else []
+    printed = report(seatrial, [*written(tmp_path, {"t.csv": f"{head}\n{rows}"}), *metric], None)
+    (item,) = printed["data"]["curves"]
+    assert {point["value"]["runs"] for point in item["points"]} == {runs}
+
+
+def test_other_numbers_beside_runs_leave_the_table_as_it_is(tmp_path: Path, seatrial: Seatrial) -> None:
+    rows = "".join(f"{size},{800 / size:.1f},{802 / size:.1f},{55.5 + size}\n" for size in (1, 2, 4, 8))
+    words = written(tmp_path, {"t.csv": f"nodes,run1,run2,heat\n{rows}"})
+    assert "--metric: heat, run1, run2" in seatrial("judge", "--as", "scaling", *words, code=64).err

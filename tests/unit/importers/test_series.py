@@ -19,6 +19,10 @@ FIELDS: list[dict[str, object]] = [
 ]
 CELLS = [[DAY_MS, 2 * DAY_MS, 3 * DAY_MS], [1, None, 3.5]]
 FILLED = [{**field, "values": cells} for field, cells in zip(FIELDS, CELLS, strict=True)]
+RANGE = {
+    "metric": {"__name__": "up", "host": "n1"},
+    "values": [[86400, "1"], [172800, None], [259200, "3.5"]],
+}
 
 
 @pytest.mark.parametrize(
@@ -29,6 +33,7 @@ FILLED = [{**field, "values": cells} for field, cells in zip(FIELDS, CELLS, stri
         ({"results": {"A": {"frames": [{"schema": {"fields": FIELDS}, "data": {"values": CELLS}}]}}}, "n1"),
         ([{"fields": [FILLED[0], {**FILLED[1], "config": {"displayName": "Triad of n1"}}]}], "Triad of n1"),
         ([{"fields": [FILLED[0], {"name": "rate", "values": CELLS[1]}]}], "rate"),
+        ({"status": "success", "data": {"resultType": "matrix", "result": [RANGE]}}, "up n1"),
     ],
 )
 def test_frames_of_grafana_are_series(exported: object, name: str) -> None:

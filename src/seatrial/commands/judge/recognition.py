@@ -187,7 +187,7 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
         return (Kind.OUTPUT,)
     if other is not None and other.document and not by_node(text):
         raise UsageError(f"This looks like {other.name}, which seatrial judge does not read.", other.remedy)
-    refuse_listing(plain(text, moments=False))
+    refuse_listing(plain(text, moments=False), other.remedy if other and other is not PROSE else "")
     if is_perflog(text):
         raise UsageError(
             "This is a performance log of ReFrame, which is not judged as a file.",

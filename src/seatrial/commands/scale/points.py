@@ -10,8 +10,9 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.importers.column_roles import refuse_same_names, role_beside
 from seatrial.importers.columns import TableColumn, read_columns
+from seatrial.importers.wide_columns import melted
 from seatrial.model.benchmark import Better, Label, Metric, Output
-from seatrial.model.column_words import SIZES_OF_RUNS, size_of_run
+from seatrial.model.column_words import RUN_WORDS, SIZES_OF_RUNS, size_of_run
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.words import count, some
@@ -152,6 +153,8 @@ def curves_of_table(text: str, source: str, over: str, by: Sequence[str], metric
         raise UsageError(f"{source} has more than {MOST_ROWS} rows.", "Give a part of it.")
     refuse_same_names(columns)
     size = size_column(columns, over)
+    columns = _by_runs(columns, size) if size else columns
+    size = size_column(columns, over)
     if size is None:
         wanted = over or f"one of {', '.join(SIZES_OF_RUNS)}"
         raise UsageError(f"{source} has no column of sizes ({wanted}).", "Name it with --over.")
@@ -174,6 +177,16 @@ def curves_of_table(text: str, source: str, over: str, by: Sequence[str], metric
     if not any(chosen in row.values for row in measured):
         raise UsageError(f"{source} has no numbers of {chosen!r}.", "Name a metric with --metric.")
     return list(_curves(measured, size_of_run(size.name) or size.name, chosen, long=long))
+
+
+def _by_runs(columns: tuple[TableColumn, ...], size: TableColumn) -> tuple[TableColumn, ...]:
+    """A row for each run of a table with a column for each run: `nodes,run1,run2`; other tables as they are."""
+    try:
+        long, _ = melted(columns, size) or (columns, size)
+    except UsageError:  # other numbers beside the runs
+        return columns
+    added = {one.name for one in long} - {one.name for one in columns}
+    return tuple(one for one in long if one.name not in RUN_WORDS) if added & RUN_WORDS else columns
 
 
 def size_column(columns: Sequence[TableColumn], over: str = "") -> TableColumn | None:

@@ -1,18 +1,19 @@
 """A history from the words of a command line, or from a table: places, results, and what was exchanged."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from seatrial.commands.swap.exchanges import Exchange, carried_out
 from seatrial.importers.columns import TableColumn, read_columns
+from seatrial.importers.row_outcomes import is_remark, says_clearly, says_outcome
 from seatrial.importers.written_numbers import is_missing
 from seatrial.model import formats
+from seatrial.model.column_words import RUN_NAMES
 from seatrial.model.errors import UsageError
 from seatrial.model.part_swap import JOINT, SwapHistory, SwapStep
 from seatrial.model.words import count, verb
 
-WORDS = {"good": True, "bad": False}
 MOST_PLACES = MOST_MOVABLE = 8
 """The number of possible results, and of possible exchanges, grows as a power of 2."""
 PLACE_EXAMPLE = "Write each place as node=n1,card=c1,cable=k1."
@@ -24,7 +25,8 @@ UNMOVABLE = ("node", "host", "machine", "slot", "port")
 """Kinds of parts that stay where they are in the history of one place, unless --fixed names others."""
 MOST_SHELVES = 4 * MOST_PLACES
 RESERVED = frozenset("=,:+/")
-ROW_WORDS = ("run", "result")
+ROW_COLUMNS: dict[str, Callable[[str], bool]] = {"run": RUN_NAMES.__contains__, "result": says_outcome}
+"""Names of the columns that say when and with which result; others, such as `date` and `status`, stand in for them."""
 
 
 def started(
@@ -58,13 +60,15 @@ def imported(name: str, text: str, fixed: Sequence[str], *, miss_rate: float, fa
     row for each run is the history of one place; `_spares` adds where the other parts were.
     """
     columns = {column.name.strip().lower(): column for column in read_columns(text)}
-    if missing := [word for word in ROW_WORDS if word not in columns]:
+    ordered, judged = ([name for name in columns if fits(name)] for fits in ROW_COLUMNS.values())
+    if missing := [word for word, names in zip(ROW_COLUMNS, (ordered, judged), strict=True) if not names]:
         raise UsageError(f"The table has no column {missing[0]!r}: {', '.join(columns)}.", "Add it.")
-    kinds = tuple(each for each in columns if each not in ROW_WORDS)
+    runs, results = (min(names, key=lambda name: name not in ROW_COLUMNS) for names in (ordered, judged))
+    kinds = tuple(each for each in columns if each not in (*ordered, *judged) and not is_remark(each))
     rows: dict[str, list[tuple[dict[str, str], str]]] = {}
-    for row, run in enumerate(columns["run"].cells):
+    for row, run in enumerate(columns[runs].cells):
         parts = {kind: cell for kind in kinds if (cell := _cell(columns[kind], row))}
-        rows.setdefault(run, []).append((parts, _cell(columns["result"], row)))
+        rows.setdefault(run, []).append((parts, _cell(columns[results], row)))
     alone = len(rows) > 1 and all(len(lines) == 1 for lines in rows.values())
     if alone and kinds and not fixed:
         fixed = _named_place([lines[0][0] for lines in rows.values()], kinds)
@@ -175,9 +179,10 @@ def _result(history: SwapHistory, step: SwapStep, word: str) -> tuple[str, bool]
 
 
 def _is_good(word: str) -> bool:
-    if word.lower() not in WORDS:
+    passed = says_clearly(word)
+    if passed is None:
         raise UsageError(f"{word!r} is not a result.", "Write good or bad.")
-    return WORDS[word.lower()]
+    return passed
 
 
 def _refuse_unknown(history: SwapHistory, step: SwapStep, place: str, where: str) -> None:

@@ -250,6 +250,7 @@ def test_folders_are_outputs_by_node_pairs_or_a_run(tmp_path: Path, seatrial: Se
         ("Communicators... (0.00s)\n=====\n", "looks like the state of a job from NCCL's"),
         ('{"nccl_version": "2.28.9", "communicators_count": 1, "communicators": []}', "looks like the state of a job"),
         ("JOBID PARTITION NAME USER ST TIME NODES NODELIST\n1 a b c R 1 2 n1\n", "looks like the output of Slurm"),
+        ("JobID|JobName|State|ExitCode|\n1|a|COMPLETED|0:0|\n", "seatrial jobs --from FILE reads the output of sacct"),
         ("2026-01-01T00:00:00+00:00|reframe 4.0.0|x|y=1|z\n", "performance log of ReFrame.*seatrial import"),
         ("kernel,run,gflops\n3.10,1,761\n3.10,2,765\n4.8.1,1,700\n4.8.1,2,703\n", "compare --side-by-side"),
         ("fabric,pairs,rate\nOPA,1,5\nOPA,8,38\nEDR,1,4\nEDR,8,33\n", "compare --side-by-side"),

@@ -63,6 +63,37 @@ def test_a_history_from_a_table(seatrial: Seatrial) -> None:
     assert "shelf" in out
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("bad", "FAIL"),
+        ("good", "OK"),
+        ("bad", "Xid 79"),
+        ("bad", "timeout"),
+        ("run,", "date,"),
+        ("result", "Status"),
+    ],
+)
+def test_tables_have_words_of_their_own_for_runs_and_results(before: str, after: str, seatrial: Seatrial) -> None:
+    Path("table.csv").write_text(TABLE.replace(before, after))
+    assert seatrial("swap", "start", "link", "--from", "table.csv", code=1).out.startswith("SLOW  card c1 is at fault")
+
+
+@pytest.mark.parametrize("word", ["yes", "0", "slow", "hang"])
+def test_words_that_may_be_either_are_refused(word: str, seatrial: Seatrial) -> None:
+    Path("table.csv").write_text(TABLE.replace("bad", word))
+    said = seatrial("swap", "start", "link", "--from", "table.csv", code=64).err
+    assert f"'{word}' is not a result" in said
+
+
+def test_remarks_and_dates_beside_runs_are_no_parts(seatrial: Seatrial) -> None:
+    first, *rows = TABLE.splitlines()
+    lines = [f"{first},date,note", *(f"{row},2026-10-0{1 + at // 2},by hand" for at, row in enumerate(rows))]
+    Path("table.csv").write_text("\n".join(lines) + "\n")
+    history = seatrial("swap", "start", "link", "--from", "table.csv", "--json", code=1).object["data"]["history"]
+    assert not {"date", "note"}.intersection(history["kinds"])
+
+
 def test_a_measurement_between_two_places(seatrial: Seatrial) -> None:
     places = [f"node=n{number},cable=k{number}" for number in (1, 2, 3)]
     seatrial("swap", "start", "link", *places, code=2)
