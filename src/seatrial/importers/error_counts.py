@@ -10,11 +10,35 @@ from seatrial.importers.column_roles import MEASURED, ColumnRoles, role_beside
 from seatrial.importers.columns import TableColumn
 from seatrial.importers.lone_cells import LoneCell
 from seatrial.importers.row_outcomes import COUNTED_WORDS
-from seatrial.model.column_words import last_word, words_of
+from seatrial.model.column_words import TRAFFIC_WORDS, last_word, words_of
 from seatrial.model.imported import LOSSES, counts_losses, sense_of
 
 ALL_COUNTS = "all counts"
-"""The column that is 0 where all counts of a row are, and empty elsewhere."""
+"""The column that is 0 where no count of a row is above the usual one, and empty elsewhere."""
+Columns = tuple[TableColumn, ...]
+
+
+def counts_apart(columns: Columns, nodes: TableColumn) -> tuple[Columns, TableColumn]:
+    """The columns and that of the nodes, with a column for each counter of lines such as `n1: rx_errors: 0`.
+
+    Other tables are as they were: those of other lines, and of a node without one of them, or with two.
+    """
+    others = [one for one in columns if one is not nodes]
+    words, numbers = ([one for one in others if one.numeric is numeric] for numeric in (False, True))
+    if len(words) != 1 or len(numbers) != 1:
+        return columns, nodes
+    names = [cell.rstrip(":= ") for cell in words[0].cells]
+    cells = dict(zip(zip(nodes.cells, names, strict=True), numbers[0].cells, strict=True))
+    rows, counters = [*dict.fromkeys(nodes.cells)], [*dict.fromkeys(names)]
+    erring = [counts_losses(name) for name in counters]
+    if not any(erring) or not all(
+        one or last_word(name) in TRAFFIC_WORDS for one, name in zip(erring, counters, strict=True)
+    ):
+        return columns, nodes
+    if not len(cells) == len(names) == len(rows) * len(counters):
+        return columns, nodes
+    node = TableColumn(name=nodes.name, cells=tuple(rows))
+    return (node, *(TableColumn(name=name, cells=tuple(cells[row, name] for row in rows)) for name in counters)), node
 
 
 def counting_columns(columns: Sequence[TableColumn], nodes: TableColumn) -> tuple[TableColumn, ...]:
@@ -33,8 +57,8 @@ def _counts(column: TableColumn) -> bool:
 
 def joined(counting: Sequence[TableColumn]) -> TableColumn:
     """The column ALL_COUNTS."""
-    rows = zip(*(one.numbers() for one in counting), strict=True)
-    return TableColumn(name=ALL_COUNTS, cells=tuple("" if any(number > 0 for number in row) else "0" for row in rows))
+    above = [[number > float(_usual(one)) for number in one.numbers()] for one in counting]
+    return TableColumn(name=ALL_COUNTS, cells=tuple("" if any(row) else "0" for row in zip(*above, strict=True)))
 
 
 def counted(counting: Sequence[TableColumn], subjects: Sequence[str]) -> tuple[LoneCell, ...]:
@@ -46,8 +70,12 @@ def counted(counting: Sequence[TableColumn], subjects: Sequence[str]) -> tuple[L
     return tuple(sorted(cells, key=lambda one: -int(one.cell) / (1 + int(one.usual or 0))))
 
 
+def _usual(column: TableColumn) -> str:
+    return Counter(column.written).most_common(1)[0][0]
+
+
 def _counted(column: TableColumn, subjects: Iterable[str]) -> list[LoneCell]:
-    usual = Counter(column.written).most_common(1)[0][0]
+    usual = _usual(column)
     most: dict[str, int] = {}
     for subject, cell in zip(subjects, column.cells, strict=True):
         if cell.isdecimal() and int(cell) > int(usual):

@@ -17,7 +17,7 @@ from seatrial.importers.columns import (
     read_columns,
     with_durations,
 )
-from seatrial.importers.error_counts import ALL_COUNTS, counted, counting_columns, joined, label_of
+from seatrial.importers.error_counts import ALL_COUNTS, counted, counting_columns, counts_apart, joined, label_of
 from seatrial.importers.headed_text import prefixed
 from seatrial.importers.labelled_columns import with_labels
 from seatrial.importers.lone_cells import LoneCell, MeasuredRow, lone_cells, lone_lines
@@ -138,6 +138,7 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
         refuse_phrases(nodes.cells)
     if blank := next((row for row, cell in enumerate(nodes.cells, 1) if not cell.strip()), 0):
         raise UsageError(f"Row {blank} has no name in column {nodes.name!r}.", "Write the node's name in each row.")
+    columns, nodes = (columns, nodes) if column else counts_apart(columns, nodes)
     counting = () if column else counting_columns(columns, nodes)
     if counting:
         columns, column = (*(one for one in columns if one not in counting), joined(counting)), ALL_COUNTS

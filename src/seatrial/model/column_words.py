@@ -58,6 +58,8 @@ ERROR_WORDS = frozenset({
     "deviation",
 })  # fmt: skip
 """How far an answer is from the right one."""
+TRAFFIC_WORDS = frozenset({"packets", "pkts", "octets", "frames", "events", "interrupts"})
+"""What counters of a port or node have counted since they were cleared."""
 SENSOR_WORDS = frozenset({"temperature", "temp", "fan", "fans", "power", "voltage", "utilization", "load"})
 PART_NUMBERS = PART_WORDS | INDEX_WORDS | {"number", "num", "local", "name", "node", "label", "ordinal", "bus", "minor"}
 """The last words of a number that says which part of a node it is; others measure something of the part."""
@@ -94,7 +96,7 @@ def names_result(name: str) -> bool:
     """
     last = last_word(name)
     identifies = last in IDENTIFIER_WORDS and words_of(name)[-1:] == [last]
-    return not identifies and last not in CHECKSUM_WORDS | ERROR_WORDS | SOFTWARE_WORDS
+    return not identifies and last not in CHECKSUM_WORDS | ERROR_WORDS | SOFTWARE_WORDS | TRAFFIC_WORDS
 
 
 def names_condition(name: str) -> bool:

@@ -39,7 +39,7 @@ TIMES = frozenset({
 })  # fmt: skip
 LOSSES = frozenset({
     "loss", "losses", "lost", "drop", "drops", "dropped", "discards", "discarded", "retransmits", "retransmitted",
-    "retransmissions", "retries", "overruns", "error", "errors", "failures", "mismatches", "misses",
+    "retransmissions", "retries", "overruns", "downed", "error", "errors", "failures", "mismatches", "misses",
 })  # fmt: skip
 """What went wrong, of which less is better in whatever unit: loss %, error rate, drops/s."""
 RATES = frozenset(

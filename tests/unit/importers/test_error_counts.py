@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.importers.error_counts import ALL_COUNTS
+from seatrial.importers.columns import TableColumn
+from seatrial.importers.error_counts import ALL_COUNTS, counts_apart
 from seatrial.importers.fleets import FleetTable, read_fleet_table
 from tests.support.command_line import Seatrial
 
@@ -43,7 +44,7 @@ def test_many_ports_with_errors_are_named_those_with_most_first() -> None:
     [
         ("bw_GBs,errors", lambda node, port: f"{12 + port / 10},{3 * bad(node, port)}"),
         ("loss_share", lambda node, port: f"{0.2 * bad(node, port)}"),
-        ("packets", lambda node, port: f"{3 * bad(node, port)}"),
+        ("hits", lambda node, port: f"{3 * bad(node, port)}"),
     ],
     ids=["beside a rate", "a share", "no errors"],
 )
@@ -59,12 +60,56 @@ def test_counts_of_which_each_row_has_some_are_compared() -> None:
     assert table.roles.value != ALL_COUNTS
 
 
+def lines(*cells: Callable[[int], str]) -> str:
+    return "".join(f"n{at}: {cell(at)}\n" for at in range(1, 9) for cell in cells)
+
+
+def test_lines_of_counters_are_columns_and_traffic_is_no_result() -> None:
+    table = read_fleet_table(
+        lines(
+            lambda at: f"rx_packets: {10**9 + at * 7919}",
+            lambda at: f"rx_crc_errors: {77 * (at == 3)}",
+            lambda at: f"link_down_events_phy: {1 + 8 * (at == 3)}",
+        )
+    )
+    assert [(cell.subject, cell.column, cell.cell, cell.usual) for cell in table.lone] == [
+        ("n3", "rx_crc_errors", "77", "0"),
+        ("n3", "link_down_events_phy", "9", "1"),
+    ]
+    assert table.values == {f"n{at}": [0] * (at != 3) for at in range(1, 9)}
+
+
+@pytest.mark.parametrize(
+    ("words", "numbers", "apart"),
+    [
+        (("rx_errors:", "rx_packets:") * 2, ("0", "9", "1", "8"), True),
+        (("rx_errors:", "triad:") * 2, ("0", "9", "1", "8"), False),
+        (("tx_packets:", "rx_packets:") * 2, ("0", "9", "1", "8"), False),
+        (("rx_errors:", "rx_drops:", "rx_errors:", "tx_drops:"), ("0", "9", "1", "8"), False),
+        (("rx_errors:", "rx_errors:") * 2, ("0", "9", "1", "8"), False),
+    ],
+    ids=["errors and traffic", "a result", "traffic alone", "a node without one", "a node with two"],
+)
+def test_only_lines_of_counters_are_apart(words: tuple[str, ...], numbers: tuple[str, ...], *, apart: bool) -> None:
+    node = TableColumn(name="node", cells=("n1", "n1", "n2", "n2"))
+    columns = (node, TableColumn(name="column 2", cells=words), TableColumn(name="column 3", cells=numbers))
+    read_apart, nodes = counts_apart(columns, node)
+    assert nodes.cells == (("n1", "n2") if apart else node.cells)
+    assert [one.name for one in read_apart[1:]] == (["rx_errors", "rx_packets"] if apart else ["column 2", "column 3"])
+
+
+def test_what_all_count_alike_is_usual() -> None:
+    table = read("LinkDowned,errors", lambda node, port: f"{1 + 6 * bad(node, port)},0")
+    assert [(cell.subject, cell.cell, cell.usual) for cell in table.lone] == [("n7 port 2", "7", "1")]
+    assert table.values["n1 port 1"] == [0]
+
+
 @pytest.mark.parametrize(
     ("count", "words"),
     [
         (
             lambda number: 900 * (number == 7),
-            "INCONCLUSIVE n7 has crc_errors 900, others 0 every value of 7 nodes is 0",
+            "INCONCLUSIVE n7 has crc_errors 900, others 0 7 other nodes count no more than usual",
         ),
         (lambda number: 5 + 900 * (number == 7), "n7"),
         (lambda number: 1 + 9 * (number == 7) - (number == 1), "INCONCLUSIVE n7 has crc_errors 10, others 1"),

@@ -6,6 +6,7 @@ from pathlib import PurePath
 
 import msgspec
 
+from seatrial.importers.error_counts import ALL_COUNTS
 from seatrial.importers.fleets import FleetTable
 from seatrial.importers.lone_cells import LoneCell
 from seatrial.judgement.fleet.judge import FewerRuns
@@ -105,6 +106,9 @@ def fleet_sentence(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> 
                  for number in names}  # fmt: skip
     ways = [f"{sentences[number][-1]}; {proved}" for number in names if proved]
     ways += [text for number in names for text in sentences[number]]
+    if counts := [table for table in tables.values() if table.roles.value == ALL_COUNTS and table.lone]:
+        none = sum(bool(runs) for table in counts for runs in table.values.values())
+        ways = [f"{count(none, f'other {noun(judged)}')} {verb(none, 'counts', 'count')} no more than usual"]
     ways = led_by_lone(ways, all_lone(tables), leads=judged.verdict is Verdict.NOTE or not judged.subjects)
     if judged.shifts and judged.verdict is Verdict.NOTE:
         ways = [f"{shift_text(judged.shifts[0])}; {text}" for text in ways]
@@ -210,7 +214,7 @@ def _unnamed(judged: FleetJudgement, names: int) -> Iterator[str]:
     if not judged.subjects and zero:
         yield f"every value of {count(len(zero), noun(judged))} is 0, so nothing can be compared"
     elif not judged.subjects:
-        yield f"no {'count is 0' if judged.verdict is Verdict.INCONCLUSIVE else 'value was read'}"
+        yield "no value was read"
     elif wild:
         yield wild.doubtful_unit(names)
     elif asked:
