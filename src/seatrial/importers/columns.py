@@ -180,8 +180,8 @@ def csv_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
         rows.insert(0, heading if named else [f"column {number}" for number in range(1, width + 1)])
     names, *cells = rows
     columns = with_point(list(zip(*cells, strict=True)) if cells else [()] * width, delimiter)
-    named = enumerate(zip(names, columns, strict=True), 1)
-    return tuple(TableColumn(name=name or f"column {place}", cells=column) for place, (name, column) in named)
+    places = enumerate(zip(names, columns, strict=True), 1)
+    return tuple(TableColumn(name=name or f"column {place}", cells=column) for place, (name, column) in places)
 
 
 @lru_cache(maxsize=1)

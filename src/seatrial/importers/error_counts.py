@@ -1,6 +1,6 @@
 """Tables that have nothing but counts of errors and losses, by node or port: who counts some.
 
-One reading of counters is no measurement: they count since they were cleared.
+One reading of counters does not measure: they count since they were cleared.
 """
 
 from collections import Counter

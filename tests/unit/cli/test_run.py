@@ -96,13 +96,13 @@ def test_a_program_that_is_missing_is_named_with_what_to_load(heat: Path, seatri
 
 
 @pytest.mark.parametrize(("word", "runs"), [("ulimit", False), ("echo", True)])
-def test_a_word_of_the_shell_is_no_program_unless_one_has_its_name(
+def test_what_is_built_into_the_shell_runs_only_if_a_program_has_its_name(
     word: str, runs: bool, heat: Path, seatrial: Seatrial
 ) -> None:
     heat.write_text(re.sub(r"command = .*", f'command = ["{word}", "-c"]', heat.read_text()))
     said = " ".join(seatrial("bench", "run", str(heat), code=2).err.split())
     assert ("Running run" in said) is runs
-    assert ("ulimit is a word of the shell, and no program on PATH on n1." in said) is not runs
+    assert ("ulimit is built into the shell; there is no program of that name on PATH on n1." in said) is not runs
     assert ('command = ["bash", "-c", "ulimit ..."]' in said) is not runs
 
 

@@ -26,7 +26,7 @@ UNMOVABLE = ("node", "host", "machine", "slot", "port")
 MOST_SHELVES = 4 * MOST_PLACES
 RESERVED = frozenset("=,:+/")
 ROW_COLUMNS: dict[str, Callable[[str], bool]] = {"run": RUN_NAMES.__contains__, "result": says_outcome}
-"""Names of the columns that say when and with which result; others, such as `date` and `status`, stand in for them."""
+"""Names of the columns that say when and with which result; others replace them, such as `date` and `status`."""
 
 
 def started(
@@ -63,12 +63,12 @@ def imported(name: str, text: str, fixed: Sequence[str], *, miss_rate: float, fa
     ordered, judged = ([name for name in columns if fits(name)] for fits in ROW_COLUMNS.values())
     if missing := [word for word, names in zip(ROW_COLUMNS, (ordered, judged), strict=True) if not names]:
         raise UsageError(f"The table has no column {missing[0]!r}: {', '.join(columns)}.", "Add it.")
-    runs, results = (min(names, key=lambda name: name not in ROW_COLUMNS) for names in (ordered, judged))
+    when, which = (min(names, key=lambda name: name not in ROW_COLUMNS) for names in (ordered, judged))
     kinds = tuple(each for each in columns if each not in (*ordered, *judged) and not is_remark(each))
     rows: dict[str, list[tuple[dict[str, str], str]]] = {}
-    for row, run in enumerate(columns[runs].cells):
+    for row, run in enumerate(columns[when].cells):
         parts = {kind: cell for kind in kinds if (cell := _cell(columns[kind], row))}
-        rows.setdefault(run, []).append((parts, _cell(columns[results], row)))
+        rows.setdefault(run, []).append((parts, _cell(columns[which], row)))
     alone = len(rows) > 1 and all(len(lines) == 1 for lines in rows.values())
     if alone and kinds and not fixed:
         fixed = _named_place([lines[0][0] for lines in rows.values()], kinds)

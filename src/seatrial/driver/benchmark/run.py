@@ -49,7 +49,7 @@ PATHS = (
 )
 """A command of a node's shell that prints the path of the first of the programs that the node has.
 
-Of a word of the shell itself, such as ulimit, it prints the word, and the path of a program of that name, if any.
+Of what is built into the shell, such as ulimit, it prints the name, and the path of a program of that name, if any.
 """
 PROGRAM = re.compile(r"[A-Za-z][\w.-]{0,60}")
 
@@ -218,7 +218,7 @@ class BenchmarkRun:
             return program
         if word := next((name for name in wanted if name in lines), ""):
             raise LaunchError(
-                f"{word} is a word of the shell, and no program on PATH on {nodes[0]}.",
+                f"{word} is built into the shell; there is no program of that name on PATH on {nodes[0]}.",
                 "Let a shell carry it out: --program bash, or in your own file command = "
                 f'["bash", "-c", "{word} ..."].',
             )
