@@ -370,3 +370,30 @@ def test_other_numbers_beside_runs_leave_the_table_as_it_is(tmp_path: Path, seat
     rows = "".join(f"{size},{800 / size:.1f},{802 / size:.1f},{55.5 + size}\n" for size in (1, 2, 4, 8))
     words = written(tmp_path, {"t.csv": f"nodes,run1,run2,heat\n{rows}"})
     assert "--metric: heat, run1, run2" in seatrial("judge", "--as", "scaling", *words, code=64).err
+
+
+@pytest.mark.parametrize(
+    ("head", "words", "names", "metric"),
+    [
+        ("code;64;128;256", ("GROMACS ns/day", "NAMD ns/day"), ["GROMACS ns/day", "NAMD ns/day"], "rate"),
+        ("code;64;128;256", ("solve time", "mesh time"), ["solve time", "mesh time"], "time"),
+        ("code;64;128", ("GROMACS ns/day", "NAMD ns/day"), [], "no column of sizes"),
+        ("code;a;b;c", ("GROMACS ns/day", "NAMD ns/day"), [], "no column of sizes"),
+        ("code;128;64;256", ("GROMACS ns/day", "NAMD ns/day"), [], "no column of sizes"),
+        ("code;64;128;256", ("solve time", "NAMD ns/day"), [], "Use --metric: value"),
+    ],
+    ids=["rates", "times", "two columns", "names of columns", "not in order", "both"],
+)
+def test_columns_for_sizes_are_points_of_a_curve_in_each_row(
+    head: str, words: tuple[str, str], names: list[str], metric: str, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    rows = "".join(f"{word};{';'.join(str(40.5 + place) for place in range(head.count(';')))}\n" for word in words)
+    file = written(tmp_path, {"t.csv": f"{head}\n{rows}"})
+    if not names:
+        assert metric in seatrial("judge", "--as", "scaling", *file, code=64).err
+        return
+    curves = report(seatrial, file, None)["data"]["curves"]
+    assert [(item["name"], item["metric"], item["over"]) for item in curves] == [
+        (name, metric, "size") for name in names
+    ]
+    assert [point["size"] for point in curves[0]["points"]] == [64, 128, 256]

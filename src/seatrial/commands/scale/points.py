@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -10,6 +11,7 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.importers.column_roles import refuse_same_names, role_beside
 from seatrial.importers.columns import TableColumn, read_columns
+from seatrial.importers.labelled_columns import ANONYMOUS
 from seatrial.importers.wide_columns import melted
 from seatrial.model.benchmark import Better, Label, Metric, Output
 from seatrial.model.column_words import RUN_WORDS, SIZES_OF_RUNS, size_of_run
@@ -35,6 +37,10 @@ EACH = re.compile(
 """What a rate is of that is divided by the size, as in gflops_per_node."""
 DIVIDING = ("conditions", "parts")
 """Roles of columns of numbers of which each cell is a curve of its own."""
+SIZE = "size"
+"""The column of sizes of a table that does not say what they count."""
+FEWEST_SIZES = 3
+"""Columns that begin with numbers, which rise: of fewer, they may be anything."""
 MOST_ROWS = 200_000
 LONGEST_CELL = 20
 """Characters of a cell that a message shows."""
@@ -152,9 +158,11 @@ def curves_of_table(text: str, source: str, over: str, by: Sequence[str], metric
     if len(columns[0].cells) > MOST_ROWS:
         raise UsageError(f"{source} has more than {MOST_ROWS} rows.", "Give a part of it.")
     refuse_same_names(columns)
-    size = size_column(columns, over)
-    columns = _by_runs(columns, size) if size else columns
-    size = size_column(columns, over)
+    if size := size_column(columns, over):
+        columns = _by_runs(columns, size)
+        size = size_column(columns, over)
+    elif apart := _by_sizes(columns, over):
+        columns, size = apart, apart[0]
     if size is None:
         wanted = over or f"one of {', '.join(SIZES_OF_RUNS)}"
         raise UsageError(f"{source} has no column of sizes ({wanted}).", "Name it with --over.")
@@ -177,6 +185,27 @@ def curves_of_table(text: str, source: str, over: str, by: Sequence[str], metric
     if not any(chosen in row.values for row in measured):
         raise UsageError(f"{source} has no numbers of {chosen!r}.", "Name a metric with --metric.")
     return list(_curves(measured, size_of_run(size.name) or size.name, chosen, long=long))
+
+
+def _by_sizes(columns: tuple[TableColumn, ...], over: str) -> tuple[TableColumn, ...]:
+    """A row for each size of a table with a column for each, and a curve in each row: `code;64;128;256`.
+
+    The numbers are called `rate` or `time` if the words of all curves say so, else `value`. Nothing of other tables.
+    """
+    sized = [one for one in columns if one.numeric and one.cells[0].isdecimal() and one.name.startswith(ANONYMOUS)]
+    words = [one for one in columns if not one.numeric]
+    sizes = [int(one.cells[0]) for one in sized]
+    rising = all(before < after for before, after in pairwise(sizes))
+    if len(sized) < FEWEST_SIZES or len(words) != 1 or len(sized) + 1 != len(columns) or not rising:
+        return ()
+    curves = words[0].cells[1:]
+    better = {_better(cell) for cell in curves}
+    name = {Better.MORE: "rate", Better.LESS: "time", None: "value"}[better.pop()] if len(better) == 1 else "value"
+    return (
+        TableColumn(name=over or SIZE, cells=tuple(str(size) for size in sizes for _ in curves)),
+        TableColumn(name=words[0].cells[0], cells=curves * len(sized)),
+        TableColumn(name=name, cells=tuple(cell for one in sized for cell in one.cells[1:])),
+    )
 
 
 def _by_runs(columns: tuple[TableColumn, ...], size: TableColumn) -> tuple[TableColumn, ...]:
