@@ -247,7 +247,7 @@ def titles(lines: Sequence[str]) -> int:
     """How many lines of prose are above the names, one or two lines with as many cells as the row of numbers below."""
     for place, pair in enumerate(itertools.pairwise(lines[: MOST_TITLES + 2])):
         mark = _delimiter(pair[0])
-        names, row = (next(csv.reader([one], delimiter=mark)) if '"' in one else one.split(mark) for one in pair)
+        names, row = (_rows([one], mark)[0] if '"' in one else one.split(mark) for one in pair)
         missing = any(is_missing(name) or _begins_number(name.strip()) for name in filter(None, names))
         if len(names) == len(row) > 1 and not missing and any(_begins_number(cell.strip()) for cell in row):
             above = [line.split(mark) for line in lines[:place]]

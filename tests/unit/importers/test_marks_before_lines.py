@@ -2,7 +2,7 @@
 
 import pytest
 
-from seatrial.importers.columns import is_json
+from seatrial.importers.columns import is_json, titles
 from seatrial.importers.fleets import read_fleet_table
 from seatrial.importers.headed_text import prefixed
 from seatrial.importers.printed_text import by_node
@@ -63,3 +63,8 @@ def test_lines_of_hpl_by_node_are_their_rates(first: str, named: bool) -> None:
         return
     (stratum,) = read_fleet_table("".join(rows)).strata
     assert (stratum.unit, stratum.sense, stratum.values["hpl-n4"]) == ("Gflop/s", Sense.HIGHER, [2100])
+
+
+def test_a_line_that_is_no_csv_is_refused_with_a_sentence() -> None:
+    with pytest.raises(UsageError, match="cannot be read as CSV"):
+        titles(['"a"\rb,"c",d', 'n1,"4"'])
