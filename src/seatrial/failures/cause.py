@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from seatrial.failures.printed_text import Origin, plain
-from seatrial.failures.rank_deaths import KILL, TERM, Ranks, nodes_of, read_loss, task_ends
+from seatrial.failures.rank_deaths import KILL, OOM_KILL, TERM, Ranks, nodes_of, read_loss, task_ends
 from seatrial.model.loss import RankDeath
 
 MOST_LOOKED_AT = 500
@@ -59,10 +59,13 @@ def ended_nodes(text: str, printed: Mapping[str, Origin]) -> EndedNodes:
     ends = [(frozenset(map(_base, end.nodes)), end.death) for end in task_ends(text)]
     ends = ends or [(frozenset([_base(death.node)]), death) for death in deaths]
     others = any(end.first and end.signal != TERM for _, end in ends)
-    struck = frozenset[str]().union(*(nodes for nodes, end in ends if _by_itself(end)))
-    ended = frozenset[str]().union(
-        *(nodes for nodes, end in ends if end.signal == TERM or (others and not end.first and end.signal == KILL))
-    )
+    memory = OOM_KILL.search(text) is not None
+    struck, ended, alone = frozenset[str](), frozenset[str](), False
+    for nodes, end in ends:
+        late = end.signal == KILL and (alone and not memory if end.first else others)
+        struck |= nodes if _by_itself(end) and not late else frozenset()
+        ended |= nodes if end.signal == TERM or late else frozenset()
+        alone = alone or (_by_itself(end) and end.signal != KILL)
     places = {death.rank: death.node for death in deaths if death.rank is not None}
     return EndedNodes(struck=struck, ended=ended - struck, places=places, printed=printed)
 
@@ -144,7 +147,8 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     where: tuple[Text, ...] = ()
     """Regular expressions whose only group is a node, or a node set, that reports it; the first that matches counts.
 
-    They are searched in the lines of the message first, and only then in the rest."""
+    They are searched in the lines of the message first, and only then in the rest. If none matches, the nodes are those
+    of the tasks that srun reports to have ended."""
     peer: tuple[Text, ...] = ()
     """Regular expressions whose only group is the other end of a connection; the first that matches counts."""
     also: str | tuple[Text, ...] = ""
@@ -177,7 +181,8 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         """The meaning in words, with the details that `text` tells. `own`: its lines that state this cause."""
         shown = shortened(COMMAND.sub(" ", next((group for group in match.groups() if group), "")))
         stating = "\n".join(own)
-        named = (ended.likely(names_found(expression, text), own) for expression in self.where)
+        expressions = (*self.where, shared_words()["task"])
+        named = (ended.likely(names_found(expression, text), own) for expression in expressions)
         nodes = first_found(self.where, stating) or listed(next(filter(None, named), [])) or NODES
         peer = first_found(self.peer, stating) or first_found(self.peer, text)
         sentence = self.meaning

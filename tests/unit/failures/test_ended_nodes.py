@@ -6,6 +6,8 @@ from tests.support.failure_texts import explained
 
 ECC = "CUDA error: uncorrectable ECC error encountered\n"
 QUOTA = "cp: error writing '/scratch/x/f': Disk quota exceeded\n"
+OOM = "slurmstepd: error: Detected 1 oom_kill event in StepId=5.0. Some of the step tasks have been OOM Killed.\n"
+DOORBELL = "mlx5dv_devx_alloc_uar(device=mlx5_0) failed: Cannot allocate memory\n"
 ERRNO = "OSError: [Errno 5] Input/output error: '/tmp/x.bin'\n"
 STOPPED = "slurmstepd: error: *** STEP 5.0 ON h1 CANCELLED AT 2026-11-03T12:00:00 ***\n"
 FAILED = "srun: error: h2: task 2: Exited with exit code 1\n"
@@ -23,6 +25,11 @@ SHOT = "srun: error: h1: tasks 0-1: Terminated\nsrun: error: h[4-5]: tasks 6-9: 
         (f"{ERRNO}{FAILED}{STOPPED}{SHOT}", "disk of h2 reports"),
         (f"{ERRNO}{FAILED}{STOPPED}srun: error: h1: task 0: Exited with exit code 143\n", "disk of h2 reports"),
         (f"{ERRNO}{STOPPED}srun: error: h1: tasks 0-1: Terminated\n", "disk of the nodes reports"),
+        (f"{ECC}{CRASHED}srun: error: h[4-5]: tasks 6-9: Killed\n", "a GPU of h2 reports"),
+        (f"{ECC}srun: error: h4: task 6: Killed\n{CRASHED}", "a GPU of h4, h2 reports"),
+        (f"{QUOTA}{FAILED}srun: error: h4: task 6: Killed\n", "written on h2:"),
+        (f"{QUOTA}{OOM}{FAILED}srun: error: h4: task 6: Killed\n", "memory ran out on h4"),
+        (f"{DOORBELL}{FAILED}{STOPPED}{SHOT}", "adapter mlx5_0 of h2 has"),
         (f"{ERRNO}srun: error: h[2-3]: tasks 2-5: Exited with exit code 1\n{STOPPED}{SHOT}", "disk of h[2-3] reports"),
     ],
 )

@@ -23,7 +23,7 @@ CUT = "slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT 2026-11-26T00:00:00 DUE 
     [
         (
             "slurmstepd: error: execve(): hello: No such file or directory\n" + ENDED,
-            "hello does not exist on the nodes, on PATH",
+            "hello does not exist on n1, on PATH",
             "./NAME",
         ),
         ("slurmstepd: error: execve(): /opt/app: No such file or directory\n", "/opt/app does not exist", "Install"),

@@ -108,8 +108,8 @@ GLIBCXX = "ImportError: /lib64/libstdc++.so.6: version `GLIBCXX_3.4.30' not foun
 @pytest.mark.parametrize(
     ("text", "meaning"),
     [
-        (f"0: {SHMGET}7: {GLIBCXX}{FAILED}{STOPPED}", "on the nodes a library is older"),
-        (f"[1,0]<stderr>:{RETRY}[1,7]<stderr>:{GLIBCXX}{FAILED}{STOPPED}", "on the nodes a library is older"),
+        (f"0: {SHMGET}7: {GLIBCXX}{FAILED}{STOPPED}", "on a02 a library is older"),
+        (f"[1,0]<stderr>:{RETRY}[1,7]<stderr>:{GLIBCXX}{FAILED}{STOPPED}", "on a02 a library is older"),
         (f"0: {FULL}7: java.lang.OutOfMemoryError: heap\n{FAILED}{STOPPED}", "the memory that Java gives itself"),
         (f"7: {SHMGET}7: {GLIBCXX}{FAILED}{STOPPED}", "n03 allows no more"),
         (f"{SHMGET}{GLIBCXX}{FAILED}{STOPPED}", "n03 allows no more"),
