@@ -159,6 +159,8 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Hardware reports its fault: that a job went on for a while does not show that it did without that part."""
     recorded: bool = False
     """Hardware corrected or contained an error, or only counts it: a job that goes on does not fail by it."""
+    crash: bool = False
+    """A program that goes on after it may crash by a signal of its own."""
     transient: bool = False
     """Another start may succeed: the message does not state the cause exactly, or the cause may be transient."""
     other_mpi_type: bool = False
@@ -343,6 +345,11 @@ def strongest(stated: Sequence[Statement]) -> Statement | None:
     equal = [statement for statement in stated if statement.weight == best]
     earliest = min(equal, key=lambda statement: statement.first)
     return next(same for same in equal if same.first <= earliest.last and earliest.first <= same.last)
+
+
+def cause_of_complaint(line: str) -> FailureCause | None:
+    """What a program complains of in one line, whatever its words: the first of `causes/complaints.toml`."""
+    return next((cause for cause in causes("complaints") if cause.found(line)), None)
 
 
 def first_cause(table: Iterable[FailureCause], text: str) -> tuple[str, str] | None:

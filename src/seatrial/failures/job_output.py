@@ -7,9 +7,22 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.failures.cause import Speaker, Statement, shortened, statements, strongest
+from seatrial.failures.cause import Speaker, Statement, cause_of_complaint, shortened, statements, strongest
 from seatrial.failures.documents import document_form, without_citations
-from seatrial.failures.last_words import FRAME, RankEnd, first_end, last_words, without_consequences
+from seatrial.failures.last_words import (
+    FRAME,
+    GIVES_UP,
+    SUCCEEDED,
+    WARNING,
+    WARNS,
+    Complaint,
+    RankEnd,
+    first_end,
+    last_complaints,
+    last_words,
+    telling_complaints,
+    without_consequences,
+)
 from seatrial.failures.output_order import OutputOrder
 from seatrial.failures.printed_text import boxes, origins, plain, translations, without_warnings
 from seatrial.failures.rank_deaths import OOM_KILL, TIME_LIMIT, Ranks, read_loss
@@ -18,7 +31,7 @@ from seatrial.model.loss import Loss, LossCause
 
 LAUNCHERS = r"slurmstepd(?:-[\w.-]+)?|srun|sbatch|mpirun|mpiexec|prterun|slurm_script"
 PROGRAMS = re.compile(
-    rf"(?m)^(?:\d+: *)?(?:(?:{LAUNCHERS}): (?:error|fatal): .*|Traceback \(most recent call last\):"
+    rf"(?m)^ {{0,8}}(?:\d+: *)?(?:(?:{LAUNCHERS}): (?:error|fatal): .*|Traceback \(most recent call last\):"
     r"|(?:forrtl: (?!severe|error|warning).*\n)?forrtl: (?:severe|error).*|Fortran runtime error: .*"
     r"|terminate called after throwing.*|INTEL MKL (?:FATAL )?ERROR: .*|MPT ERROR: .*"
     r"|(?:/\S+|bash|sh): line \d+: (?!warning: ).*"
@@ -59,10 +72,8 @@ SLURM_LINE = re.compile(r"slurmstepd\S*: |srun: |\s*$")
 OF_SLURM = (Speaker.SLURM, Speaker.NODE)
 """Whoever ends a job for its time or memory says so, too."""
 TRACEBACK = "Traceback "
-WARNS = re.compile(r"\b(?i:warn(?:ing)?)\b")
-WARNING = re.compile(rf"\W{{0,8}}(?:\S{{1,40}} )?{WARNS.pattern}")
-"""How a line begins with which a program goes on."""
 STATUS = re.compile(r"\bexit(?:ed|s)?(?: with)?[ _-]?(?:code|status|value)\b\D{0,20}[1-9]", re.IGNORECASE)
+CAPITALS = re.compile(r"\W{0,12}(?:ERROR|FATAL)\b")
 LEAST_QUIET = 2
 """Lines without a complaint after the last one, from which on a program is believed to have gone on."""
 CALLS = re.compile(r"(?:\n {1,8}\S[^\n]{0,1000}){1,200}")
@@ -72,6 +83,10 @@ SYSTEM = re.compile(rf"\berrno\W{{1,3}}[1-9]\d{{0,2}}\b|(?:: |\] |\()(?:{'|'.joi
 """How programs print an error of the system."""
 WHAT = re.compile(r"\n{1,2} +((?:what\(\)|nested task error): [^\n]{1,400})")
 """The message of an exception of C++ or Julia, below its name."""
+CRASH = re.compile(r"\bSIG(?:SEGV|FPE|BUS|ILL)\b|[Ss]egmentation fault|forrtl: severe \((?:154|170|174)\)")
+"""How reports of a crash look, before which a program may have said why."""
+FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGXCPU, signal.SIGXFSZ)
+"""Signals that end a program whatever it said before."""
 NO_CAUSE = "Read the lines above it in the output; `seatrial doctor` tries whether a launch works there at all."
 LOGIN = "Load its module in the job script, whose first line is #!/bin/bash -l where modules come with a login shell."
 CRASHED = "Look at the program: a core file, a debugger, or its last lines of output."
@@ -130,16 +145,43 @@ def explain_output(text: str) -> JobFailure | None:
         return msgspec.structs.replace(ended, quote=best.quote) if restated and best else ended
     own = without_consequences(telling)
     if end is not None and crashed:
-        return _crash(end, order.of_dead(telling))
+        return _crash(end, telling, order)
     if best is not None:
         failure = _unspecific(best, stronger_line(telling, stated, best))
         return failure if loss.deaths or end else _unreported(failure, telling, best, order)
     of_library = _said(own, spoken(own.split("\n")))
     if of_library is None and (complaint := _complaint(own)) is not None:
-        return complaint if end else _judged(complaint, telling)
+        complaint = _of_kind(complaint, own, order)
+        return _with_end(complaint, end) if end else _judged(complaint, telling)
     if of_library is not None and end is None:
         of_library = msgspec.structs.replace(of_library, overcome=order.results_follow())
-    return of_library or (_crash(end, order.of_dead(telling)) if end else _of_launcher(telling, seen))
+    return of_library or (_crash(end, telling, order) if end else _of_launcher(telling, seen, order))
+
+
+def _of_kind(failure: JobFailure, text: str, order: OutputOrder) -> JobFailure:
+    """A failure that is known by a complaint alone, with the kind of cause that the complaint states."""
+    before = [one for one in last_complaints(text) if one.of_error or CRASH.search(failure.meaning)]
+    own = Complaint(line=failure.quote, words=failure.quote)
+    return _of_complaints(failure, [*before, own] if CRASH.search(failure.meaning) else [own, *before], order)
+
+
+def _of_complaints(failure: JobFailure, complaints: Sequence[Complaint], order: OutputOrder) -> JobFailure:
+    """The failure with the kind of cause, and its remedy, that the first of these complaints states."""
+    crashed = CRASH.search(failure.meaning) is not None
+    for complaint in (one for one in complaints if not order.goes_on_after(one.line)):
+        for line in (complaint.words, *(complaint.below if complaint.of_error else ())):
+            cause = cause_of_complaint(line)
+            if cause is not None and (cause.crash or not crashed):
+                words = shortened(line).rstrip(".")
+                above = "" if words in failure.meaning else f"it says: {words} / after that "
+                meaning = f"{cause.meaning}: {above}{failure.meaning}"
+                return msgspec.structs.replace(failure, meaning=meaning, remedy=cause.remedy)
+    return failure
+
+
+def _with_end(failure: JobFailure, end: RankEnd) -> JobFailure:
+    who = f"{end.meaning[:1].upper()}{end.meaning[1:]}"
+    return msgspec.structs.replace(failure, meaning=f"{failure.meaning} {who}.")
 
 
 def _ends_with(stated: Statement, telling: str) -> bool:
@@ -161,19 +203,25 @@ def _judged(failure: JobFailure, text: str) -> JobFailure:
     lines = [line for line in text.split("\n") if line.strip() and not FRAME.match(line.strip())]
     last = failure.quote.rpartition(" what(): ")[2]
     complaints = [number for number, line in enumerate(lines) if COMPLAINS.search(line) or last in shortened(line)]
-    quiet = len(lines) - 1 - complaints[-1] if complaints else 0
-    overcome = quiet >= LEAST_QUIET and not STATUS.search(text)
+    after = lines[complaints[-1] :] if complaints else []
+    quiet = len(after) > LEAST_QUIET and not any(GIVES_UP.search(line) for line in after)
+    overcome = (quiet or any(SUCCEEDED.search(line) for line in after[1:])) and not STATUS.search(text)
     return msgspec.structs.replace(failure, overcome=overcome)
 
 
-def _crash(end: RankEnd, telling: str) -> JobFailure:
+def _crash(end: RankEnd, telling: str, order: OutputOrder) -> JobFailure:
     """How the first rank ended, and what was last said before it."""
-    quote = last_words(telling)
+    of_dead = order.of_dead(telling)
+    quote = last_words(of_dead)
     says = f" It last said: {quote.rstrip('.')}." if quote else ""
     remedies: dict[int | None, str] = {None: CHOSEN, signal.SIGKILL: KILLED, signal.SIGBUS: BUS_ERROR}
     remedies |= dict.fromkeys((signal.SIGXFSZ, signal.SIGXCPU), LIMITED)
     remedy = remedies.get(end.signal, CRASHED)
-    return JobFailure(meaning=f"{end.meaning}.{says}", remedy=remedy, quote=quote)
+    failure = JobFailure(meaning=f"{end.meaning}.{says}", remedy=remedy, quote=quote)
+    if end.signal in FROM_OUTSIDE:
+        return failure
+    others = (Complaint(line=line, words=line) for line in (order.not_a_number, end.meaning))
+    return _of_complaints(failure, [*last_complaints(of_dead), *others], order)
 
 
 def _unspecific(best: Statement, line: str) -> JobFailure:
@@ -188,16 +236,28 @@ def _said(text: str, lines: Sequence[str]) -> JobFailure | None:
     return JobFailure(meaning=f"it says: {words.rstrip('.')}.", remedy=NO_CAUSE, quote=words) if lines else None
 
 
-def _of_launcher(text: str, seen: str) -> JobFailure | None:
+def _of_launcher(text: str, seen: str, order: OutputOrder) -> JobFailure | None:
     """What a launcher says in its boxes or lines, a program as it ends, or the system; no rank's end is reported."""
     if (box := _said(text, [box for box in boxes(seen) if COMPLAINTS.search(box) and not ENDED.search(box)])) is None:
         lines = text.split("\n")
         of_system = [line for line in lines if SYSTEM.search(line) and not WARNS.search(line)]
         if (line := _complaint(text, BANNERS)) is not None:
-            return line
+            return _of_kind(line, text, order)
         line = _complaint(text, EXCEPTIONS) or _said(text, spoken(lines) or of_system) or _complaint(text)
-        return _judged(line, text) if line else None
+        line = line or _error(text, order)
+        return _judged(_of_kind(line, text, order), text) if line else None
     return box
+
+
+def _error(text: str, order: OutputOrder) -> JobFailure | None:
+    """What a program calls an error in its last lines, and did not get over."""
+    ends = [one for one in last_complaints(text) if one.of_error and not order.goes_on_after(one.line)]
+    errors = telling_complaints(ends)
+    sure = any(CAPITALS.match(one.line) or GIVES_UP.search(one.line) or cause_of_complaint(one.words) for one in ends)
+    if not sure or SUCCEEDED.search(text, max(0, text.rfind(ends[-1].line))):
+        return None
+    words = shortened(" / ".join(dict.fromkeys(one.words for one in errors)))
+    return JobFailure(meaning=f"it says: {words.rstrip('.')}.", remedy=NO_CAUSE, quote=words)
 
 
 def _last_of_stack(text: str, line: str) -> str:

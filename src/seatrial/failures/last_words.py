@@ -1,8 +1,9 @@
 """How a program ended, and what was said before that: a launcher's reports of ends are consequences."""
 
+import itertools
 import re
 import signal
-from itertools import pairwise
+from collections.abc import Sequence
 
 import msgspec
 
@@ -19,7 +20,7 @@ CONSEQUENCE = re.compile(
     r"|a non-zero exit code|the job to be|= |\*\*\* (?:STEP|JOB|Process|on |reported|MPI_|and potentially|End of )"
     r"|(?:YOUR )?APPLICATION TERMINATED WITH |This typically refers to a problem with your|Please see the FAQ page"
     r"|MPT ERROR: Rank \d{1,9}\(g:\d{1,9}\) received signal|(?:-1:)?MPT ERROR: MPI_COMM_WORLD rank \d{1,9} has term"
-    r"|(?:-1:)?\s{0,9}aborting job$|MPT: Received signal"
+    r"|(?:-1:)?\s{0,9}aborting job:?$|MPT: Received signal"
     r"|\[\d{1,9}\]PETSC ERROR: (?:-|Caught signal|Try option|or (?:see|try) |configure |to get more|likely )"
     r"|\[[\w.-]+(?::\d+)+\] (?:Signal|Caught signal|\*\*\* (?:Process|End of))|signal \d{1,2} \(\w"
     r"|Backtrace for this error|NOTE: invoking MPI_ABORT"
@@ -33,8 +34,38 @@ CONSEQUENCE = re.compile(
 """Lines in which a launcher or MPI reports that ranks have ended, or that it ends the others."""
 EDGE = "-=* \t"
 """Characters of an empty line, or of the edge of a box."""
-HEAD = re.compile(r":$| : error # +\d+$")
+HEAD = re.compile(r":$| : error # +\d+$|^\W{0,4}[A-Z]{4,}\W{0,4}$")
 """How a complaint ends whose words are in the next line."""
+BREAKS_OFF, GOES_ON = re.compile(r"[A-Za-z,(]$"), re.compile(r"[a-z]+(?:[ ,.;:)-]|$)")
+"""How a line ends that the next one continues, and how that begins."""
+ERROR = re.compile(
+    r"(?:\W{0,12}|\W{0,4}\[[^]\n]{1,60}\]:? {0,4}|[\w./-]{1,60}: {1,4}|[\d:.,TZ -]{8,40} )"
+    r"(?:\[?(?:FATAL|ERROR|SEVERE|CRITICAL|ABORT|STOP)\b"
+    r"(?!\s{0,4}[=:]?\s{0,4}[-+.\deE]{0,24}\s{0,4}$|[ _]?(?i:norm|estimate|bars?|rate|tol))"
+    r"|(?:\w+ )?(?:[Ee]rror|[Ff]atal|[Aa]bort)(?: in \S[^\n:]{0,80}| #?\d{1,6})?(?: ?[:!]|\]:?| - )"
+    r"(?! {0,4}(?:[-+.\d]|no\b|none\b)))"
+)
+"""How a program begins a line that says why it ends: with ERROR in capitals, or Error and a colon."""
+GIVES_UP = re.compile(
+    r"(?i)\b(?:exit(?:ed|ing|s) (?:with (?:an )?errors?|prematurely)"
+    r"|(?:refuse to|can ?not|unable to) (?:continue|proceed)|giving up"
+    r"|(?:program|run|job|execution|analysis|simulation|calculation)\b.{0,20}(?<!\d )(?<!no )"
+    r"\b(?:aborted|stopped|terminated|failed|stops|aborts|exited)|(?:terminated|stopped|aborted) (?:due to|because|by)"
+    r"|stopping|aborting|could not be started)\b"
+)
+"""What a program says when it ends early."""
+SUCCEEDED = re.compile(
+    r"(?i)(?<!not )\b(?:success(?:ful(?:ly)?)?|(?:normal|good) termination"
+    r"|(?:terminat|end|complet|finish)ed normally"
+    r"|(?:job|run|simulation|calculation|program|computation|training|analysis|all)\W{1,3}(?:is |was |has )?"
+    r"(?:done|completed?|finished))\b|^\W*(?:done|finished|completed?)\W*$"
+)
+"""What a program says when it ends as it should."""
+WARNS = re.compile(r"\b(?i:warn(?:ing)?)\b")
+WARNING = re.compile(rf"\W{{0,8}}(?:\S{{1,40}} )?{WARNS.pattern}")
+"""How a line begins with which a program goes on."""
+MOST_BELOW = 3
+"""Lines below a complaint that may say more of it."""
 FRAMED = re.compile(r"^[|*](?: {1,200}\S{0,20}(?= {3}))? {1,200}(\S.{0,200}?) {1,200}[|*]$")
 """A line within a frame, and beside a picture, as VASP and CP2K print."""
 EXCEPTION = re.compile(r"\w(?:Error|Exception)\b|\bsevere \(|\bSIG[A-Z]{3,5}\b|[Ss]egmentation fault")
@@ -118,18 +149,68 @@ def without_consequences(text: str) -> str:
     return "\n".join(line for line in text.split("\n") if not reports_end(line))
 
 
+class Complaint(msgspec.Struct, frozen=True, kw_only=True):
+    """A line with which a program complains."""
+
+    line: str
+    """The line as it was printed, without a frame."""
+    words: str
+    """The line and what continues it."""
+    below: tuple[str, ...] = ()
+    """The next lines, which may say more of it."""
+
+    @property
+    def of_error(self) -> bool:
+        """Whether the program says itself that this is why it ends."""
+        return bool(ERROR.match(self.line) or GIVES_UP.search(self.line))
+
+
 def last_words(text: str) -> str:
     """What MPI or its libraries complained of before a rank ended; else the last complaints of the program, or line."""
-    lines = [FRAMED.sub(r"\1", line.strip()) for line in text.split("\n") if line.strip(EDGE)]
-    own = [line for line in lines if not reports_end(line) and not FRAME.match(line)]
+    lines = [*filter(None, _words(text))]
     before = next((number for number, line in enumerate(lines) if reports_end(line)), 0)
-    latest: list[str] = []
-    for line, after in pairwise((*own[-LATEST:], "")):
-        complains = COMPLAINS.search(line) or EXCEPTION.search(line)
-        if complains and not (latest and latest[-1].endswith(f": {line}")):
-            latest.append(f"{line} {after}" if HEAD.search(line) else line)
-    words = spoken(own)[:MOST_LINES] or latest[-MOST_LINES:] or [line for line in lines[:before] if line in own][-1:]
+    own = _own(lines)
+    words = spoken(own)[:MOST_LINES] or [one.words for one in telling_complaints(last_complaints(text))]
+    words = words or [line for line in lines[:before] if line in own][-1:]
     return shortened(" / ".join(dict.fromkeys(words)))
+
+
+def last_complaints(text: str) -> list[Complaint]:
+    """The complaints of a program among its last lines."""
+    own = _own(_words(text))
+    latest: list[Complaint] = []
+    for number, line in enumerate(own[-LATEST:], max(0, len(own) - LATEST)):
+        if complains_of(line) and not (latest and latest[-1].words.endswith(f" {line}")):
+            words, after = line, own[number + 1 : number + 1 + MOST_BELOW]
+            for more in after:
+                goes_on = BREAKS_OFF.search(words) and GOES_ON.match(more) and not complains_of(more)
+                if not more or not (HEAD.search(words) or goes_on):
+                    break
+                words = f"{words} {more}"
+            latest.append(Complaint(line=line, words=words, below=tuple(itertools.takewhile(bool, after))))
+    return latest
+
+
+def complains_of(line: str) -> bool:
+    """Whether a line may be a complaint of a program, or says that it ends early."""
+    return any(look.search(line) for look in (COMPLAINS, EXCEPTION, GIVES_UP)) or ERROR.match(line) is not None
+
+
+def telling_complaints(complaints: Sequence[Complaint]) -> Sequence[Complaint]:
+    """The first that the program calls errors, else the last; those that only say that it ends if nothing else does."""
+    errors = [one for one in complaints if ERROR.match(one.line) and not WARNING.match(one.line)]
+    others = [one for one in complaints if not GIVES_UP.search(one.line)]
+    return errors[:MOST_LINES] or (others or complaints)[-MOST_LINES:]
+
+
+def _words(text: str) -> list[str]:
+    """The lines without frames; those without any word are empty."""
+    lines = (FRAMED.sub(r"\1", line.strip()) for line in text.split("\n"))
+    return [line if any(map(str.isalnum, line)) else "" for line in lines]
+
+
+def _own(lines: Sequence[str]) -> list[str]:
+    return [line for line in lines if not reports_end(line) and not FRAME.match(line)]
 
 
 def reports_end(line: str) -> bool:

@@ -31,6 +31,8 @@ LEAST_PROGRESS, LEAST_NEW = 2, 5
 waited in a buffer, and a few alike that did not come before it are those of cleaning up."""
 KERNEL = re.compile(shared_words()["kernel"])
 NUMBER = re.compile(r"[-+]?\d[\d.,:eE+-]*")
+NAN = re.compile(r"(?<![\w.%/-])[-+]?(?i:nan|inf|infinity)(?![\w(%/-])|(?<!\*)\*{5,20}(?!\*)")
+"""How programs print what is not a number; Fortran prints stars for a number that has no room."""
 ROW = re.compile(r"#(?: {1,80}#){1,80}")
 """A line of a table of results, with # for each number."""
 MEMBER = re.compile(r"\b(?:rank|process|proc|task|node|PE)\W{1,12}#", re.IGNORECASE)
@@ -111,6 +113,23 @@ class OutputOrder:
         last = max((at.last for at in self._origins(stated)), default=None)
         return last is not None and self._progress_after(stated, last) is not None
 
+    def goes_on_after(self, line: str) -> bool:
+        """Whether progress followed this line, by the same ranks if known."""
+        at = self._at(line)
+        return at is not None and self._progress_since(at, at.last) is not None
+
+    @cached_property
+    def not_a_number(self) -> str:
+        """The first line without a number in a place where all lines like it had one before, and none has after."""
+        first: dict[str, str] = {}
+        for line in map(str.strip, self._seen.split("\n")):
+            form = NUMBER.sub("#", NAN.sub("0", line))
+            if not NAN.search(line) and form != line:
+                first[form] = ""
+            elif first.get(form) == "":
+                first[form] = line
+        return next(filter(None, first.values()), "")
+
     def _at(self, line: str) -> Origin | None:
         return self._printed.get(line.strip())
 
@@ -182,9 +201,12 @@ class OutputOrder:
 
     def _progress_after(self, stated: Statement, last: int) -> int | None:
         """When LEAST_PROGRESS lines of progress had been printed after `last`, by the same ranks if known."""
-        ranks = self._ranks(stated)
-        end = self._end if self._end is not None else float("inf")
         begun = min((at.first for at in self._origins(stated)), default=last)
+        return self._progress_since(Origin(first=begun, last=last, ranks=self._ranks(stated)), last)
+
+    def _progress_since(self, stated: Origin, last: int) -> int | None:
+        ranks, begun = stated.ranks, stated.first
+        end = self._end if self._end is not None else float("inf")
         went_on = []
         for same in self._progress:
             after = sorted(at.first for at in same if last < at.first < end and (not ranks or at.ranks & ranks))

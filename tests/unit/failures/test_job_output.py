@@ -204,7 +204,7 @@ def test_sets_of_nodes_and_ranks_have_a_limit_together(line: str) -> None:
 
 def test_the_last_complaints_before_a_rank_ended_are_quoted() -> None:
     failure = explained("error norm 1e-3\n" + "step\n" * 50 + f"cannot read mesh.h5\n{ENDED}")
-    assert failure.meaning == "rank 0 on n1 ended with exit code 1. It last said: cannot read mesh.h5."
+    assert failure.meaning.endswith(": rank 0 on n1 ended with exit code 1. It last said: cannot read mesh.h5.")
     assert failure.quote == "cannot read mesh.h5"
 
 

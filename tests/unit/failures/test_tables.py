@@ -14,7 +14,7 @@ from seatrial.failures.start_failure import OF_JOBS, REFUSALS, TABLES, explain
 from tests.support.failure_texts import texts
 
 parser = pytest.importorskip("re._parser")
-NAMES = (*TABLES, REFUSALS, *OF_JOBS, "environments")
+NAMES = (*TABLES, REFUSALS, *OF_JOBS, "environments", "complaints")
 ALL = [cause for name in NAMES for cause in causes(name)]
 FALLS_BACK = re.compile(r"\b(?:tcp|TCP)\b|\^ofi|\^ucx|\bob1\b|I_MPI_FABRICS")
 
