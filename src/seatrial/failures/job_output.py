@@ -3,11 +3,19 @@
 import itertools
 import re
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from seatrial.failures.cause import Speaker, Statement, cause_of_complaint, shortened, statements, strongest
+from seatrial.failures.cause import (
+    FailureCause,
+    Speaker,
+    Statement,
+    cause_of_complaint,
+    shortened,
+    statements,
+    strongest,
+)
 from seatrial.failures.documents import document_form, without_citations
 from seatrial.failures.last_words import (
     FRAME,
@@ -146,7 +154,11 @@ def explain_output(text: str) -> JobFailure | None:
     own = without_consequences(telling)
     if end is not None and crashed:
         return _crash(end, telling, order)
-    if best is not None:
+    if best is not None and any(any(_kinds(one)) and order.precedes(one.line, best) for one in _errors(own, order)):
+        stating = {telling.split("\n")[number].strip() for number in best.lines}
+        own = "\n".join(line for line in own.split("\n") if line.strip() not in stating)
+        telling = own
+    elif best is not None:
         failure = _unspecific(best, stronger_line(telling, stated, best))
         return failure if loss.deaths or end else _unreported(failure, telling, best, order)
     of_library = _said(own, spoken(own.split("\n")))
@@ -160,7 +172,7 @@ def explain_output(text: str) -> JobFailure | None:
 
 def _of_kind(failure: JobFailure, text: str, order: OutputOrder) -> JobFailure:
     """A failure that is known by a complaint alone, with the kind of cause that the complaint states."""
-    before = [one for one in last_complaints(text) if one.of_error or CRASH.search(failure.meaning)]
+    before = last_complaints(text) if CRASH.search(failure.meaning) else _errors(text, order)
     own = Complaint(line=failure.quote, words=failure.quote)
     return _of_complaints(failure, [*before, own] if CRASH.search(failure.meaning) else [own, *before], order)
 
@@ -169,14 +181,19 @@ def _of_complaints(failure: JobFailure, complaints: Sequence[Complaint], order: 
     """The failure with the kind of cause, and its remedy, that the first of these complaints states."""
     crashed = CRASH.search(failure.meaning) is not None
     for complaint in (one for one in complaints if not order.goes_on_after(one.line)):
-        for line in (complaint.words, *(complaint.below if complaint.of_error else ())):
-            cause = cause_of_complaint(line)
-            if cause is not None and (cause.crash or not crashed):
-                words = shortened(line).rstrip(".")
-                above = "" if words in failure.meaning else f"it says: {words} / after that "
-                meaning = f"{cause.meaning}: {above}{failure.meaning}"
-                return msgspec.structs.replace(failure, meaning=meaning, remedy=cause.remedy)
+        for line, cause in _kinds(complaint):
+            if cause.crash or not crashed:
+                words, rest = shortened(line).rstrip("."), failure.meaning
+                rest = rest if words in rest else f"it says: {words}. {rest[:1].upper()}{rest[1:]}"
+                return msgspec.structs.replace(failure, meaning=f"{cause.meaning}: {rest}", remedy=cause.remedy)
     return failure
+
+
+def _kinds(complaint: Complaint) -> Iterator[tuple[str, FailureCause]]:
+    """The lines of a complaint, and those around an error, that state a kind of cause."""
+    for line in (complaint.words, *(complaint.around if complaint.of_error else ())):
+        if (cause := cause_of_complaint(line)) is not None:
+            yield line, cause
 
 
 def _with_end(failure: JobFailure, end: RankEnd) -> JobFailure:
@@ -244,20 +261,30 @@ def _of_launcher(text: str, seen: str, order: OutputOrder) -> JobFailure | None:
         if (line := _complaint(text, BANNERS)) is not None:
             return _of_kind(line, text, order)
         line = _complaint(text, EXCEPTIONS) or _said(text, spoken(lines) or of_system) or _complaint(text)
-        line = line or _error(text, order)
-        return _judged(_of_kind(line, text, order), text) if line else None
+        return _judged(_of_kind(line, text, order), text) if line else _error(text, order)
     return box
 
 
+def _errors(text: str, order: OutputOrder) -> list[Complaint]:
+    """The last complaints that are errors in the words of a program, and that it did not get over.
+
+    If it says that it ends early, all of them are.
+    """
+    last = [one for one in last_complaints(text) if not order.goes_on_after(one.line)]
+    return last if any(GIVES_UP.search(one.line) for one in last) else [one for one in last if one.of_error]
+
+
 def _error(text: str, order: OutputOrder) -> JobFailure | None:
-    """What a program calls an error in its last lines, and did not get over."""
-    ends = [one for one in last_complaints(text) if one.of_error and not order.goes_on_after(one.line)]
-    errors = telling_complaints(ends)
-    sure = any(CAPITALS.match(one.line) or GIVES_UP.search(one.line) or cause_of_complaint(one.words) for one in ends)
-    if not sure or SUCCEEDED.search(text, max(0, text.rfind(ends[-1].line))):
+    """What a program calls an error in its last lines, unless it succeeded nevertheless."""
+    errors = _errors(text, order)
+    sure = any(CAPITALS.match(one.line) or GIVES_UP.search(one.line) or any(_kinds(one)) for one in errors)
+    after = text.rpartition(errors[-1].line)[2] if sure else ""
+    if not sure or SUCCEEDED.search(after):
         return None
-    words = shortened(" / ".join(dict.fromkeys(one.words for one in errors)))
-    return JobFailure(meaning=f"it says: {words.rstrip('.')}.", remedy=NO_CAUSE, quote=words)
+    words = shortened(" / ".join(dict.fromkeys(one.words for one in telling_complaints(errors))))
+    overcome = bool(after.strip()) and not any(GIVES_UP.search(one.line) for one in errors)
+    failure = JobFailure(meaning=f"it says: {words.rstrip('.')}.", remedy=NO_CAUSE, quote=words, overcome=overcome)
+    return _of_kind(failure, text, order)
 
 
 def _last_of_stack(text: str, line: str) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from seatrial.failures.cause import shortened
 from seatrial.failures.rank_deaths import ABORTED, KILL, SIGNALS, TASKS
-from seatrial.failures.start_failure import COMPLAINS, MOST_LINES, spoken
+from seatrial.failures.start_failure import COMPLAINS, MOST_LINES, speaker_of, spoken
 from seatrial.model.loss import Loss, LossCause, RankDeath
 
 CONSEQUENCE = re.compile(
@@ -19,7 +19,8 @@ CONSEQUENCE = re.compile(
     r"|(?:mpirun|mpiexec|prterun)\S{0,20} (?:noticed|has exited|detected)\b|\[(?:mpiexec|proxy:[\d:]+)@|Primary job "
     r"|a non-zero exit code|the job to be|= |\*\*\* (?:STEP|JOB|Process|on |reported|MPI_|and potentially|End of )"
     r"|(?:YOUR )?APPLICATION TERMINATED WITH |This typically refers to a problem with your|Please see the FAQ page"
-    r"|MPT ERROR: Rank \d{1,9}\(g:\d{1,9}\) received signal|(?:-1:)?MPT ERROR: MPI_COMM_WORLD rank \d{1,9} has term"
+    r"|MPT ERROR: Rank \d{1,9}\(g:\d{1,9}\) (?:received signal|is aborting with error code)"
+    r"|(?:-1:)?MPT ERROR: MPI_COMM_WORLD rank \d{1,9} has term"
     r"|(?:-1:)?\s{0,9}aborting job:?$|MPT: Received signal"
     r"|\[\d{1,9}\]PETSC ERROR: (?:-|Caught signal|Try option|or (?:see|try) |configure |to get more|likely )"
     r"|\[[\w.-]+(?::\d+)+\] (?:Signal|Caught signal|\*\*\* (?:Process|End of))|signal \d{1,2} \(\w"
@@ -29,43 +30,47 @@ CONSEQUENCE = re.compile(
     r"|\S+ more process(?:es)? ha(?:s|ve) sent help|forrtl: error \(78\)|\[\w+\.?\] PLE \d"
     r"|\S+: rank \d{1,9} (?:died from|exited with) "
     r"|ERROR: +One or more process \(first noticed|\[[\w.-]+:mpispawn_\d+\]|flux-job: task\(s\) exited with"
-    r"|.{0,400}\b(?:application called MPI_Abort\(|MPI_ABORT was invoked|PMI\w{0,9}_Abort\(|_base_help_aggregate))"
+    r"|.{0,400}\b(?:application called MPI_Abort\(|MPI_ABORT was invoked|PMI\w{0,9}_Abort\(|_base_help_aggregate"
+    r"|PMIX ERROR: (?:PMIX_)?(?:ERR_)?LOST[_-]CONNECTION))"
 )
 """Lines in which a launcher or MPI reports that ranks have ended, or that it ends the others."""
 EDGE = "-=* \t"
 """Characters of an empty line, or of the edge of a box."""
-HEAD = re.compile(r":$| : error # +\d+$|^\W{0,4}[A-Z]{4,}\W{0,4}$")
+HEAD = re.compile(r":$| : error # +\d+$|^\W{0,8}[A-Z]{4,}\W{0,4}$")
 """How a complaint ends whose words are in the next line."""
 BREAKS_OFF, GOES_ON = re.compile(r"[A-Za-z,(]$"), re.compile(r"[a-z]+(?:[ ,.;:)-]|$)")
 """How a line ends that the next one continues, and how that begins."""
 ERROR = re.compile(
-    r"(?:\W{0,12}|\W{0,4}\[[^]\n]{1,60}\]:? {0,4}|[\w./-]{1,60}: {1,4}|[\d:.,TZ -]{8,40} )"
+    r"(?:\W{0,12}|\W{0,4}[\[(][^\])\n]{1,60}[\])]:? {0,4}\W{0,12}|[\w./-]{1,60}: {1,4}|[\d:.,TZ -]{8,40} )"
     r"(?:\[?(?:FATAL|ERROR|SEVERE|CRITICAL|ABORT|STOP)\b"
     r"(?!\s{0,4}[=:]?\s{0,4}[-+.\deE]{0,24}\s{0,4}$|[ _]?(?i:norm|estimate|bars?|rate|tol))"
     r"|(?:\w+ )?(?:[Ee]rror|[Ff]atal|[Aa]bort)(?: in \S[^\n:]{0,80}| #?\d{1,6})?(?: ?[:!]|\]:?| - )"
-    r"(?! {0,4}(?:[-+.\d]|no\b|none\b)))"
+    r"(?! {0,4}(?:[-+.\d]|no\b|none\b))|[Ee]rror #?\d{1,6} \()"
 )
 """How a program begins a line that says why it ends: with ERROR in capitals, or Error and a colon."""
 GIVES_UP = re.compile(
     r"(?i)\b(?:exit(?:ed|ing|s) (?:with (?:an )?errors?|prematurely)"
     r"|(?:refuse to|can ?not|unable to) (?:continue|proceed)|giving up"
+    r"|(?:error|abnormal) (?:termination|end)|terminated abnormally"
     r"|(?:program|run|job|execution|analysis|simulation|calculation)\b.{0,20}(?<!\d )(?<!no )"
     r"\b(?:aborted|stopped|terminated|failed|stops|aborts|exited)|(?:terminated|stopped|aborted) (?:due to|because|by)"
-    r"|stopping|aborting|could not be started)\b"
+    r"|not (?:be )?(?:completed?|finished?)|stopping|aborting|could not be started)\b"
+    r"|^\W{0,4}(?:error stop\b|stop [1-9])"
 )
 """What a program says when it ends early."""
 SUCCEEDED = re.compile(
     r"(?i)(?<!not )\b(?:success(?:ful(?:ly)?)?|(?:normal|good) termination"
     r"|(?:terminat|end|complet|finish)ed normally"
     r"|(?:job|run|simulation|calculation|program|computation|training|analysis|all)\W{1,3}(?:is |was |has )?"
-    r"(?:done|completed?|finished))\b|^\W*(?:done|finished|completed?)\W*$"
+    r"(?:done|completed?|finished))\b|^\W*(?:info\W{1,3})?(?:done|finished|completed?)(?:[,.;:!]|\W*$)"
 )
 """What a program says when it ends as it should."""
 WARNS = re.compile(r"\b(?i:warn(?:ing)?)\b")
 WARNING = re.compile(rf"\W{{0,8}}(?:\S{{1,40}} )?{WARNS.pattern}")
 """How a line begins with which a program goes on."""
-MOST_BELOW = 3
-"""Lines below a complaint that may say more of it."""
+SLURM = ("srun: ", "sbatch: ", "salloc: ")
+MOST_BELOW, MOST_ABOVE = 8, 3
+"""Lines below and above a complaint, up to an empty one, that may say more of it."""
 FRAMED = re.compile(r"^[|*](?: {1,200}\S{0,20}(?= {3}))? {1,200}(\S.{0,200}?) {1,200}[|*]$")
 """A line within a frame, and beside a picture, as VASP and CP2K print."""
 EXCEPTION = re.compile(r"\w(?:Error|Exception)\b|\bsevere \(|\bSIG[A-Z]{3,5}\b|[Ss]egmentation fault")
@@ -82,6 +87,7 @@ ABORTS = (
         r"MPI_ABORT was invoked on rank (?P<rank>\d{1,9})\b.{0,80}(?:\s{1,80}Proc: \S{1,80})?"
         r"(?:\s{1,80}(?:with errorcode|Errorcode:) (?P<code>-?\d{1,9}))?"
     ),
+    re.compile(r"MPT ERROR: Rank (?P<rank>\d{1,9})\(g:\d{1,9}\) is aborting with error code (?P<code>-?\d{1,9})"),
     re.compile(r"\bABORT from MPI rank (?P<rank>\d{1,9})\b(?P<code>(?!))?"),
     re.compile(r"plexec One of MPI processes was aborted\.\(rank=(?P<rank>\d{1,9})\)(?P<code>(?!))?"),
 )
@@ -156,13 +162,14 @@ class Complaint(msgspec.Struct, frozen=True, kw_only=True):
     """The line as it was printed, without a frame."""
     words: str
     """The line and what continues it."""
-    below: tuple[str, ...] = ()
-    """The next lines, which may say more of it."""
+    around: tuple[str, ...] = ()
+    """The next lines, which may say more of it, and then those above it."""
 
     @property
     def of_error(self) -> bool:
         """Whether the program says itself that this is why it ends."""
-        return bool(ERROR.match(self.line) or GIVES_UP.search(self.line))
+        of_program = speaker_of(self.line) is None and not self.line.startswith(SLURM)
+        return of_program and bool(ERROR.match(self.words) or GIVES_UP.search(self.line))
 
 
 def last_words(text: str) -> str:
@@ -187,7 +194,9 @@ def last_complaints(text: str) -> list[Complaint]:
                 if not more or not (HEAD.search(words) or goes_on):
                     break
                 words = f"{words} {more}"
-            latest.append(Complaint(line=line, words=words, below=tuple(itertools.takewhile(bool, after))))
+            above = own[max(0, number - MOST_ABOVE) : number][::-1]
+            around = (*itertools.takewhile(bool, after), *itertools.takewhile(bool, above))
+            latest.append(Complaint(line=line, words=words, around=around))
     return latest
 
 
@@ -198,7 +207,7 @@ def complains_of(line: str) -> bool:
 
 def telling_complaints(complaints: Sequence[Complaint]) -> Sequence[Complaint]:
     """The first that the program calls errors, else the last; those that only say that it ends if nothing else does."""
-    errors = [one for one in complaints if ERROR.match(one.line) and not WARNING.match(one.line)]
+    errors = [one for one in complaints if ERROR.match(one.words) and not WARNING.match(one.line)]
     others = [one for one in complaints if not GIVES_UP.search(one.line)]
     return errors[:MOST_LINES] or (others or complaints)[-MOST_LINES:]
 

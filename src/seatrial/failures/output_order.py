@@ -118,6 +118,11 @@ class OutputOrder:
         at = self._at(line)
         return at is not None and self._progress_since(at, at.last) is not None
 
+    def precedes(self, line: str, stated: Statement) -> bool:
+        """Whether this line was printed before all that state it."""
+        at = self._at(line)
+        return at is not None and all(at.last < other.first for other in self._origins(stated))
+
     @cached_property
     def not_a_number(self) -> str:
         """The first line without a number in a place where all lines like it had one before, and none has after."""

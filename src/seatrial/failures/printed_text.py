@@ -1,5 +1,7 @@
 """What launchers, MPI and programs print, without what hides their lines: colours, labels, times, harmless warnings."""
 
+import errno
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -26,6 +28,8 @@ SCRIPT_LINE = re.compile(
     r"(?:(?:Zeile|ligne|línea|riga|linha|linia|строка) (\d{1,9})[ \xa0]?|(?:第 )?(\d{1,9}) 行)[:：] ?"
 )
 """How bash names the line of a script in other languages."""
+ERRNO = re.compile(r"\b[Ee]rrno\W{1,3}(\d{1,3})\b|(?:-1 |: |\()(E[A-Z]{3,14})\b")
+"""An error of the system by its number or name alone."""
 LONGEST_LINE = 6000
 """More than a path may have, with a message about it."""
 MOST_CHARACTERS = 200_000
@@ -96,11 +100,20 @@ def translations() -> Mapping[str, Sequence[str]]:
 
 
 def in_english(text: str) -> str:
-    """The text with English words for what the system and a shell say in another language."""
+    """The text with English words for what the system and a shell say in another language, or by its number or name."""
+    text = ERRNO.sub(_in_words, text)
     foreign = [(words, english) for english, others in translations().items() for words in others if words in text]
     for words, english in foreign:
         text = re.sub(rf"(?:[ \xa0]?(: ))?{re.escape(words)}", rf"\1{english}", text)
     return SCRIPT_LINE.sub(r"line \1\2: ", text) if foreign else text
+
+
+def _in_words(number: re.Match[str]) -> str:
+    code, text = int(number[1] or getattr(errno, number[2], 0)), number.string
+    words, end = os.strerror(code), text.find("\n", number.end())
+    line = text[text.rfind("\n", 0, number.start()) + 1 : end if end >= 0 else len(text)]
+    stated = words.lower() in line.lower() or words not in translations()
+    return number.group() if stated else f"{number.group()} ({words})"
 
 
 def plain(text: str) -> str:

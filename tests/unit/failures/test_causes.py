@@ -100,7 +100,7 @@ def test_the_verb_agrees_with_the_nodes(nodes: tuple[str, ...], meaning: str) ->
         ("An ORTE daemon has unexpectedly failed after launch", "mpirun's own daemon"),
         (
             "ORTE has lost communication with a remote daemon.\n  Remote daemon: [[1,0],1] on node n1",
-            "mpirun's own daemon does not come up on n1",
+            "mpirun lost the connection to its own daemon on n1",
         ),
         ("srun: error: task 1 launch failed: Unspecified error", "could not begin task 1, and"),
     ],

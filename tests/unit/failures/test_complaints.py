@@ -134,3 +134,65 @@ def test_an_error_without_a_report_of_an_end_counts_unless_the_program_went_on(
 )  # fmt: skip
 def test_a_complaint_goes_on_in_the_next_line_only_if_that_continues_it(printed: str, quote: str) -> None:
     assert explained(f"{printed}{ENDED}").quote == quote
+
+
+NUMBERED = "write of chunk 7 failed, errno = 28\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        (f"{NUMBERED}{ENDED}", "a file cannot be written on n1"),
+        (f"{NUMBERED.replace('28', '122')}{ENDED}", "a file cannot be written on n1"),
+        (f"{NUMBERED.replace('28', '29')}{ENDED}", "rank 3 on n1 ended with exit code 1"),
+        (f"pwrite(out.3, 1048576) = -1 EDQUOT\n{ENDED}", "a file cannot be written on n1"),
+        (f"pwrite(out.3, 1048576) = -1 EDOM\n{ENDED}", "rank 3 on n1 ended with exit code 1"),
+        (f"pwrite: no ENOSPC\n{ENDED}", "rank 3 on n1 ended with exit code 1"),
+        ("MPT ERROR: Rank 36(g:36) is aborting with error code 9.\n", "rank 36 called MPI_Abort with code 9"),
+        (f"{NUMBERED.replace('errno', 'chunk')}{ENDED}", "rank 3 on n1 ended with exit code 1"),
+        ("PRTE has lost communication with a remote daemon.\n  Remote daemon: [p@0,5] on node c6\n", "lost the conn"),
+        ("A daemon failed to report back after being spawned\n  target node:  c6\n", "does not come up on c6"),
+        (f"slurmstepd: error: pyxis:     [ERROR] no JSON\nslurmstepd: error: pyxis:     curl: (22) The requested URL "
+         f"returned error: 429\n{ENDED}", "the registry gives n1 no more images"),
+        (f"slurmstepd: error: pyxis:     [ERROR] no JSON\n{ENDED}", "the container does not start on n1"),
+        (f"FATAL:   while extracting a.sif: extract command failed: WARNING: could not mount: fuse\n{ENDED}",
+         "the container does not start on n1"),
+        (f"At line 2 of file a.f (unit = 3, file = '/s/r')\nFortran runtime error: No space left on device\n{ENDED}",
+         "is full (At line 2 of file a.f (unit = 3, file = '/s/r') Fortran runtime error: No space"),
+    ],
+)  # fmt: skip
+def test_the_words_around_a_known_cause_may_differ(text: str, meaning: str) -> None:
+    assert meaning in explained(text).meaning
+
+
+PEER_LEFT = "[n2:7] PMIX ERROR: {} in file client.c at line 9\n"
+ABORTED = "application called MPI_Abort(MPI_COMM_WORLD, 1) - process 3\n"
+READ_ONLY = "cat: /p/x: Read-only file system\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        (f"{LOST}{PEER_LEFT.format('PMIX_ERR_LOST_CONNECTION')}{ABORTED}", UNSTABLE),
+        (f"{LOST}{PEER_LEFT.format('UNREACHABLE')}{ABORTED}", UNSTABLE),
+        (f"{PEER_LEFT.format('UNREACHABLE')}{LOST}{ABORTED}", "do not fit together"),
+        (f"ERROR: bad luck\n{PEER_LEFT.format('UNREACHABLE')}{ABORTED}", "do not fit together"),
+        (f"{LOST}{READ_ONLY}{ENDED}", UNSTABLE),
+        (f"{READ_ONLY}{LOST}{ENDED}", "mounted read-only"),
+        (f"slurmstepd: error: no connection to server\n{READ_ONLY}{ENDED}", "mounted read-only"),
+        ("Out-of-memory error in routine X-1.\nError termination at noon.\nJob cpu time: 3\nfiles: 4\n", MEMORY),
+        ("Out-of-memory error in routine X-1.\nJob cpu time: 3\nfiles: 4\n", ""),
+        (f"***********\n*  ERROR  *\n*  SCF NOT CONVERGED  *\n***********\n{ENDED}", SLOW),
+        (f"--- !ERROR\nfile: x.F90\nline: 4\nrank: 3\nmessage: |\n matrix is singular\n{ENDED}", UNSTABLE),
+        (f"* Unknown keyword 'dtt'\n*** Aborting the run.\n{ENDED}", INPUT),
+        (f"* Unknown keyword 'dtt'\n\n*** Aborting the run.\n{ENDED}", "rank 3 on n1 ended with exit code 1"),
+        (f"*** Error 40509 (SOL+509)\n NaN detected on processor 3\n{ENDED}", UNSTABLE),
+        (f"(PID 12) *** ERROR *** CHECK: obcs is not supported in this configuration\n{ENDED}", INPUT),
+        ("ERROR failed to send mail: connection refused\nINFO finished, 3 s\n", ""),
+        ("ERROR failed to send mail: connection refused\nSTOP 1\n", PEER),
+        (f"--- !ERROR\nfile: x.F90\n\nmatrix is singular\n{ENDED}", "rank 3 on n1 ended with exit code 1"),
+    ],
+)
+def test_an_error_that_states_its_kind_goes_before_later_guesses(text: str, meaning: str) -> None:
+    failure = explain_output(text)
+    assert (meaning in failure.meaning) if failure and meaning else (failure is None and not meaning)
