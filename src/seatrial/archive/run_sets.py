@@ -12,7 +12,7 @@ from seatrial.archive.contents import shorter
 from seatrial.archive.export import samples_or_problems
 from seatrial.archive.journal import SessionStarted, ValuesImported, decode, of_type
 from seatrial.archive.layout import DamagedRun, damage, opened_inside
-from seatrial.archive.liveness import Life, presumed
+from seatrial.archive.lease import Life, presumed
 from seatrial.archive.reader import (
     LAST,
     RESTORE,

@@ -18,8 +18,8 @@ import msgspec
 
 from seatrial.archive import gate, layout, listing, reader
 from seatrial.archive.layout import DamagedRun
+from seatrial.archive.lease import Life, presumed
 from seatrial.archive.listing import StoredHeadline
-from seatrial.archive.liveness import Life, presumed
 from seatrial.cli import report
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import archive_option, seconds

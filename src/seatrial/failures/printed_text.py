@@ -1,7 +1,6 @@
 """What launchers, MPI and programs print, without what hides their lines: colours, labels, times, harmless warnings."""
 
 import errno
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -109,11 +108,11 @@ def in_english(text: str) -> str:
 
 
 def _in_words(number: re.Match[str]) -> str:
-    code, text = int(number[1] or getattr(errno, number[2], 0)), number.string
-    words, end = os.strerror(code), text.find("\n", number.end())
+    name = number[2] or errno.errorcode.get(int(number[1]), "")
+    words = next((english for english, others in translations().items() if f"errno {name}" in others), "")
+    text, end = number.string, number.string.find("\n", number.end())
     line = text[text.rfind("\n", 0, number.start()) + 1 : end if end >= 0 else len(text)]
-    stated = words.lower() in line.lower() or words not in translations()
-    return number.group() if stated else f"{number.group()} ({words})"
+    return number.group() if words.lower() in line.lower() else f"{number.group()} ({words})"
 
 
 def plain(text: str) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from seatrial.archive.lease import Life
 from seatrial.archive.listing import CLOSED, RunRow
-from seatrial.archive.liveness import Life
 from seatrial.archive.reader import is_ahead
 from seatrial.model.errors import ExitCode
 from seatrial.model.run import RunInfo
