@@ -155,6 +155,15 @@ def complete_designs() -> Iterator[TrialClass]:
                 conditions=rough,
                 design=DesignChoice.COMPLETE,
             )
+    for noise, share in ((0.015, 0.97), (0.03, 0.95), (0.03, 0.92)):
+        rough = SimulatedConditions(noise=noise)
+        yield TrialClass(
+            name=f"complete, 16, noise {noise:g}, {share:g} left",
+            topology="fat-tree:16,per-leaf=16",
+            faults=(f"node:{share}",),
+            conditions=rough,
+            design=DesignChoice.COMPLETE,
+        )
     slow_parts = ("uplink:0.7", "node:0.8", "pair:0.6")
     yield TrialClass(name="complete, 3 faults", topology="fat-tree:20", faults=slow_parts, design=DesignChoice.COMPLETE)
     yield TrialClass(

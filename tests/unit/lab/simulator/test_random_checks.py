@@ -19,7 +19,7 @@ from bench.random_classes import drawn
         pytest.param(
             "loss",
             130,
-            ("packet-loss pair:n12>n13 0", "packet-loss pair:n14>n9 0", "packet-loss pair:n1>n9 0"),
+            ("packet-loss uplink:leaf3 0",),
             id="pairs of the node within its leaf lost nothing after the last look",
         ),
         pytest.param(
