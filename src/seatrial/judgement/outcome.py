@@ -2,7 +2,7 @@
 
 from seatrial.locate.evidence import Pair
 from seatrial.model.measurement import Phase
-from seatrial.model.run import Ending, RecordedRun, RunInfo
+from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.verdict import RunVerdict, worst
 
 
@@ -59,8 +59,3 @@ def failure_of(recorded: RecordedRun) -> str:
         return ""
     said = f"{info.kind.command} {_ENDED[info.ending]}"
     return f"{said}: {info.reason}" if info.reason and info.ending is not Ending.INTERRUPTED else said
-
-
-def remarks_of(info: RunInfo, reason: str) -> tuple[str, ...]:
-    """What the run's own ending adds to `reason`."""
-    return (info.reason,) if info.reason and info.reason not in reason else ()

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.judgement.outcome import remarks_of
 from seatrial.locate.evidence import waits_of
 from seatrial.model.facts import NodeFacts
 from seatrial.model.loss import LossCause, Moment, RankDeath, SessionLoss
@@ -119,7 +118,8 @@ def run_notes(recorded: RecordedRun, reason: str = "", findings: Sequence[Findin
     deaths = judge_deaths(recorded)
     left = (finding for finding in deaths.findings if finding not in findings)
     said = (finding.statement for finding in left if finding.statement.rstrip(".") not in reason)
-    return (*remarks_of(recorded.info, reason), *said, *deaths.notes)
+    ending = recorded.info.reason
+    return (*([ending] if ending and ending not in reason else ()), *said, *deaths.notes)
 
 
 def after_deaths(recorded: RecordedRun, verdict: Verdict, reason: str) -> tuple[Verdict, str]:

@@ -8,8 +8,8 @@ import numpy as np
 from seatrial.locate.explanation import Ways
 from seatrial.locate.metric_result import MetricScene, Part, PartFaults, end_parts, part_faults, ways_of
 from seatrial.locate.rows import Rows, group_name, group_numbers
-from seatrial.locate.significance import relative_scale
 from seatrial.locate.slow_parts import FEW_NODES, SlowParts, slow_parts
+from seatrial.locate.thresholds import relative_scale
 from seatrial.locate.uplinks import clearly_better
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.pair_table import Indices, Reals

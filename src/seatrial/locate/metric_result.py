@@ -9,9 +9,8 @@ import numpy as np
 
 from seatrial.locate.explanation import Ways, cover
 from seatrial.locate.rows import Rows, back_rows, both_ways
-from seatrial.locate.significance import adjusted_p, critical_value, relative_scale
 from seatrial.locate.slow_parts import FEWEST_ROWS, SlowParts
-from seatrial.locate.thresholds import Effects, to_loss
+from seatrial.locate.thresholds import Effects, adjusted_p, critical_value, relative_scale, to_loss
 from seatrial.model.fabric import Wiring
 from seatrial.model.pair_faults import (
     Instability,

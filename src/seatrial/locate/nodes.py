@@ -6,9 +6,8 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.additive import EFFICIENCY, AdditiveFit, additive_fit, medians
-from seatrial.locate.significance import critical_value, detectable
 from seatrial.locate.single_pairs import NODE_PAIRS, NODE_SHARE
-from seatrial.locate.thresholds import Effects
+from seatrial.locate.thresholds import Effects, critical_value, detectable
 from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.statistics.estimates import MAD_TO_DEVIATION, NORMAL_95, array_median, robust_scale
 

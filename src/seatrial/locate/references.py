@@ -10,11 +10,11 @@ import numpy as np
 from seatrial.drift.peer_groups import comparable
 from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair
-from seatrial.locate.significance import HALF_NORMAL
 from seatrial.locate.thresholds import (
     BEST_PAIRS,
     GATE_TOLERANCE,
     GROSS_GATE,
+    HALF_NORMAL,
     LATENCY_FLOOR_S,
     LATENCY_RATIO,
     MOST_LACK,

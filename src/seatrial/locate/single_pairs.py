@@ -12,8 +12,7 @@ import numpy as np
 from seatrial.locate.explanation import Ways, cover
 from seatrial.locate.metric_result import MOST_LISTED, FaultNaming
 from seatrial.locate.rows import Rows, back_rows
-from seatrial.locate.significance import adjusted_p, critical_value
-from seatrial.locate.thresholds import Effects
+from seatrial.locate.thresholds import Effects, adjusted_p, critical_value
 from seatrial.model.pair_faults import Instability, LocatedFault, Unstable
 from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.model.subject import Direction, Subject, node

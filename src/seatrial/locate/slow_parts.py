@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seatrial.locate.explanation import Blame, Ways
-from seatrial.locate.significance import POWER, critical_value, detectable, half_scatter
-from seatrial.locate.thresholds import CLEAR, SCATTERS, Effects
+from seatrial.locate.thresholds import CLEAR, POWER, SCATTERS, Effects, critical_value, detectable, half_scatter
 from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.statistics.estimates import (
     CONFIDENCE,
@@ -131,7 +130,7 @@ def _distinct(ways: Ways) -> list[Blame]:
 class _LowPart(NamedTuple):
     whole: Blame
     rows: Indices
-    """Those of its rows that no slow part is on."""
+    """Its rows without those that a slow part is on."""
     gains: Reals
     """How much of the loss of each it explains; of good rows, what speaks against it."""
     mixed: bool

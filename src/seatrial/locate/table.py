@@ -8,16 +8,14 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from seatrial.locate.dense import judge_dense
+from seatrial.locate.dense import judge_dense, populations, sparse_paces, split
 from seatrial.locate.group_test import group_test
 from seatrial.locate.metric_result import MetricResult, MetricScene, dead_faults
 from seatrial.locate.nodes import FEWEST_CELLS
-from seatrial.locate.populations import populations, sparse_paces, split
 from seatrial.locate.rows import Rows, expected_pairs, group_name, rows_of, selected
-from seatrial.locate.significance import relative_scale
 from seatrial.locate.single_pairs import single_pairs
 from seatrial.locate.slow_parts import FEW_NODES, FEWEST_ROWS
-from seatrial.locate.thresholds import practical_effects, to_loss
+from seatrial.locate.thresholds import practical_effects, relative_scale, to_loss
 from seatrial.model.fabric import Wiring
 from seatrial.model.pair_faults import MOST_BETTER, Located, LocatedFault, Method, Resolution, TooGood
 from seatrial.model.pair_table import Flags, Indices, PairTable, Places, Reals

@@ -10,9 +10,8 @@ from seatrial.locate.evidence import Pair
 from seatrial.locate.explanation import PartSuspect, Ways
 from seatrial.locate.metric_result import Ends, MetricScene, end_parts, part_faults
 from seatrial.locate.rows import group_name, group_numbers
-from seatrial.locate.significance import half_scatter
 from seatrial.locate.slow_parts import FEW_NODES, FEWEST_ROWS, slow_parts
-from seatrial.locate.thresholds import BEST_PAIRS, EFFECT, SCATTERS
+from seatrial.locate.thresholds import BEST_PAIRS, EFFECT, SCATTERS, half_scatter
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.pair_faults import LocatedFault, Undecided
 from seatrial.model.pair_table import Flags, Indices, Reals

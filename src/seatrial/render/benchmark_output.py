@@ -10,7 +10,7 @@ from seatrial.benchmarks import gates
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gpu_peers import PEERS
 from seatrial.benchmarks.gpu_rates import GPU
-from seatrial.judgement.benchmark_findings import breach_finding, word_of_output
+from seatrial.judgement.benchmark_result import breach_finding, word_of_output
 from seatrial.model import units
 from seatrial.model.benchmark import Better, Output, Result
 from seatrial.model.measurement import Estimate

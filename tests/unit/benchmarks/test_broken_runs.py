@@ -6,7 +6,7 @@ import pytest
 
 from seatrial.benchmarks.catalogue import parse_as
 from seatrial.benchmarks.generic import generic_benchmark
-from seatrial.judgement.benchmark_findings import word_of_output
+from seatrial.judgement.benchmark_result import word_of_output
 from tests.support import benchmark_outputs as outputs
 from tests.support.judged_outputs import judged
 from tests.support.paths import DATA

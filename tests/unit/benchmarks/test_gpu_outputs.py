@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from seatrial.benchmarks.catalogue import parse_auto
-from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
+from seatrial.judgement.benchmark_result import INCOMPLETE, word_of_output
 from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import number_of

@@ -6,7 +6,7 @@ import pytest
 
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import BENCHMARKS, detected
-from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
+from seatrial.judgement.benchmark_result import INCOMPLETE, word_of_output
 from seatrial.model.benchmark import Output
 from tests.support.paths import DATA
 

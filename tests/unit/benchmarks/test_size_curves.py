@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from seatrial.judgement.benchmark_findings import word_of_output
+from seatrial.judgement.benchmark_result import word_of_output
 from tests.support import benchmark_outputs as outputs
 from tests.support import gpu_outputs
 from tests.support.judged_outputs import judged

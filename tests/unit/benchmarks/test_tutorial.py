@@ -8,7 +8,7 @@ import pytest
 
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.declaration import Benchmark, completed
-from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
+from seatrial.judgement.benchmark_result import INCOMPLETE, word_of_output
 from seatrial.model.benchmark import BenchmarkRequest
 from tests.support.paths import ROOT
 

@@ -8,7 +8,7 @@ import pytest
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import BENCHMARKS
 from seatrial.benchmarks.uneven_numbers import OFF
-from seatrial.judgement.benchmark_findings import breach_finding, word_of_output
+from seatrial.judgement.benchmark_result import breach_finding, word_of_output
 from seatrial.model.benchmark import Output
 from seatrial.model.subject import output as output_subject
 from seatrial.model.verdict import FindingKind

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from seatrial.commands.judge.pairs.view import located_report
 from seatrial.locate.explanation import Ways
 from seatrial.locate.metric_result import MOST_LISTED
-from seatrial.locate.significance import relative_scale, resolution
 from seatrial.locate.slow_parts import slow_parts
 from seatrial.locate.table import locate_in_table, topology_classes
-from seatrial.locate.thresholds import practical_effects
+from seatrial.locate.thresholds import practical_effects, relative_scale, resolution
 from seatrial.model.errors import ExitCode
 from seatrial.model.pair_faults import Located
 from seatrial.model.pair_table import PairTable

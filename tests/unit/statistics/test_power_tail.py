@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from seatrial.locate.significance import critical_value
 from seatrial.locate.single_pairs import SMALL, power_tail
+from seatrial.locate.thresholds import critical_value
 from seatrial.statistics.estimates import HEAVY_DEGREES
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from seatrial.locate.significance import adjusted_p, critical_value
+from seatrial.locate.thresholds import adjusted_p, critical_value
 from seatrial.statistics.estimates import quantile, ratio_tails, student_quantile, two_sided
 
 

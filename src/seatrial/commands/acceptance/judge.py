@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.judgement.benchmark_findings import INCOMPLETE, breach_finding
+from seatrial.judgement.benchmark_result import INCOMPLETE, breach_finding
 from seatrial.model import subject, units
 from seatrial.model.benchmark import Better, Label, Output
 from seatrial.model.errors import UsageError, toml_record

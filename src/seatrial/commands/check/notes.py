@@ -17,9 +17,8 @@ from seatrial.judgement.rank_notes import first_ranks, wandering_notes
 from seatrial.limits.path import path_limit
 from seatrial.locate.evidence import MeasuredPair, Pair, RunSeries, in_one_direction
 from seatrial.locate.references import PeerLine, References
-from seatrial.locate.significance import detectable
 from seatrial.locate.table import topology_classes
-from seatrial.locate.thresholds import MUST_SHOW, RETEST_PAIRS, to_log, to_loss
+from seatrial.locate.thresholds import MUST_SHOW, RETEST_PAIRS, detectable, to_log, to_loss
 from seatrial.model.judgement import Power
 from seatrial.model.limit import NoLimit
 from seatrial.model.measurement import Phase

@@ -20,7 +20,7 @@ from seatrial.judgement.comparison.history import (
     values_over_runs,
     worsened_nodes,
 )
-from seatrial.judgement.comparison.suspects import find_suspects
+from seatrial.judgement.comparison.verdicts import find_suspects
 from seatrial.judgement.series_changes import judge_series
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts

@@ -11,7 +11,7 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.node_outputs import NodeOutput, table_of_nodes
 from seatrial.drift.peer_groups import gpu_models
 from seatrial.importers.fleets import FleetTable
-from seatrial.judgement.benchmark_findings import breach_finding
+from seatrial.judgement.benchmark_result import breach_finding
 from seatrial.judgement.fleet.strata import FleetJudgement, Named, judge_strata
 from seatrial.judgement.peer_suspects import with_suspects
 from seatrial.judgement.processor_waits import explained

@@ -19,7 +19,7 @@ from seatrial.commands.scale.comparison_view import (
 from seatrial.commands.scale.judge import PAYS, JudgedCurve, ScalePoint
 from seatrial.commands.scale.measured import ScaleSeries
 from seatrial.commands.scale.points import LeftOut
-from seatrial.judgement.benchmark_findings import breach_finding
+from seatrial.judgement.benchmark_result import breach_finding
 from seatrial.model.benchmark import Better, Breach
 from seatrial.model.measurement import Estimate
 from seatrial.model.subject import curve as curve_subject

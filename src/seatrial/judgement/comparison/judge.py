@@ -14,8 +14,7 @@ from seatrial.judgement.comparison.records import (
     Unlike,
 )
 from seatrial.judgement.comparison.subjects import compare_subjects
-from seatrial.judgement.comparison.suspects import find_suspects, new_problems
-from seatrial.judgement.comparison.verdicts import judge_metrics
+from seatrial.judgement.comparison.verdicts import find_suspects, judge_metrics, new_problems
 from seatrial.judgement.nodes.limits import base_hz_of, most_hz_of
 from seatrial.limits.memory import memory_limits
 from seatrial.limits.path import path_limit

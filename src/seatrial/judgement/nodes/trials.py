@@ -7,8 +7,7 @@ from msgspec.structs import replace
 
 from seatrial.drift.peer_groups import hardware_groups, one_kernel
 from seatrial.experiment.controls import too_few
-from seatrial.judgement.nodes.collectives import clocks_of, collectives_of
-from seatrial.judgement.nodes.figures import figures_of
+from seatrial.judgement.nodes.figures import clocks_of, collectives_of, figures_of
 from seatrial.judgement.nodes.limits import limits_of, without_turbo
 from seatrial.judgement.nodes.peers import Outlier, compare, heat_of, hot_node_finding, outliers
 from seatrial.judgement.nodes.storage import impossible, storage_notes, storage_of, without

@@ -3,7 +3,7 @@
 import msgspec
 
 from seatrial.judgement.comparison.records import Suspect
-from seatrial.judgement.comparison.suspects import find_suspects, new_problems
+from seatrial.judgement.comparison.verdicts import find_suspects, new_problems
 from seatrial.model.facts import NodeFacts
 from tests.support.facts_examples import server
 

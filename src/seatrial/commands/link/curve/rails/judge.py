@@ -21,7 +21,7 @@ from seatrial.model.subject import pair as pair_subject
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
 from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
 from seatrial.model.words import count
-from seatrial.pairs.rails import rails_of_variant
+from seatrial.pairs.rank_pairs import rails_of_variant
 from seatrial.statistics.estimates import median_estimate
 
 

@@ -13,7 +13,7 @@ from seatrial.launch.contract import StartManner
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import Round
 from seatrial.model.settings import RailsSettings
-from seatrial.pairs.rails import RailDesign, rail_design, rail_rounds, rail_variants
+from seatrial.pairs.rank_pairs import RailDesign, rail_design, rail_rounds, rail_variants
 
 
 def run_rails(settings: RailsSettings, progress: Progress = SILENT) -> MeasuredRun[RailComparison]:
