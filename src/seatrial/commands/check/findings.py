@@ -156,6 +156,7 @@ def packet_loss(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     stalls, trips = map(sum, zip(*(one.trips_since(0) for one in known), strict=True))
     unknown = on_unknown_cables(suspect.subject.kind, suspect.pairs, scene.references.fabric)
     who_loses = f"a cable of {who(suspect)}, or one behind it," if unknown else who(suspect)
+    which = " With --fabric and --routes a check may name the cable." if unknown else ""
     return Finding(
         kind=FindingKind.PACKET_LOSS,
         **suspect.accused,
@@ -164,7 +165,7 @@ def packet_loss(suspect: PartSuspect, scene: FindingInputs) -> Finding:
             f"{who_loses} loses packets: {stalls} of {trips} small round trips took 0.2 s or longer, which is how "
             f"long TCP waits before it sends again ({share(stalls / trips) if stalls * 100 >= trips else 'under 1 %'})."
         ),
-        remedy="Check errors and drops of the port and its switch (ethtool -S), cable, optics and buffer sizes.",
+        remedy=f"Check errors and drops of the port and its switch (ethtool -S), cable, optics, buffer sizes.{which}",
         metric=LATENCY,
         experiments=_tcp_agrees(suspect, scene.resent),
     )

@@ -215,8 +215,7 @@ def lossy_suspects(survey: Survey) -> list[PartSuspect]:
     partly = [one for one in suspects if on_unknown_cables(one.subject.kind, one.pairs, survey.without_stalls.fabric)]
     if len(partly) > 1:  # two pairs may have a leaf in common and lose their packets behind it
         few = [one for one in partly if len(one.pairs) < 2 * FEWEST_ALIKE]
-        alone = pair_suspects([pair for one in few for pair in one.pairs])
-        suspects = [one for one in suspects if one not in few] + alone
+        suspects = [one for one in suspects if one not in few] + pair_suspects(sum((one.pairs for one in few), ()))
     confirmed = []
     for suspect in suspects:
         by_phase = [evidence[pair].latency for pair in suspect.pairs]
