@@ -19,7 +19,7 @@ from seatrial.drift.changes import THE_NODE, changes
 from seatrial.driver.clock import monotonic_s
 from seatrial.files.inputs import BadInput
 from seatrial.files.owners import is_own
-from seatrial.judgement.comparison.conditions import unlike_runs
+from seatrial.judgement.comparison.records import unlike_runs
 from seatrial.launch.contract import Hurries, Launcher, SeesOwnJob
 from seatrial.locate.evidence import APART, Pair, run_value
 from seatrial.model.errors import SeatrialError, UsageError

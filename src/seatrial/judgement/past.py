@@ -31,8 +31,8 @@ from seatrial.model.units import share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count, natural_sorted, some
 from seatrial.statistics.estimates import ERROR_RATE
-from seatrial.statistics.rank_sum import adjusted_together
 from seatrial.statistics.run_comparison import RunComparison, compare_runs
+from seatrial.statistics.strata import adjusted_together
 
 LATE_LOSS = 1 / 3
 """Loss of speed of small messages that matters if the past is one run, which does not show how much latencies vary:

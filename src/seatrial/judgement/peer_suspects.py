@@ -22,7 +22,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import MOST_NAMED, count, natural_sorted, some
-from seatrial.statistics.rank_sum import adjusted, count_tail, rank_sum_test
+from seatrial.statistics.strata import adjusted, count_tail, rank_sum_test
 
 NO_CAUSE = ("node", "boot_id", "complete")
 """Facts that say that something may have changed, and not what."""

@@ -14,7 +14,7 @@ from seatrial.locate.evidence import Pair
 from seatrial.locate.thresholds import EXPLAINED
 from seatrial.model.units import share
 from seatrial.statistics.estimates import ERROR_RATE, median
-from seatrial.statistics.rank_sum import rank_sum_test
+from seatrial.statistics.strata import rank_sum_test
 
 CROWDED = 0.9
 """Share of the time: if a rank waits this long, the little that is left of a core decides what a run delivers."""

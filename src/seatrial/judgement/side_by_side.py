@@ -16,8 +16,8 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.verdict import ComparisonOutcome, Verdict
 from seatrial.statistics.change_errors import variance_of
 from seatrial.statistics.estimates import CONFIDENCE, median, median_estimate, ratio_tails
-from seatrial.statistics.rank_sum import adjusted
 from seatrial.statistics.run_comparison import RunComparison, compare_runs
+from seatrial.statistics.strata import adjusted
 
 FEWEST_TO_SCATTER = 4
 """Values beyond one a size; of fewer nobody says which of two configurations scatters more."""

@@ -31,8 +31,6 @@ from seatrial.statistics.estimates import GROUP_SHARE, MEDIAN_ERROR, array_media
 
 UPPER = 0.8
 """A node's pace is this quantile of its cells: of a good node up to four partners in five may be slow."""
-FEWEST_FASTER = 2
-"""One node that is faster than all others is a population of none."""
 FEWEST = 6
 """Nodes below which nothing is called a population."""
 
@@ -48,8 +46,7 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
 def split(pace: Reals, least_gap: float) -> Split | None:
     """Divide nodes at the widest gap between their paces (log, NaN if unknown); None where they are one population.
 
-    The slower population must be a third of the nodes or more: then no majority says which of the two is as it should
-    be.
+    The slower one must be a third of the nodes or more: then no majority says which of the two is as it should be.
     """
     measured = np.flatnonzero(np.isfinite(pace))
     count = len(measured)
@@ -57,7 +54,7 @@ def split(pace: Reals, least_gap: float) -> Split | None:
         return None
     order = measured[np.argsort(pace[measured], kind="stable")]
     ordered = pace[order]
-    cut = two_groups(ordered, least_gap, lower=int(np.ceil(GROUP_SHARE * count)), upper=FEWEST_FASTER)
+    cut = two_groups(ordered, least_gap, lower=int(np.ceil(GROUP_SHARE * count)), upper=FEWEST_NODES)
     if not cut:
         return None
     slower, faster = (np.isin(np.arange(len(pace)), part) for part in (order[:cut], order[cut:]))

@@ -211,8 +211,7 @@ def half_scatter(ratio: Reals) -> float:
 
     Half a normal distribution scatters less than the whole.
     """
-    better = HALF_NORMAL * relative_scale(ratio[ratio >= np.median(ratio)])
-    whole = relative_scale(ratio)
+    better, whole = HALF_NORMAL * relative_scale(ratio[ratio >= np.median(ratio)]), relative_scale(ratio)
     return better if better < whole / 2 else whole
 
 

@@ -19,7 +19,7 @@ from seatrial.model.subject import Direction, Subject, SubjectKind, link, uplink
 from seatrial.statistics.estimates import FEWEST_ALIKE, array_median, robust_scale
 
 FEWEST_NODES = 2
-"""An uplink of a single node cannot be distinguished from the node."""
+"""One node alone is not a group: its uplink cannot be distinguished from it."""
 BETTER = 1.05
 """The reference is the best ways if they are this much better than the median: half of the uplinks may be bad."""
 QUANTILE_ERROR = 1.6

@@ -243,13 +243,15 @@ def again_rounds(
     seed: int,
     *,
     blocks: bool = False,
+    first: int = 0,
 ) -> list[list[Pair]]:
     """Each of these leaves alone under load, `times` times, with other partners and in another order each time.
 
     `blocks`: in every other turn each has two partners; see `leaf_blocks`. On some routes streams of all nodes to
-    partners in a row share cables, on others those to partners everywhere. A turn has the same partners in every call.
+    partners in a row share cables, on others those to partners everywhere. `first`: the turn to begin with; a turn has
+    the same partners in every call.
     """
-    order = shuffled(loaded, range(times), random.Random(seed))
+    order = shuffled(loaded, range(first, first + times), random.Random(seed))
     return [_leaf_turn(leaves, leaf, way, turn, blocks=blocks) for turn, (leaf, way) in order]
 
 

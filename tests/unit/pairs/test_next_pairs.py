@@ -10,7 +10,7 @@ from seatrial.locate.explanation import Crossings, blamed_parts
 from seatrial.model.fabric import NO_FABRIC, Component, Fabric
 from seatrial.model.subject import Direction
 from seatrial.pairs.leaf_matchings import matchings
-from seatrial.pairs.next_pairs import Known, next_pairs
+from seatrial.pairs.survey import Known, next_pairs
 from tests.support.builders import leaves, names
 from tests.support.properties import examples
 

@@ -14,7 +14,7 @@ from seatrial.statistics.change_errors import (
     trigamma_inverse,
 )
 from seatrial.statistics.estimates import runs_to_decide, runs_to_detect
-from seatrial.statistics.rank_sum import adjusted, adjusted_together
+from seatrial.statistics.strata import adjusted, adjusted_together
 
 
 def test_special_functions() -> None:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from seatrial.statistics.rank_sum import count_tail, rank_sum_tail
+from seatrial.statistics.strata import count_tail, rank_sum_tail
 
 
 @pytest.mark.parametrize(("total", "size"), [(10, 3), (12, 5), (9, 7), (6, 1)])

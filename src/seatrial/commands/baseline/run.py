@@ -9,9 +9,8 @@ from seatrial.archive import baselines
 from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import find_run
 from seatrial.archive.run_sets import StoredSet, find_runs, load_tables
-from seatrial.judgement.comparison.conditions import CONDITIONS
 from seatrial.judgement.comparison.judge import RunSet, compare
-from seatrial.judgement.comparison.records import Comparison
+from seatrial.judgement.comparison.records import CONDITIONS, Comparison
 from seatrial.model.errors import UsageError
 
 

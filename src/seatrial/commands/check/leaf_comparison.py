@@ -218,12 +218,18 @@ def _slower(of_peers: Mapping[Key, float]) -> list[Key]:
     return [key for _, key in ordered[:cut]]
 
 
-def control_leaves(chosen: Sequence[Key], of_peers: Mapping[Key, float], offered: Mapping[Key, float]) -> list[Key]:
-    """Usual leaves to measure beside the suspects, as many for each way, and with about as many nodes."""
+def control_leaves(
+    chosen: Sequence[Key], of_peers: Mapping[Key, float], offered: Mapping[Key, float], doubted: Collection[Key] = ()
+) -> list[Key]:
+    """Usual leaves to measure beside the suspects, as many for each way, and with about as many nodes.
+
+    `doubted`: leaves that are slow or may be; they serve only where there are no others.
+    """
     found: list[Key] = []
     for way in dict.fromkeys(key[1] for key in chosen):
         mine = [offered[key] for key in chosen if key[1] is way]
         others = [key for key in of_peers if key[1] is way and key not in chosen]
+        others = [key for key in others if key not in doubted] or others
         others.sort(key=lambda key: (offered[key] < ALIKE * min(mine), abs(of_peers[key] - 1)))
         found += others[: max(CONTROL_PAIRS, len(mine))]
     return found
@@ -233,18 +239,24 @@ def compared(
     found: Mapping[Key, Sequence[Load]],
     offered: Mapping[Key, float],
     lack: Mapping[Key, float],
+    doubted: Collection[Key] = (),
     *,
     ago: int = 0,
 ) -> list[LeafRatio]:
     """Leaves that were measured `RETEST_RUNS` times, each alone under load, against each other, run by run.
 
-    Leaves that are slow by this are excluded from a second comparison if others are left. `lack`: see `lacks`.
+    Slow leaves are excluded from the comparison as long as other leaves are left: those of `doubted` at first, then
+    those that are slow by this. `lack`: see `lacks`.
     `ago`: judge an earlier look than the last; leaves that have no such look are left out.
     """
     again = {key: mine for key, many in found.items() if len(mine := apart(many)) >= RETEST_RUNS}
     looks = {key: many[: len(many) - ago * RETEST_RUNS][-RETEST_RUNS:] for key, many in again.items()}
     looks = {key: many for key, many in looks.items() if len(many) == RETEST_RUNS}
-    first = [one for key, many in looks.items() if (one := _against(key, many, again, offered, ()))]
+    first = [
+        one
+        for key, many in looks.items()
+        if (one := _against(key, many, again, offered, doubted) or _against(key, many, again, offered, ()))
+    ]
     slow = {one.key for one in first if one.slow(lack.get(one.key, EFFECT))}
     return [_against(one.key, looks[one.key], again, offered, slow) or one for one in first]
 

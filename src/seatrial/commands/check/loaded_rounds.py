@@ -50,6 +50,8 @@ SECOND_LOOKS = 2
 """The second time for leaves that others were compared with, and that are slow by this."""
 MOST_LEAVES = 64
 """Leaves that are measured one by one, if they differ; more would take minutes."""
+OTHER_PARTNERS = 2
+"""More runs of each, with other partners, where many are slow then: streams may meet inside the fabric."""
 FEW_LEAVES = 8
 """Up to here, uplinks that limit their nodes are measured one by one: of a good one most partners may be slow."""
 
@@ -187,18 +189,21 @@ class _Stage:
             return True
         keys = [(leaf, way) for leaf, nodes in self._leaves.items() if len(nodes) >= FEWEST_FLOWS for way in WAYS]
         self._progress.stage(f"Measuring {count(len(self._leaves), 'uplink')} one by one, since they differ under load")
-        return self._repeat(keys, 1, MOST_STEPS + SECOND_LOOKS)
+        if not self._repeat(keys, 1, MOST_STEPS + SECOND_LOOKS):
+            return False
+        many = len(self._seen(of_node).doubted) > MOST_SUSPECTS
+        return not many or self._repeat(keys, OTHER_PARTNERS, MOST_STEPS + SECOND_LOOKS + 1, first=1)
 
     def _look(self, chosen: Sequence[Key], scene: LoadState, step: int) -> bool:
         """`RETEST_RUNS` runs of each of these leaves and of others. False where the time was over first."""
-        keys = [*chosen, *control_leaves(chosen, scene.of_peers, scene.offered)]
+        keys = [*chosen, *control_leaves(chosen, scene.of_peers, scene.offered, scene.doubted)]
         names = ", ".join(dict.fromkeys(leaf for leaf, _ in chosen))
         self._progress.stage(f"Measuring the uplinks of {names} again under load, alternating with others")
         return self._repeat(keys, RETEST_RUNS, step)
 
-    def _repeat(self, keys: Sequence[Key], times: int, step: int) -> bool:
-        """Each of these leaves alone under load."""
+    def _repeat(self, keys: Sequence[Key], times: int, step: int, first: int = 0) -> bool:
+        """Each of these leaves alone under load; `first`: see `again_rounds`."""
         seed = self._recorded.info.seed + step
         blocks = len(self._leaves) > EACH_ALONE
-        rounds = again_rounds(self._leaves, keys, times, seed, blocks=blocks)
+        rounds = again_rounds(self._leaves, keys, times, seed, blocks=blocks, first=first)
         return self.run(rounds, self._deadline)

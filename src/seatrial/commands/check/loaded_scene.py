@@ -77,6 +77,11 @@ class LoadState(msgspec.Struct, frozen=True, kw_only=True):
     """Half of the leaves of a way or more, where these carry less than the others."""
 
     @property
+    def doubted(self) -> set[Key]:
+        """Leaves that nothing is compared with as long as there are others."""
+        return {*self.low, *self.slower_group}
+
+    @property
     def left(self) -> float:
         """What is left to a node under load, as a share of what it reaches alone: the median over leaves."""
         found = [load.bytes_per_s / self.offered[key] for key, many in self.found.items() for load in many[:1]]
@@ -102,7 +107,7 @@ class LoadState(msgspec.Struct, frozen=True, kw_only=True):
 
     def compared(self, *, ago: int = 0) -> list[LeafRatio]:
         """`leaf_comparison.compared` with all of this."""
-        return compared(self.found, self.offered, self.lack, ago=ago)
+        return compared(self.found, self.offered, self.lack, self.doubted, ago=ago)
 
     def looks(self, effect: float) -> list[Looks]:
         """The looks at the leaves that were measured again."""

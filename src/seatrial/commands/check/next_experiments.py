@@ -29,7 +29,7 @@ from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import some
 from seatrial.pairs.leaf_matchings import cables_known
-from seatrial.pairs.next_pairs import Known, links_of, next_pairs
+from seatrial.pairs.survey import Known, links_of, next_pairs
 
 OPEN = "suspected by the survey alone, not measured again"
 

@@ -32,8 +32,7 @@ from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.words import count
 from seatrial.pairs.leaf_matchings import apart, cables_known
-from seatrial.pairs.next_pairs import MOST_PAIRS
-from seatrial.pairs.survey import BANDWIDTH_ROUND_S, PILOT, PROGRAM, SurveyPlan
+from seatrial.pairs.survey import BANDWIDTH_ROUND_S, MOST_PAIRS, PILOT, PROGRAM, SurveyPlan
 from seatrial.pairs.survey import LATENCY as ROUND_TRIP
 
 NEXT_STEPS = 3

@@ -6,9 +6,8 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive.run_sets import StoredSet, find_runs, load_tables, without
-from seatrial.judgement.comparison.conditions import CONDITIONS
 from seatrial.judgement.comparison.judge import RunSet, compare
-from seatrial.judgement.comparison.records import Comparison
+from seatrial.judgement.comparison.records import CONDITIONS, Comparison
 from seatrial.model.errors import UsageError
 from seatrial.model.settings import PRACTICAL
 

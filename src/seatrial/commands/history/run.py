@@ -10,7 +10,6 @@ from seatrial.archive import baselines
 from seatrial.archive.reader import parse_all
 from seatrial.archive.run_sets import StoredRun, find_runs, load_tables
 from seatrial.importers.series import ValueSeries
-from seatrial.judgement.comparison.conditions import unlike_runs
 from seatrial.judgement.comparison.history import (
     Explained,
     History,
@@ -20,6 +19,7 @@ from seatrial.judgement.comparison.history import (
     values_over_runs,
     worsened_nodes,
 )
+from seatrial.judgement.comparison.records import unlike_runs
 from seatrial.judgement.comparison.verdicts import find_suspects
 from seatrial.judgement.series_changes import judge_series
 from seatrial.model.errors import SeatrialError, UsageError

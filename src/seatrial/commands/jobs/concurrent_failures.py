@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from seatrial.model.pair_table import Reals
 from seatrial.statistics.estimates import ERROR_RATE
-from seatrial.statistics.rank_sum import log_choose
-from seatrial.statistics.strata import Members, Places, Shares, failures_of, shares_of
+from seatrial.statistics.strata import Members, Places, Shares, failures_of, log_choose, shares_of
 
 LONELY = 2
 """Mark of jobs without one of another member in their stratum."""

@@ -14,7 +14,7 @@ from seatrial.archive.run_sets import read_summary
 from seatrial.commands.site.addresses import COMPARISON, HISTORY, OVER_TIME, PAGE, RUNS, file_stem, run_page
 from seatrial.commands.site.generation import Generation
 from seatrial.commands.site.pages import Readers, page_texts, source_hash, with_links
-from seatrial.judgement.comparison.conditions import unlike_runs
+from seatrial.judgement.comparison.records import unlike_runs
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RunKind
 from seatrial.model.run_values import RunSummary

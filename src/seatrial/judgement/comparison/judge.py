@@ -4,14 +4,16 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.judgement.comparison.conditions import CONDITIONS, unlike_runs, unlike_tables
 from seatrial.judgement.comparison.records import (
+    CONDITIONS,
     Changed,
     Comparison,
     MetricChange,
     RankShare,
     Suspect,
     Unlike,
+    unlike_runs,
+    unlike_tables,
 )
 from seatrial.judgement.comparison.subjects import compare_subjects
 from seatrial.judgement.comparison.verdicts import find_suspects, judge_metrics, new_problems

@@ -21,8 +21,8 @@ from seatrial.model.verdict import ComparisonOutcome
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
 from seatrial.statistics.estimates import ERROR_RATE, MOST_LOG, runs_to_decide
-from seatrial.statistics.rank_sum import adjusted, adjusted_together
 from seatrial.statistics.run_comparison import RunComparison, SubjectChange
+from seatrial.statistics.strata import adjusted, adjusted_together
 
 MOST_LISTED = 50
 """Changed subjects that are listed for each metric; the rest is counted."""

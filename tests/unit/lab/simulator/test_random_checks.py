@@ -38,6 +38,12 @@ from bench.random_classes import drawn
         pytest.param(
             "jobs", 129, ("slow-link node:n22 0", "slow-link node:n32 0"), id="an absent node has a cable to itself"
         ),
+        pytest.param(
+            "jobs",
+            7031,
+            ("packet-loss node:n23 0", "slow-uplink uplink:router1-1 0"),
+            id="streams of leaves one by one meet those of some partners",
+        ),
         pytest.param("all kinds", 155, (), id="faults that had not begun when the check ended"),
     ],
 )
