@@ -56,9 +56,9 @@ def _counts(column: TableColumn) -> bool:
 
 
 def joined(counting: Sequence[TableColumn]) -> TableColumn:
-    """The column ALL_COUNTS."""
-    above = [[number > float(_usual(one)) for number in one.numbers()] for one in counting]
-    return TableColumn(name=ALL_COUNTS, cells=tuple("" if any(row) else "0" for row in zip(*above, strict=True)))
+    """The column ALL_COUNTS. A count that is missing is not known to be the usual one."""
+    usual = [[number <= float(_usual(one)) for number in one.numbers()] for one in counting]
+    return TableColumn(name=ALL_COUNTS, cells=tuple("0" if all(row) else "" for row in zip(*usual, strict=True)))
 
 
 def counted(counting: Sequence[TableColumn], subjects: Sequence[str]) -> tuple[LoneCell, ...]:

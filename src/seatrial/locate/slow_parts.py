@@ -130,7 +130,7 @@ def _distinct(ways: Ways) -> list[Blame]:
 class _LowPart(NamedTuple):
     whole: Blame
     rows: Indices
-    """Its rows without those that a slow part is on."""
+    """Rows of the part without those that a slow part is on."""
     gains: Reals
     """How much of the loss of each it explains; of good rows, what speaks against it."""
     mixed: bool

@@ -34,6 +34,13 @@ def test_the_port_that_counts_errors_is_named_with_them(name: str) -> None:
     assert table.values["n7 port 1"] == [0]
 
 
+def test_a_port_of_which_a_count_is_missing_does_not_count_as_usual() -> None:
+    table = read("errors,drops", lambda node, port: "0," if bad(node, port) else f"{4 * (node == 'n1')},0")
+    assert [(cell.subject, cell.cell) for cell in table.lone] == [("n1 port 1", "4"), ("n1 port 2", "4")]
+    assert table.values["n7 port 2"] == []
+    assert table.values["n7 port 1"] == [0]
+
+
 def test_many_ports_with_errors_are_named_those_with_most_first() -> None:
     table = read("errors", lambda node, port: str(int(node[1:]) * (port == 1)))
     assert [cell.subject for cell in table.lone] == [f"n{number} port 1" for number in range(8, 0, -1)]

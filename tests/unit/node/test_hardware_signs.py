@@ -127,7 +127,7 @@ def test_the_first_line_says_what_is_wrong_inside_a_machine_without_peers(tmp_pa
     ],
 )
 def test_a_controller_names_the_hotter_processor(first: str, second: str, key: tuple[str, str] | None) -> None:
-    """Where the kernel has sensors of the processors, these count: a controller's are rounded, and late."""
+    """Sensors that the kernel has of the processors count: a controller's are rounded, and late."""
     rows = [f"{name} | {value} degrees C | ok" for name, value in ((first, 60), (second, 66))]
     facts = facts_from_text("\n".join(rows), "h1")
     found = [(violation.details, violation.key) for violation in unlike_sockets("h1", facts)]
