@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from seatrial.fabric.slurm_topology import parse_topology
-from seatrial.launch.collector import EXTRA_S_PER_NODE, QUICK_FACTS, StepReader
+from seatrial.launch.collector import EXTRA_S_PER_NODE, QUICK_FACTS
 from seatrial.launch.contract import MPIEXEC, PLAIN, FactsReading, Hosts, ProgramCommand, StartManner, StartWays
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask
@@ -20,6 +20,7 @@ from seatrial.launch.mpi import (
     placed_argv,
 )
 from seatrial.launch.session import PipeSession, look
+from seatrial.launch.step_facts import StepReader
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.measurement import DefaultStart
