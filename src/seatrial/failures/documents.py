@@ -31,7 +31,7 @@ IN_SCRIPT = re.compile(r"\s{0,80}(?:#{1,9} |(?:echo|printf) [\"'])")
 """Comments of a script, and what it would print."""
 LITERAL_BLOCK = re.compile(
     r"(?m)(?<=\w::\n)\n(?:[ \t]{1,8}\S.*(?:\n|\Z)|[ \t]*\n){1,1000}"
-    r"|\\begin\{(verbatim|lstlisting)\}[\s\S]{0,4000}?\\end\{\1\}"
+    r"|\\begin\{(verbatim|lstlisting)\}(?:(?!\\(?:begin|end)\{\1\})[\s\S]){0,4000}+\\end\{\1\}"
     r"|(?:\A|\"{3})(?:(?!\n[ \t]{0,80}\"{3}|\"{3})[\s\S]){0,8000}+\n[ \t]{0,80}\"{3}[ \t]{0,9}[),]{0,3}$"
     r"|^[ \t]{0,80}/\*(?!-)(?:[^*/]|\*(?!/)|/(?!\*)){0,4000}+\*/"
     r"|^((?:[#;%!]|//)?)[ \t]{0,8}\.\. (?:code(?:-block)?|sourcecode|parsed-literal)::.*\n"
