@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,8 @@ HIDDEN = (
 NAMES = "[[faults]]"
 UNSURE = ("SLOW", "UNSTABLE", "MISCONFIGURED", "DOWN", "INCONCLUSIVE")
 """Verdicts on a fault beside other programs: a check may be unable to decide, and must then say so."""
+REPLACED = ("exit_code", "verdicts", "hogs", "within_s", "arguments")
+"""Settings of a scenario that differ on a busy machine."""
 
 
 class TerminatedError(KeyboardInterrupt):
@@ -101,13 +104,14 @@ def main() -> int:
 def unsure(path: Path, folder: Path, programs: int, arguments: Sequence[str] = ()) -> Path:
     """The scenario on a busy machine, in a file of `folder`: less may be named, but nobody else, and no fault passes.
 
-    `programs`: how many run beside the check. `arguments`: of the check.
+    `programs`: how many run beside the check. `arguments`: of the check, beside its own.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
+    text = path.read_text(encoding="utf-8")
+    lines, own = text.splitlines(), tomllib.loads(text).get("arguments", ())
     kept = [line.replace("[[expect]]", "[[also_allowed]]") for line in lines]
-    kept = [line for line in kept if line.split(" =")[0] not in ("exit_code", "verdicts", "hogs", "within_s")]
+    kept = [line for line in kept if line.split(" =")[0] not in REPLACED]
     allowed = UNSURE if NAMES in kept else ("PASS", "INCONCLUSIVE")
-    first = [f"hogs = {programs}", f"verdicts = {json.dumps(allowed)}", f"arguments = {json.dumps(arguments)}"]
+    first = [f"hogs = {programs}", f"verdicts = {json.dumps(allowed)}", f"arguments = {json.dumps([*own, *arguments])}"]
     folder.mkdir(parents=True, exist_ok=True)
     busy = folder / path.name
     busy.write_text("\n".join([*first, *kept]), encoding="utf-8")

@@ -7,7 +7,7 @@ import pytest
 from seatrial.lab.trial.scenario import parse_scenario, read_scenario
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction
-from tests.series.__main__ import HIDDEN, SCENARIOS
+from tests.series.__main__ import HIDDEN, SCENARIOS, unsure
 from tests.support.paths import ROOT
 
 FILES = sorted((ROOT / "tests" / "scenarios").glob("*.toml"))
@@ -21,8 +21,10 @@ def test_the_scenarios_of_the_series_are_there() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_the_scenarios_of_the_project_are_sound(path: Path) -> None:
+def test_the_scenarios_of_the_project_are_sound(path: Path, tmp_path: Path) -> None:
     scenario = read_scenario(path)
+    busy = read_scenario(unsure(path, tmp_path / "busy", 2, ["--seed", "3"]))
+    assert (busy.hogs, busy.arguments) == (2, (*scenario.arguments, "--seed", "3"))
     assert scenario.name == path.stem
     assert len(scenario.expect) == len(scenario.faults)
     assert scenario.faults or scenario.exit_code == 0 or scenario.verdicts
