@@ -152,7 +152,9 @@ def judge_dense(
     near = group[:, None] == group if len(groups) > 1 else None
     if near is not None:
         level_distances(y, near)
-    floor = max(RUN_SCATTER, _resolution(rows))
+    step = max(len(rows.log) // SAMPLE, 1)
+    rounding = resolution(np.exp(rows.log[::step].astype(np.float64))) / math.sqrt(12)
+    floor = max(RUN_SCATTER, rounding)
     node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
     usual_error = node_fit.critical * float(np.nanmedian(node_fit.error[BOTH]))
     paces = (upper_quantiles(y) + upper_quantiles(y.T)) / 2
@@ -205,12 +207,6 @@ def _resolution_of(
         median=rows.median,
         directed=rows.directed,
     )
-
-
-def _resolution(rows: Rows) -> float:
-    """What rounding adds to the scatter of logarithms."""
-    step = max(len(rows.log) // SAMPLE, 1)
-    return resolution(np.exp(rows.log[::step].astype(np.float64))) / math.sqrt(12)
 
 
 def _cable_findings(scene: MetricScene, rows: Rows, y: Reals) -> tuple[tuple[LocatedFault, ...], tuple[Undecided, ...]]:

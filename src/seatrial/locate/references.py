@@ -96,7 +96,10 @@ class PeerTable:
         if not every.size:
             return None
         rough = self._rough(every, measured)
-        scatter = min(_above(every, rough), self._directions(logs), _better_half(every))
+        excess, better = every[every > rough] - rough, np.sort(every)[len(every) // 2 :]
+        above = array_median(excess) / TAIL if len(excess) >= FEWEST_EXCESSES else math.inf
+        half = HALF_NORMAL * robust_scale(better) if len(better) >= FEWEST_EXCESSES else math.inf
+        scatter = min(above, half, self._directions(logs))
         scatter = max(scatter if np.isfinite(scatter) else robust_scale(every) if len(every) > 2 else 0.0, RUN_SCATTER)
         core = every
         for _ in range(MOST_ROUNDS):
@@ -128,18 +131,6 @@ class PeerTable:
         if len(apart) < FEWEST_EXCESSES or not apart.any():
             return float("inf")
         return robust_scale(apart, 0.0) / float(np.sqrt(2))
-
-
-def _above(logs: Reals, rough: float) -> float:
-    excess = logs[logs > rough] - rough
-    return array_median(excess) / TAIL if len(excess) >= FEWEST_EXCESSES else float("inf")
-
-
-def _better_half(logs: Reals) -> float:
-    better = np.sort(logs)[len(logs) // 2 :]
-    if len(better) < FEWEST_EXCESSES:
-        return float("inf")
-    return HALF_NORMAL * robust_scale(better)
 
 
 class PeerLine(msgspec.Struct, frozen=True, kw_only=True):

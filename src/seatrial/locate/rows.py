@@ -139,14 +139,10 @@ class _Back:
                 self.empty_triangle = triangle
         self.both_ways = (given if self.empty_triangle is None else both) / max(len(log), 1)
         """Share of the rows that were measured in the other direction, too."""
-        self.is_mirrored = differ > NOISY * both and alike > MIRRORED * differ and _noisy(log[alive & (log != usual)])
+        _, times = np.unique(log[alive & (log != usual)], return_counts=True)
+        noisy = np.sum((times / max(times.sum(), 1)) ** 2) < HALF  # equal numbers without noise prove nothing
+        self.is_mirrored = differ > NOISY * both and alike > MIRRORED * differ and bool(noisy)
         """Whether both directions of nearly all pairs are one and the same measurement."""
-
-
-def _noisy(values: Reals) -> bool:
-    """Whether two of the values are more often different than equal: equal numbers without noise prove nothing."""
-    _, count = np.unique(values, return_counts=True)
-    return float(np.sum((count / max(len(values), 1)) ** 2)) < HALF
 
 
 def _finder(keys: NDArray[np.int64], log: Reals, nodes: int) -> Callable[[NDArray[np.int64]], Reals]:

@@ -46,7 +46,9 @@ def open_uplinks(
     missing = _missing(measurements, scene, leaf_of)
     notes = [_group_note(group, scene)] if group else []
     notes += [leaf.note for leaf in undecided[:MOST_NOTES]]
-    notes += [_missing_note(missing)] if missing else []
+    if missing:
+        uplinks = f"The uplink{'s' * (len(missing) > 1)} of {some(missing, MOST_LEAVES)} under load"
+        notes.append(f"{uplinks}: not decided, pairs of every round failed; run the check again.")
     names = [*(leaf for leaf, _ in group), *(leaf.key[0] for leaf in undecided), *missing]
     return OpenUplinks(leaves=tuple(dict.fromkeys(names)), notes=tuple(notes))
 
@@ -119,14 +121,6 @@ def _missing(measurements: Sequence[Measurement], scene: LoadState, leaf_of: Map
         return []
     tried = loads(rounds_of(measurements, whole=False), leaf_of)
     return sorted({leaf for leaf, _ in tried.keys() - scene.found.keys()})
-
-
-def _missing_note(leaves: Sequence[str]) -> str:
-    uplinks = "uplink of" if len(leaves) == 1 else "uplinks of"
-    return (
-        f"The {uplinks} {some(leaves, MOST_LEAVES)} under load: not decided, pairs of every round failed; "
-        "run the check again."
-    )
 
 
 BISECTION = 0.4
