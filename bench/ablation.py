@@ -178,12 +178,7 @@ MECHANISMS = (
     rule("a node cleared by another pair of it", "retest_verdicts._Proofs.seen", by_near_pairs),
     rule("parts located by the retest", "retest_verdicts.Proofs.contradicts_survey", property(nothing(False))),
     rule("lone pairs explained by a part", "retest_verdicts._Proofs._with_explained", lambda _, slow: [*slow]),
-    stage(
-        "two retests of shared parts",
-        "retest_verdicts.SHARED_RUNS",
-        "retest_verdicts._Proofs._waited",
-        RETEST_RUNS,
-    ),
+    stage("two retests of shared parts", "retest_verdicts.SHARED_RUNS", "retest_verdicts._Proofs._waited", RETEST_RUNS),
     rule("controls below one switch first", "retests.plan_retest", anywhere),
     rule("a pair within the leaf of a suspected node", "next_experiments._within_leaves", nothing([])),
     rule("loss on cables that nobody knows", "survey._behind", nothing(False)),

@@ -52,10 +52,7 @@ def main() -> int:
     given = parser.parse_args()
     more = ["--no-nodes"] if given.no_nodes else []
     wrong = 0
-    with (
-        own_folder() as archive,
-        four_nodes("ssh", ssh=True, folders=(archive,)) as plan,
-    ):
+    with own_folder() as archive, four_nodes("ssh", ssh=True, folders=(archive,)) as plan:
         for mpi in (given.only,) if given.only else UNBOUND:
             check = partial(one_check, plan, archive, more, mpi, given.percent)
             wrong += count_wrong(mpi, given.runs, check)

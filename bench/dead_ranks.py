@@ -59,13 +59,7 @@ class Killer:
 
 
 def one_run(
-    plan: LabPlan,
-    archive: Path,
-    node: str,
-    *options: str,
-    once: bool,
-    draw: random.Random,
-    latest_s: float = LATEST_S,
+    plan: LabPlan, archive: Path, node: str, *options: str, once: bool, draw: random.Random, latest_s: float = LATEST_S
 ) -> dict[str, Any]:
     """A check with these options, and with kills: what was killed, and what its report says.
 

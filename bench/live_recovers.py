@@ -94,12 +94,7 @@ def live_run(plan: LabPlan, archive: Path, run: str, draw: random.Random) -> dic
         faults.append(f"it was closed as {_ending(closed)!r}")
     if run in [name for one in found for name in one["busy"]] and not closed.exists():
         faults.append("it is busy and not closed")
-    return {
-        "met": len(before),
-        "kept": len(delivered(closed)),
-        "recovers": len(found),
-        "faults": faults,
-    }
+    return {"met": len(before), "kept": len(delivered(closed)), "recovers": len(found), "faults": faults}
 
 
 def dead_run(plan: LabPlan, archive: Path, run: str, draw: random.Random) -> dict[str, Any]:
@@ -117,12 +112,7 @@ def dead_run(plan: LabPlan, archive: Path, run: str, draw: random.Random) -> dic
         faults.append(f"it was not recovered exactly once: {found}")
     if before - delivered(closed):
         faults.append(f"{len(before - delivered(closed))} of {len(before)} delivered lines lost")
-    return {
-        "met": len(before),
-        "kept": len(delivered(closed)),
-        "recovers": len(found),
-        "faults": faults,
-    }
+    return {"met": len(before), "kept": len(delivered(closed)), "recovers": len(found), "faults": faults}
 
 
 def _ending(folder: Path) -> str:

@@ -35,10 +35,7 @@ KILLED = (
 
 @pytest.mark.parametrize(
     ("text", "code", "says"),
-    [
-        (GOOD, 0, "MEASURED  names on 2 nodes: 1.50 s"),
-        (KILLED, 1, "program-failed: run was killed by signal 9"),
-    ],
+    [(GOOD, 0, "MEASURED  names on 2 nodes: 1.50 s"), (KILLED, 1, "program-failed: run was killed by signal 9")],
 )
 def test_it_runs_on_both_nodes(lab4: LabPlan, tmp_path: Path, text: str, code: int, says: str) -> None:
     file = tmp_path / "names.toml"

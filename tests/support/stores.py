@@ -191,8 +191,5 @@ def graphite(folder: Path, within: Sequence[str] = ()) -> Iterator[Graphite]:
         (folder / "storage-schemas.conf").write_text(SCHEMAS)
         (folder / "seatrial_graphite.py").write_text(WEB.format(folder=folder, query=query))
         serve = ["graphite-manage", "runserver", "--noreload", f"127.0.0.1:{web}"]
-        with (
-            _running(carbon, line, folder / "carbon.log", within),
-            _running(serve, web, folder / "web.log", **place),
-        ):
+        with _running(carbon, line, folder / "carbon.log", within), _running(serve, web, folder / "web.log", **place):
             yield Graphite(line=line, web=web)

@@ -10,16 +10,7 @@ from msgspec.structs import replace
 
 from seatrial.benchmarks.declaration import AUTO
 from seatrial.cli import report as run_report
-from seatrial.cli.options import (
-    NAMED_VALUE,
-    PATH,
-    RUN,
-    SHARE,
-    archive_option,
-    file_or_live,
-    part_of,
-    size_bytes,
-)
+from seatrial.cli.options import NAMED_VALUE, PATH, RUN, SHARE, archive_option, file_or_live, part_of, size_bytes
 from seatrial.cli.outcome import OutputForms, output_options, say
 from seatrial.cli.parameters import Option, Text, Word, argument, option, refuse_options_of_other_modes
 from seatrial.commands.judge import fleet as fleet_run

@@ -17,16 +17,7 @@ import click
 from click.core import ParameterSource
 
 from seatrial.archive import baselines, changed_settings, reader
-from seatrial.cli.options import (
-    DURATION,
-    NODES,
-    PATH,
-    RUN,
-    RUN_NAME,
-    archive_option_of,
-    read_text,
-    time_text,
-)
+from seatrial.cli.options import DURATION, NODES, PATH, RUN, RUN_NAME, archive_option_of, read_text, time_text
 from seatrial.cli.outcome import say
 from seatrial.cli.parameters import Text, Word, archive_folder, node_names, option, partition_names
 from seatrial.cli.site_file import site_defaults, site_gate, site_kinds

@@ -9,13 +9,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.reader import (
-    read_entries,
-    read_facts_texts,
-    read_info,
-    read_wiring,
-    refuse_damaged,
-)
+from seatrial.archive.reader import read_entries, read_facts_texts, read_info, read_wiring, refuse_damaged
 from seatrial.fabric import forwarding, ibnetdiscover
 from seatrial.fabric import routed_fabric as routed
 from seatrial.fabric.slurm_topology import parse_leaf_file

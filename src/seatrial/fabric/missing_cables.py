@@ -316,12 +316,7 @@ def _of_mesh(cables: _Cables, switches: list[str]) -> Iterator[MissingCables]:
     if all(present[pair] for pair in fewer) or (len(fewer) == 1 and number > FEWEST_PEERS):
         for pair in fewer:
             yield MissingCables(
-                lower=pair[0],
-                upper=pair[1],
-                present=present[pair],
-                expected=usual,
-                lower_ports=(),
-                upper_ports=(),
+                lower=pair[0], upper=pair[1], present=present[pair], expected=usual, lower_ports=(), upper_ports=()
             )
 
 

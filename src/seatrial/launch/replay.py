@@ -81,11 +81,7 @@ class ReplayLauncher(HoldsNothing):
     name = "replay"
 
     def __init__(
-        self,
-        info: RunInfo,
-        facts: Mapping[str, str],
-        facts_after: Mapping[str, str],
-        entries: Sequence[Entry],
+        self, info: RunInfo, facts: Mapping[str, str], facts_after: Mapping[str, str], entries: Sequence[Entry]
     ) -> None:
         """`facts`, `facts_after`: raw texts by node; `entries`: of the journal."""
         self._default = default_start_of(entries)

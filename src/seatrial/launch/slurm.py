@@ -64,12 +64,7 @@ class SlurmLauncher:
     name = "slurm"
 
     def __init__(
-        self,
-        site: SiteSettings,
-        *,
-        probe: Path,
-        environment: Environment = NO_ENVIRONMENT,
-        own: Mpi | None = None,
+        self, site: SiteSettings, *, probe: Path, environment: Environment = NO_ENVIRONMENT, own: Mpi | None = None
     ) -> None:
         """`environment`: what the probe is started in; facts are read outside of it.
 

@@ -11,13 +11,7 @@ from seatrial.model.system import ClockState, Firmware, Limits, SystemFacts
 from seatrial.node.frame import Frame, Reader, answer, labelled, whole_number, why_no_answer
 from seatrial.node.mounts import read_automounts, read_mounts, read_paths
 from seatrial.node.processor import cpuinfo
-from seatrial.node.sensors import (
-    CONTROLLER,
-    read_alarms,
-    read_kernel_log,
-    read_power_limits,
-    read_sensors,
-)
+from seatrial.node.sensors import CONTROLLER, read_alarms, read_kernel_log, read_power_limits, read_sensors
 from seatrial.node.topology_sysfs import NODES, ROWS
 
 KERNEL_CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"

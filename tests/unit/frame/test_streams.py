@@ -36,11 +36,7 @@ def ran(redirections: str, *words: str) -> "subprocess.CompletedProcess[str]":
 
 @pytest.mark.parametrize(
     ("archive", "redirections"),
-    [
-        *(("good", each) for each in (*LOST[::2], KEPT[0])),
-        ("bad", LOST[1]),
-        ("none", KEPT[1]),
-    ],
+    [*(("good", each) for each in (*LOST[::2], KEPT[0])), ("bad", LOST[1]), ("none", KEPT[1])],
 )
 def test_text_that_nobody_reads_leaves_the_result(archives: Path, archive: str, redirections: str) -> None:
     found = ran(redirections, "report", "run", "--archive", str(archives / archive))

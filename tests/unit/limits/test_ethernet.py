@@ -2,12 +2,7 @@
 
 import pytest
 
-from seatrial.limits.ports import (
-    fitting_mtu,
-    roce_terms,
-    side_of,
-    tcp_payload_term,
-)
+from seatrial.limits.ports import fitting_mtu, roce_terms, side_of, tcp_payload_term
 from seatrial.model.facts import NetworkInterface
 from seatrial.model.hca import Port, PortFamily
 from tests.support.limits_examples import check_formula, ethernet, port

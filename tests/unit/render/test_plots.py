@@ -55,9 +55,7 @@ def test_marks_are_behind_the_points_and_a_flat_curve_is_a_line() -> None:
 def test_labels_do_not_cover_each_other() -> None:
     one = curve(1.0, 2.0, label="a").series[0]
     plot = Plot(
-        x=Axis(low=1, high=2, logarithmic=True),
-        y=Axis(low=0, high=2, logarithmic=False),
-        series=(one, one, one),
+        x=Axis(low=1, high=2, logarithmic=True), y=Axis(low=0, high=2, logarithmic=False), series=(one, one, one)
     )
     heights = sorted(drawn.label_y for drawn in places(plot).curves)
     assert [after - before for before, after in pairwise(heights)] == [16, 16]

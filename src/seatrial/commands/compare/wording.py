@@ -4,14 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from seatrial.judgement.comparison.records import (
-    Changed,
-    Comparison,
-    Counts,
-    MetricChange,
-    Proof,
-    ProofOutcome,
-)
+from seatrial.judgement.comparison.records import Changed, Comparison, Counts, MetricChange, Proof, ProofOutcome
 from seatrial.model import units
 from seatrial.model.measurement import Phase
 from seatrial.model.run_values import RunMetric, RunSummary

@@ -217,10 +217,7 @@ def fabric_fields(fabric: FabricMap, tables: TableReport | None = None) -> Fabri
     devices = fabric.by_key
     links = [
         filled(
-            CableFields,
-            link,
-            text=link_text(link, devices),
-            data_bits_per_s=data_bits_per_s(link.width, link.speed),
+            CableFields, link, text=link_text(link, devices), data_bits_per_s=data_bits_per_s(link.width, link.speed)
         )
         for link in fabric.links
     ]

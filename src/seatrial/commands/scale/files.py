@@ -12,13 +12,7 @@ from seatrial.archive.reader import find_run, read_run
 from seatrial.benchmarks import catalogue
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.commands.scale.judge import LEAST, MOST, JudgedCurve, judge_curve
-from seatrial.commands.scale.points import (
-    ScaleCurve,
-    curve_of_outputs,
-    curves_of_table,
-    number,
-    size_column,
-)
+from seatrial.commands.scale.points import ScaleCurve, curve_of_outputs, curves_of_table, number, size_column
 from seatrial.commands.scale.series import sizes as sizes_of
 from seatrial.driver.benchmark.definition import parsed
 from seatrial.importers.columns import read_columns

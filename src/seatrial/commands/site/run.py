@@ -97,11 +97,7 @@ def nodes_of(read: Iterable[tuple[RunInfo, Judged] | None]) -> Nodes:
         judged.append(run[1])
     counted = confirmed(reversed(judged))
     return Nodes(
-        standings=standings_after(counted),
-        looks=looks_of_nodes(counted),
-        leaf_of=leaf_of,
-        runs=counted,
-        unread=unread,
+        standings=standings_after(counted), looks=looks_of_nodes(counted), leaf_of=leaf_of, runs=counted, unread=unread
     )
 
 

@@ -19,12 +19,7 @@ from seatrial.model.node_trials import Measure, Runs
 from seatrial.model.units import SHARE
 from seatrial.statistics.change_points import FEWEST, SeriesChanges, find_changes
 from seatrial.statistics.estimates import FEWEST_ALIKE, median, student_quantile
-from seatrial.statistics.scan import (
-    MOST_AUTOCORRELATION,
-    independent_share,
-    residual_products,
-    upper_autocorrelation,
-)
+from seatrial.statistics.scan import MOST_AUTOCORRELATION, independent_share, residual_products, upper_autocorrelation
 
 ERROR_RATE = 0.01
 """Share of healthy soaks in which a change may be reported, shared by all figures of all nodes."""

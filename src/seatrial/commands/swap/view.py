@@ -31,12 +31,7 @@ MOST_SURE = 0.999
 def swap_report(judged: SwapJudgement) -> Report:
     """The whole report."""
     return judged_report(
-        judged.verdict,
-        _sentence(judged),
-        lambda: judged,
-        partial(_blocks, judged),
-        (),
-        partial(_bars, judged),
+        judged.verdict, _sentence(judged), lambda: judged, partial(_blocks, judged), (), partial(_bars, judged)
     )
 
 

@@ -24,17 +24,7 @@ from seatrial.render.fleet.sentence import (
     lone_note,
     shift_text,
 )
-from seatrial.render.report import (
-    Block,
-    Case,
-    Cells,
-    Paragraph,
-    Report,
-    Table,
-    judged_report,
-    record_table,
-    rows_table,
-)
+from seatrial.render.report import Block, Case, Cells, Paragraph, Report, Table, judged_report, record_table, rows_table
 from seatrial.statistics.fleets import FEWEST_RUNS, FleetResult, NodeRuns
 
 NODES: Cells[NodeRuns] = {

@@ -205,11 +205,7 @@ def lone_of(
     ids=["both ways", "varied", "sender", "receiver", "word", "empty", "one pair"],
 )
 def test_what_a_node_has_with_its_partners_withholds_the_pass(
-    cell: Callable[[str, str], object],
-    text: str,
-    lone: list[tuple[str, str]],
-    tmp_path: Path,
-    seatrial: Seatrial,
+    cell: Callable[[str, str], object], text: str, lone: list[tuple[str, str]], tmp_path: Path, seatrial: Seatrial
 ) -> None:
     headline, cells = lone_of(tmp_path, seatrial, cell)
     assert headline.startswith(f"NOTE  {text}")

@@ -16,10 +16,7 @@ IPERF = '{"start": {"version": "iperf 3.12"}, "intervals": [%s], "end": {"sum_se
 INTERVAL = '{"sum": {"start": %d, "seconds": 1, "bytes": 117500, "bits_per_second": 94%02d}}'
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [("triad_GB_s", "triad_MB_s"), ("hpl", "triad"), ("rate", "speed")],
-)
+@pytest.mark.parametrize(("first", "second"), [("triad_GB_s", "triad_MB_s"), ("hpl", "triad"), ("rate", "speed")])
 def test_files_of_unlike_columns_are_no_fleet(first: str, second: str, tmp_path: Path, seatrial: Seatrial) -> None:
     for number, name in enumerate((first, second)):
         rows = "".join(f"cn{node},{380 * 1000**number + node}\n" for node in range(1, 9))

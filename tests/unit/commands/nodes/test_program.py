@@ -136,11 +136,7 @@ def test_waits_for_a_processor_excuse_as_much_as_in_a_check(
 
 @pytest.mark.parametrize(
     ("probe", "printed"),
-    [
-        ('shift; echo reported >&2; exec "$@"', "reported\n"),
-        ("echo 'unknown argument' >&2; exit 64", ""),
-        (None, ""),
-    ],
+    [('shift; echo reported >&2; exec "$@"', "reported\n"), ("echo 'unknown argument' >&2; exit 64", ""), (None, "")],
     ids=["knows it", "is older", "is not there"],
 )
 def test_the_probe_starts_a_program_where_it_is_there_and_can(tmp_path: Path, probe: str | None, printed: str) -> None:

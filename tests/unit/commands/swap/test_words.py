@@ -65,14 +65,7 @@ def test_a_history_from_a_table(seatrial: Seatrial) -> None:
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [
-        ("bad", "FAIL"),
-        ("good", "OK"),
-        ("bad", "Xid 79"),
-        ("bad", "timeout"),
-        ("run,", "date,"),
-        ("result", "Status"),
-    ],
+    [("bad", "FAIL"), ("good", "OK"), ("bad", "Xid 79"), ("bad", "timeout"), ("run,", "date,"), ("result", "Status")],
 )
 def test_tables_have_words_of_their_own_for_runs_and_results(before: str, after: str, seatrial: Seatrial) -> None:
     Path("table.csv").write_text(TABLE.replace(before, after))

@@ -9,14 +9,7 @@ from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.model.measurement import Kernel
 from seatrial.model.settings import CurveSettings
 from seatrial.model.words import count, verb
-from seatrial.pairs.sizes import (
-    Pace,
-    between,
-    closer_rounds,
-    curve_rounds,
-    geometric_sizes,
-    repetitions_within,
-)
+from seatrial.pairs.sizes import Pace, between, closer_rounds, curve_rounds, geometric_sizes, repetitions_within
 
 GRID_SHARE = 0.7
 """Share of the budget; the rest is for the closer look."""

@@ -10,13 +10,7 @@ from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.settings import SaturateSettings
-from seatrial.pairs.rank_pairs import (
-    LATENCY_BYTES,
-    SIZES,
-    place_pairs,
-    repetitions_within,
-    saturation_rounds,
-)
+from seatrial.pairs.rank_pairs import LATENCY_BYTES, SIZES, place_pairs, repetitions_within, saturation_rounds
 from seatrial.pairs.sizes import FEWEST_REPETITIONS, Pace
 from seatrial.pairs.survey import BANDWIDTH
 

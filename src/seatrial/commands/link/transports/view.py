@@ -26,13 +26,7 @@ from seatrial.model.words import count
 from seatrial.render.finding_text import sentence_of
 from seatrial.render.forest import Ends, Forest, factors
 from seatrial.render.json import filled
-from seatrial.render.pair_view import (
-    OutcomeFields,
-    PairOutcome,
-    limit_text,
-    pair_case,
-    run_report,
-)
+from seatrial.render.pair_view import OutcomeFields, PairOutcome, limit_text, pair_case, run_report
 from seatrial.render.report import Block, Items, Lines, Paragraph, Report, rows_table
 
 LEAST_SPAN = 2.0

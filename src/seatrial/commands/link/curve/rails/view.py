@@ -29,11 +29,7 @@ def rails_report(run: RunInfo, comparison: RailComparison) -> Report:
         run,
         comparison,
         comparison.reason,
-        payload=lambda: filled(
-            RailsFields,
-            comparison,
-            run,
-        ),
+        payload=lambda: filled(RailsFields, comparison, run),
         rows=_summary(comparison),
         page=lambda: _page(comparison),
     )
