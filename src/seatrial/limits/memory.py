@@ -12,11 +12,6 @@ from seatrial.model.words import count
 _PLAIN_DDR = re.compile(r"(?<!LP)DDR[2345]?(?!\w)")
 
 
-def channel_bytes_per_s(transfers_per_s: float) -> float:
-    """One channel: 25.6 GB/s at 3200 MT/s."""
-    return transfers_per_s * CHANNEL_BYTES
-
-
 def memory_limits(facts: NodeFacts) -> tuple[Limit | NoLimit, ...]:
     """One for each package ("n1 package 0 > memory"), reads or writes or both together, in bytes per second.
 
@@ -61,7 +56,7 @@ def _from_modules(path: str, dimms: Sequence[Dimm], facts: NodeFacts) -> Limit |
     total = sum(speeds)
     term = LimitTerm(
         name=f"{path.partition(' > ')[0]}: {count(len(speeds), 'channel')} of {dimms[0].kind} at {_speeds(speeds)}",
-        bytes_per_s=channel_bytes_per_s(total),
+        bytes_per_s=total * CHANNEL_BYTES,
         inputs={"channels": float(len(speeds)), "mean_transfers_per_s": total / len(speeds)},
         source=f"channel and configured speed of {count(len(dimms), 'module')} ({facts.memory.source}) on "
         f"{facts.hostname}",

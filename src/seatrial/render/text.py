@@ -174,7 +174,8 @@ def _table(block: Table, width: int, most_rows: int) -> "RichTable":
     if gaps + sum(max(len(title), cell) for title, cell in zip(titles, cells, strict=True)) > width:
         titles = [BREAKS.sub("\n", title) if place in numbers else title for place, title in enumerate(titles)]
     words = [min(max(len(titles[place]), cells[place]), LEAST_WORDS) for place in range(len(titles))]
-    firm = gaps + sum(_widest(titles[n], cells[n]) if n in numbers else words[n] for n in range(len(titles))) <= width
+    widest = [max(cell, *map(len, title.split("\n"))) for title, cell in zip(titles, cells, strict=True)]
+    firm = gaps + sum(widest[n] if n in numbers else words[n] for n in range(len(titles))) <= width
     table = _grid(headed=any(titles))
     for place, column in enumerate(block.columns):
         table.add_column(
@@ -186,11 +187,6 @@ def _table(block: Table, width: int, most_rows: int) -> "RichTable":
     for number, row in enumerate(block.rows[:most_rows]):
         table.add_row(*(_text(cell) for cell in row), style="bold" if number in block.strong else None)
     return table
-
-
-def _widest(title: str, cell: int) -> int:
-    """The width of the lines of a heading and the cells below it."""
-    return max(cell, *map(len, title.split("\n")))
 
 
 def _grid(*, headed: bool = False) -> "RichTable":

@@ -124,11 +124,6 @@ def _errors(facts: NodeFacts) -> dict[str, dict[str, int]]:
     }
 
 
-def counts_pcie_errors(facts: NodeFacts) -> bool:
-    """Whether the kernel counts errors on its PCIe links."""
-    return bool(_errors(facts))
-
-
 def logged_errors(readings: Readings) -> Iterator[Violation]:
     """Grave lines since boot, and any kind that grew between the two readings."""
     for node, facts in readings.facts.items():
@@ -171,16 +166,11 @@ def xid_remedy(line: str) -> str:
     return f"Xid {number}: {meaning}." if meaning else ""
 
 
-def reads_log(facts: NodeFacts) -> bool:
-    """Whether its kernel's log could be read."""
-    return bool(facts.system.kernel_log) or "system.kernel_log" not in facts.absent
-
-
 PCIE_ERRORS = Rule(
     kind=FindingKind.PCIE_ERRORS,
     order=15,
     look=pcie_errors,
-    knows=counts_pcie_errors,
+    knows=lambda facts: bool(_errors(facts)),
     remedy="Reseat the card, then move it to another slot, then replace it (`seatrial swap start` finds which of them "
     "it is); check risers and their cables. Each corrected error is a packet that was sent again, and a link that "
     "makes many of them trains down or fails under load.",
@@ -190,7 +180,7 @@ KERNEL_LOG = Rule(
     kind=FindingKind.KERNEL_LOG,
     order=125,
     look=logged_errors,
-    knows=reads_log,
+    knows=lambda facts: bool(facts.system.kernel_log) or "system.kernel_log" not in facts.absent,
     remedy="Read the lines around it (dmesg -T, journalctl -k) and the BMC's log. Xid and machine checks have numbers "
     "that their vendors explain (NVIDIA's Xid table, rasdaemon or mcelog); take the node out of service until the "
     "part is replaced.",

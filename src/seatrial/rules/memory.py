@@ -47,11 +47,6 @@ def memory_errors(readings: Readings) -> Iterator[Violation]:
             yield Violation(node=node, clause=clause, key="corrected", details=grown)
 
 
-def counts_errors(facts: NodeFacts) -> bool:
-    """Whether EDAC counts errors on it."""
-    return facts.memory.uncorrected_errors is not None or facts.memory.corrected_errors is not None
-
-
 def less_memory(readings: Readings) -> Iterator[Violation]:
     """Sizes within 2 % count as the same. Nodes with as much memory are compared NUMA node by NUMA node."""
     for group in designed_peers(readings):
@@ -228,7 +223,7 @@ MEMORY_ERRORS = Rule(
     kind=FindingKind.MEMORY_ERRORS,
     order=170,
     look=memory_errors,
-    knows=counts_errors,
+    knows=lambda facts: {facts.memory.uncorrected_errors, facts.memory.corrected_errors} != {None},
     remedy="Find the module (ras-mc-ctl --error-count, the BMC's log), reseat it, then replace it. Correcting costs "
     "time under load, and a module that is corrected often will soon fail.",
 )

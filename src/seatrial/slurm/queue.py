@@ -144,14 +144,9 @@ def parse_queue(text: str) -> tuple[QueueLine, ...]:
     """Lines of `squeue --format=%i|%T|%n|%r`; lines of another form are passed over."""
     fields = (line.split("|", 3) for line in text.splitlines())
     return tuple(
-        QueueLine(job=job.strip(), state=state.strip().upper(), asked=asked.strip(), reason=_reason_of(reason))
-        for job, state, asked, reason in (each for each in fields if len(each) == 4)
-    )
-
-
-def _reason_of(word: str) -> str:
-    """Slurm writes None for a job that waits for nothing."""
-    return "" if word.strip() == "None" else word.strip()
+        QueueLine(job=job, state=state.upper(), asked=asked, reason="" if reason == "None" else reason)
+        for job, state, asked, reason in (map(str.strip, each) for each in fields if len(each) == 4)
+    )  # None: it waits for nothing
 
 
 def submit(

@@ -116,13 +116,9 @@ def _blocks(run: RunInfo, result: ProgramResult, fleet: Report | None, width: in
     yield from out_of_service(run, result.findings)
     if fleet:
         yield from fleet.terminal(width)
-    yield record_table(GPUS, sorted(result.gpus, key=_gravity))
+    hottest = sorted(result.gpus, key=lambda gpu: -(gpu.celsius or 0.0))
+    yield record_table(GPUS, sorted(hottest, key=lambda gpu: HARDWARE_SLOWDOWNS.keys().isdisjoint(gpu.slowdowns)))
     yield Lines(rows=tuple(_lines(result)))
-
-
-def _gravity(gpu: LoadedGpu) -> tuple[bool, float]:
-    """Order of the rows: slowed ones first, then the hottest."""
-    return not HARDWARE_SLOWDOWNS.keys() & gpu.slowdowns.keys(), -(gpu.celsius or 0.0)
 
 
 def _clocks(gpu: LoadedGpu) -> str:
