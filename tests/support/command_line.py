@@ -53,20 +53,35 @@ class Printed(NamedTuple):
         return parsed(self.out)
 
 
+class Text(NamedTuple):
+    """A word of a command line that is the path of a file with this text."""
+
+    text: str
+    name: str
+
+
 class Seatrial:
     """Carries out command lines in this process. The fixture `seatrial` is one."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+        """`folder`: where files of texts are."""
         self._capsys = capsys
+        self._folder = folder
 
-    def __call__(self, *words: str, code: int | None = 0) -> Printed:
+    def __call__(self, *given: str | Path | Text, code: int | None = 0) -> Printed:
         """Carry out `seatrial WORDS`, and fail if it exits with another code; None permits any."""
+        words = [self._file(word) if isinstance(word, Text) else str(word) for word in given]
         self._capsys.readouterr()
         with mock.patch.dict(os.environ):  # what a process sets for its children ends with it
-            ended = run(list(words))
+            ended = run(words)
         printed = Printed(ended, *self._capsys.readouterr())
         assert code in (None, ended), f"seatrial {' '.join(words)} exits with {ended}, not {code}: {printed.err}"
         return printed
+
+    def _file(self, given: Text) -> str:
+        path = self._folder / given.name
+        path.write_text(given.text)
+        return str(path)
 
 
 def words_of(options: dict[str, Value]) -> list[str]:

@@ -48,9 +48,9 @@ def pytest_sessionfinish() -> None:
 
 
 @pytest.fixture
-def seatrial(capsys: pytest.CaptureFixture[str]) -> Seatrial:
+def seatrial(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Seatrial:
     """Command lines, carried out in this process."""
-    return Seatrial(capsys)
+    return Seatrial(capsys, tmp_path)
 
 
 @pytest.fixture

@@ -48,27 +48,18 @@ def cut_in_a_line(folder: Path) -> str:
     return "entries"
 
 
-def change_a_number(folder: Path) -> str:
-    path = folder / layout.JOURNAL_FILE
-    path.write_bytes(path.read_bytes().replace(b'"number":1,', b'"number":2,', 1))
-    return "journal.jsonl was changed: its checksum differs"
+def in_journal(change: Callable[[bytes], bytes], complaint: str) -> Callable[[Path], str]:
+    def damage(folder: Path) -> str:
+        path = folder / layout.JOURNAL_FILE
+        path.write_bytes(change(path.read_bytes()))
+        return f"journal.jsonl {complaint}"
 
-
-def spoil_a_line(folder: Path) -> str:
-    path = folder / layout.JOURNAL_FILE
-    path.write_bytes(path.read_bytes().replace(b'{"entry":"measurement"', b'["entry":"measurement"', 1))
-    return f"journal.jsonl has {ALL - 1} of {ALL} measurements"
+    return damage
 
 
 def remove_journal(folder: Path) -> str:
     (folder / layout.JOURNAL_FILE).unlink()
     return f"journal.jsonl has 0 of {ALL} measurements"
-
-
-def repeat(folder: Path) -> str:
-    path = folder / layout.JOURNAL_FILE
-    path.write_bytes(path.read_bytes() * 2)
-    return f"journal.jsonl has {2 * ALL} of {ALL} measurements"
 
 
 def remove_facts(folder: Path) -> str:
@@ -92,8 +83,10 @@ def change_list(folder: Path) -> str:
 
 
 DAMAGES = [
-    halve, cut_in_a_line, change_a_number, spoil_a_line, remove_journal, repeat, remove_facts, change_facts, add_facts,
-    change_list,
+    halve, cut_in_a_line, remove_journal, remove_facts, change_facts, add_facts, change_list,
+    in_journal(lambda text: text.replace(b'"number":1,', b'"number":2,', 1), "was changed: its checksum differs"),
+    in_journal(lambda text: text.replace(b'{"entry":"m', b'["entry":"m', 1), f"has {ALL - 1} of {ALL} measurements"),
+    in_journal(lambda text: text * 2, f"has {2 * ALL} of {ALL} measurements"),
 ]  # fmt: skip
 
 

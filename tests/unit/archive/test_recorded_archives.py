@@ -61,14 +61,14 @@ def test_a_run_is_reported_as_before(name: str, archive: Path, capsys: pytest.Ca
 
 
 def test_runs_list_counts_their_samples(archive: Path, seatrial: Seatrial) -> None:
-    rows = {row["run"]: row for row in seatrial("runs", "list", "--archive", str(archive), "--json").data["runs"]}
+    rows = {row["run"]: row for row in seatrial("runs", "list", "--archive", archive, "--json").data["runs"]}
     assert {name: row["kind"] for name, row in rows.items()} == {name: name for name in EXPECTED}
     assert {row["problem"] for row in rows.values()} == {""}
     for name in EXPECTED:
-        assert name in seatrial("runs", "show", name, "--archive", str(archive)).out
-        shown = seatrial("runs", "show", name, "--archive", str(archive), "--json").data
+        assert name in seatrial("runs", "show", name, "--archive", archive).out
+        shown = seatrial("runs", "show", name, "--archive", archive, "--json").data
         assert (shown["run"], shown["info"]["kind"]) == (name, name)
-    rows = {row["run"]: row for row in seatrial("runs", "list", "--archive", str(archive), "--json").data["runs"]}
+    rows = {row["run"]: row for row in seatrial("runs", "list", "--archive", archive, "--json").data["runs"]}
     samples = {name: sum(_timed_samples(ARCHIVES / name)) for name in EXPECTED}
     assert {name: row["samples"] for name, row in rows.items()} == samples
 

@@ -163,14 +163,14 @@ def test_one_run_that_cannot_be_closed_is_listed_and_the_others_are(
     cut_off(tmp_path, "c")
     damage(bad)
     before = {path.name for path in bad.iterdir()}
-    found = seatrial("runs", "recover", "--archive", str(tmp_path), "--json", code=2).data
+    found = seatrial("runs", "recover", "--archive", tmp_path, "--json", code=2).data
     assert sorted(one["run"] for one in found["recovered"]) == ["a", "c"]
     (listed,) = found["damaged"]
     assert (listed["run"], listed["folder"]) == ("b", str(bad))
     assert listed["what"]
     assert listed["remedy"]
     assert before <= {path.name for path in bad.iterdir()}, "nothing is taken away"
-    assert "seatrial: b is not closed: " in seatrial("runs", "recover", "--archive", str(tmp_path), code=2).err
+    assert "seatrial: b is not closed: " in seatrial("runs", "recover", "--archive", tmp_path, code=2).err
 
 
 def test_an_error_that_nobody_thought_of_stops_no_other_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,9 +191,9 @@ def test_an_error_that_nobody_thought_of_stops_no_other_run(tmp_path: Path, monk
 def test_one_run_alone_can_be_named(tmp_path: Path, seatrial: Seatrial) -> None:
     for name in ("a", "b"):
         cut_off(tmp_path, name)
-    assert seatrial("runs", "recover", "b", "--archive", str(tmp_path)).out.startswith("b: ")
+    assert seatrial("runs", "recover", "b", "--archive", tmp_path).out.startswith("b: ")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.partial", "b"]
-    ran = seatrial("runs", "recover", "b", "--archive", str(tmp_path))
+    ran = seatrial("runs", "recover", "b", "--archive", tmp_path)
     assert ran.out == "b: another process is closing it or has closed it\n"
     assert run(["runs", "recover", "nosuch", "--archive", str(tmp_path)]) == 64
     with pytest.raises(UsageError, match="There is no run 'nosuch'"):
@@ -209,10 +209,10 @@ def claimed(folder: Path) -> Path:
 
 def test_who_comes_second_leaves_politely(tmp_path: Path, seatrial: Seatrial) -> None:
     claimed(cut_off(tmp_path))
-    ran = seatrial("runs", "recover", "--archive", str(tmp_path))
+    ran = seatrial("runs", "recover", "--archive", tmp_path)
     assert ran.out == "run: another process is closing it or has closed it\n"
-    assert "closing on " in seatrial("runs", "list", "--archive", str(tmp_path)).out
-    seatrial("runs", "show", "run", "--archive", str(tmp_path), code=2)
+    assert "closing on " in seatrial("runs", "list", "--archive", tmp_path).out
+    seatrial("runs", "show", "run", "--archive", tmp_path, code=2)
 
 
 def test_a_recover_that_was_killed_blocks_nothing(tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ def test_a_run_that_is_closed_while_the_archive_is_listed_is_listed_once_and_who
         return found
 
     monkeypatch.setattr(reader, "run_folders", just_before)
-    (row,) = seatrial("runs", "list", "--archive", str(tmp_path), "--json").data["runs"]
+    (row,) = seatrial("runs", "list", "--archive", tmp_path, "--json").data["runs"]
     assert (row["run"], row["ending"], row["state"], row["host"]) == ("run", "recovered", "closed", "")
     assert row["samples"] == sum(len(one.times_s) for one in ALL)
 
@@ -297,13 +297,13 @@ def test_the_state_of_every_run_is_listed(tmp_path: Path, seatrial: Seatrial) ->
     record(CLUSTER, tmp_path, "closed")
     cut_off(tmp_path, "dead")
     writer = RunWriter(tmp_path, info_of(CLUSTER, run="alive", ending=Ending.RUNNING))
-    listed, _, below = seatrial("runs", "list", "--archive", str(tmp_path)).out.partition("\n\n")
+    listed, _, below = seatrial("runs", "list", "--archive", tmp_path).out.partition("\n\n")
     assert below.startswith("1 run cut off; `seatrial runs recover` ")
     told = {line.split()[0]: line for line in listed.splitlines()}
     held = writer._held.lease
     assert f" running on {held.host} since {held.since}, " in told["alive"]
     assert " cut-off, " in told["dead"]
     assert " complete, " in told["closed"]
-    ran = seatrial("runs", "list", "--archive", str(tmp_path), "--json")
+    ran = seatrial("runs", "list", "--archive", tmp_path, "--json")
     states = {one["run"]: (one["state"], one["host"]) for one in ran.data["runs"]}
     assert states == {"alive": ("running", held.host), "dead": ("cut-off", ""), "closed": ("closed", "")}

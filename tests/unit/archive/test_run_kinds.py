@@ -69,8 +69,8 @@ def test_a_run_that_failed_early_is_reported_as_the_command_that_it_was(
 @pytest.mark.parametrize("kind", list(RunKind))
 def test_lists_of_runs_name_the_kind(kind: RunKind, tmp_path: Path, seatrial: Seatrial) -> None:
     failed(tmp_path, kind)
-    assert seatrial("runs", "list", "--archive", str(tmp_path), "--json").data["runs"][0]["kind"] == kind.value
-    assert f"kind      {kind.value}\n" in seatrial("runs", "show", "--archive", str(tmp_path)).out
+    assert seatrial("runs", "list", "--archive", tmp_path, "--json").data["runs"][0]["kind"] == kind.value
+    assert f"kind      {kind.value}\n" in seatrial("runs", "show", "--archive", tmp_path).out
 
 
 def test_every_command_that_measures_writes_its_kind_at_the_start(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def archive(recorded: Path, tmp_path: Path) -> Path:
 
 
 def printed(seatrial: Seatrial, *words: str, archive: Path, code: int = 0) -> dict[str, Any]:
-    found: dict[str, Any] = seatrial(*words, "--archive", str(archive), "--json", code=code).data
+    found: dict[str, Any] = seatrial(*words, "--archive", archive, "--json", code=code).data
     return found
 
 
@@ -63,7 +63,7 @@ def test_later_runs_are_compared_with_it_after_its_own_runs_are_gone(archive: Pa
 def test_replacing_asks_and_says_what_it_would_hide(archive: Path, seatrial: Seatrial) -> None:
     """There is no terminal here, so nobody agrees."""
     before = printed(seatrial, "baseline", "show", "good", archive=archive)
-    said = seatrial("baseline", "set", "good", "s1", "s2", "s3", "--archive", str(archive), code=64).err
+    said = seatrial("baseline", "set", "good", "s1", "s2", "s3", "--archive", archive, code=64).err
     assert "would hide" in said
     assert re.search(r"n3: bandwidth 1 MiB x 4 (19\.9|20\.\d) % lower \(95 % CI -2[0-9.]+ to -[12][0-9.]+ %\), ", said)
     assert "was not changed. Add --replace" in said
@@ -82,7 +82,7 @@ def test_a_replaced_version_is_kept_and_can_be_compared(archive: Path, seatrial:
 
 def test_a_replacement_that_hides_nothing_says_so(archive: Path, seatrial: Seatrial) -> None:
     assert printed(seatrial, "baseline", "set", "good", "h2", "h3", "--replace", archive=archive)["hides"] == []
-    ran = seatrial("baseline", "set", "good", "h1", "--archive", str(archive), code=64)
+    ran = seatrial("baseline", "set", "good", "h1", "--archive", archive, code=64)
     assert "Nothing is shown to be slower" in ran.err
 
 
@@ -90,10 +90,10 @@ def test_a_loss_of_all_pairs_that_one_run_each_cannot_decide_is_not_nothing(tmp_
     for name, share in (("fast", 1.0), ("slow", 0.5)):
         rows = "".join(f"n{node},{share * (100 + node)}\n" for node in range(1, 6))
         (tmp_path / f"{name}.csv").write_text(f"node,triad\n{rows}")
-        seatrial("import", str(tmp_path / f"{name}.csv"), "--name", name, "--archive", str(tmp_path))
-    ran = seatrial("baseline", "set", "good", "fast-0001", "--archive", str(tmp_path))
+        seatrial("import", tmp_path / f"{name}.csv", "--name", name, "--archive", tmp_path)
+    ran = seatrial("baseline", "set", "good", "fast-0001", "--archive", tmp_path)
     assert "One run cannot show how much runs vary" in ran.out
-    said = seatrial("baseline", "set", "good", "slow-0001", "--archive", str(tmp_path), code=64).err
+    said = seatrial("baseline", "set", "good", "slow-0001", "--archive", tmp_path, code=64).err
     assert "may hide" in said
     assert "all nodes: triad 50.0 % lower (no interval over runs), " in said
     assert "in too few runs to be certain" in said
@@ -102,9 +102,9 @@ def test_a_loss_of_all_pairs_that_one_run_each_cannot_decide_is_not_nothing(tmp_
 def test_a_replacement_that_could_not_be_compared_says_so(tmp_path: Path, seatrial: Seatrial) -> None:
     for name in ("triad", "dgemm"):
         (tmp_path / f"{name}.csv").write_text(f"node,{name}\nn1,5\nn2,6\n")
-        seatrial("import", str(tmp_path / f"{name}.csv"), "--name", name, "--archive", str(tmp_path))
-    seatrial("baseline", "set", "good", "triad-0001", "--archive", str(tmp_path))
-    ran = seatrial("baseline", "set", "good", "dgemm-0001", "--replace", "--archive", str(tmp_path))
+        seatrial("import", tmp_path / f"{name}.csv", "--name", name, "--archive", tmp_path)
+    seatrial("baseline", "set", "good", "triad-0001", "--archive", tmp_path)
+    ran = seatrial("baseline", "set", "good", "dgemm-0001", "--replace", "--archive", tmp_path)
     assert "Whether that hides a regression is not known: good and " in ran.out
     found = printed(seatrial, "baseline", "set", "good", "triad-0001", "--replace", archive=tmp_path)
     assert "triad" in found["not_compared"]
@@ -153,11 +153,11 @@ def test_a_change_that_is_killed_anywhere_is_made_or_not_and_leaves_nothing(
 def test_list_and_drop(archive: Path, seatrial: Seatrial) -> None:
     (known,) = printed(seatrial, "baseline", "list", archive=archive)["baselines"]
     assert (known["name"], len(known["runs"])) == ("good", 3)
-    assert "good" in seatrial("baseline", "list", "--archive", str(archive)).out
-    assert "its runs are kept" in seatrial("baseline", "drop", "good", "--archive", str(archive)).out
+    assert "good" in seatrial("baseline", "list", "--archive", archive).out
+    assert "its runs are kept" in seatrial("baseline", "drop", "good", "--archive", archive).out
     assert printed(seatrial, "baseline", "list", archive=archive)["baselines"] == []
-    seatrial("baseline", "show", "good", "--archive", str(archive), code=64)
-    seatrial("runs", "list", "--archive", str(archive))
+    seatrial("baseline", "show", "good", "--archive", archive, code=64)
+    seatrial("runs", "list", "--archive", archive)
 
 
 def test_others_can_read_it(archive: Path) -> None:
@@ -169,11 +169,11 @@ def test_others_can_read_it(archive: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../x", "a b", "", "x" * 101, ".new"])
 def test_wrong_names_are_refused(name: str, archive: Path, seatrial: Seatrial) -> None:
-    assert "not a valid name" in seatrial("baseline", "set", name, "h1", "--archive", str(archive), code=64).err
+    assert "not a valid name" in seatrial("baseline", "set", name, "h1", "--archive", archive, code=64).err
 
 
 def test_the_name_of_a_run_is_refused(archive: Path, seatrial: Seatrial) -> None:
-    assert "is the name of a run" in seatrial("baseline", "set", "h1", "h2", "--archive", str(archive), code=64).err
+    assert "is the name of a run" in seatrial("baseline", "set", "h1", "h2", "--archive", archive, code=64).err
 
 
 class TestDamage:
@@ -181,7 +181,7 @@ class TestDamage:
 
     def damaged(self, archive: Path, name: str, content: bytes, seatrial: Seatrial) -> str:
         (archive / "baselines" / "good" / "0001" / name).write_bytes(content)
-        return seatrial("compare", "good", "s1", "--archive", str(archive), code=2).err
+        return seatrial("compare", "good", "s1", "--archive", archive, code=2).err
 
     @pytest.mark.parametrize(
         ("name", "content"),
@@ -206,8 +206,8 @@ class TestDamage:
         ((name, version, problem),) = ((each["name"], each["version"], each["problem"]) for each in listed["damaged"])
         assert (name, version) == ("bad", 1)
         assert "baseline.json cannot be read" in problem
-        assert "bad@1:" in seatrial("baseline", "list", "--archive", str(archive)).out
-        ran = seatrial("baseline", "show", "bad", "--archive", str(archive), code=2)
+        assert "bad@1:" in seatrial("baseline", "list", "--archive", archive).out
+        ran = seatrial("baseline", "show", "bad", "--archive", archive, code=2)
         assert "baseline drop bad deletes it" in ran.err
 
     def test_a_baseline_that_may_not_be_read_hides_no_other(self, archive: Path, seatrial: Seatrial) -> None:
@@ -216,7 +216,7 @@ class TestDamage:
         listed = printed(seatrial, "baseline", "list", archive=archive)
         assert [each["name"] for each in listed["baselines"]] == ["good"]
         assert [(each["name"], each["version"]) for each in listed["damaged"]] == [("loop", 0)]
-        assert "loop:" in seatrial("baseline", "list", "--archive", str(archive)).out.split()
+        assert "loop:" in seatrial("baseline", "list", "--archive", archive).out.split()
 
     def test_a_damaged_version_is_named_and_can_be_replaced(self, archive: Path, seatrial: Seatrial) -> None:
         (archive / "baselines" / "good" / "0001" / "values.parquet").write_bytes(b"nonsense")
@@ -228,19 +228,19 @@ class TestDamage:
 
     @pytest.mark.parametrize("version", ["9" * 5000, "٣", "²", "-1", "x"])
     def test_a_version_that_is_no_number(self, version: str, archive: Path, seatrial: Seatrial) -> None:
-        assert "There is no run" in seatrial("compare", f"good@{version}", "s1", "--archive", str(archive), code=64).err
+        assert "There is no run" in seatrial("compare", f"good@{version}", "s1", "--archive", archive, code=64).err
 
     def test_another_thing_in_place_of_the_folder(self, archive: Path, seatrial: Seatrial) -> None:
         shutil.rmtree(archive / "baselines")
         (archive / "baselines").write_bytes(b"")
         assert printed(seatrial, "baseline", "list", archive=archive)["baselines"] == []
-        assert "cannot be written" in seatrial("baseline", "set", "good", "h1", "--archive", str(archive), code=2).err
+        assert "cannot be written" in seatrial("baseline", "set", "good", "h1", "--archive", archive, code=2).err
 
     def test_samples_that_are_a_device(self, archive: Path, seatrial: Seatrial) -> None:
         path = archive / "baselines" / "good" / "0001" / "values.parquet"
         path.unlink()
         path.symlink_to("/dev/zero")
-        assert "leads out of the folder" in seatrial("compare", "good", "s1", "--archive", str(archive), code=2).err
+        assert "leads out of the folder" in seatrial("compare", "good", "s1", "--archive", archive, code=2).err
 
     def test_a_later_format(self, archive: Path, seatrial: Seatrial) -> None:
         path = archive / "baselines" / "good" / "0001" / "baseline.json"

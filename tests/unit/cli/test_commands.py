@@ -167,7 +167,7 @@ def test_a_name_that_is_taken_is_refused_before_anything_is_measured(seatrial: S
 def test_an_archive_that_cannot_be_written_is_a_sentence(seatrial: Seatrial, archive: Path) -> None:
     folder = record(HEALTHY, archive)
     (archive / "file").write_text("")
-    ran = seatrial("check", "--replay", str(folder), "--archive", str(archive / "file"), code=2)
+    ran = seatrial("check", "--replay", str(folder), "--archive", archive / "file", code=2)
     assert "cannot be written" in ran.err
 
 

@@ -44,7 +44,7 @@ def test_the_slow_node_is_in_the_first_line_and_its_setting_is_the_first_suspect
 
 
 def test_the_text_says_the_same(archive: Path, seatrial: Seatrial) -> None:
-    out = seatrial("compare", "2026-11-01..2026-11-03", "2026-11-11..", "--archive", str(archive), code=1).out
+    out = seatrial("compare", "2026-11-01..2026-11-03", "2026-11-11..", "--archive", archive, code=1).out
     assert re.match(r"SLOWER  n3: bandwidth 1 MiB x 4 (19\.9|20\.\d) % lower ", out)
     assert "1  interfaces.eth0.mtu_bytes: " in out
     assert "whole runs" in out
@@ -79,7 +79,7 @@ def test_one_run_each_is_inconclusive(archive: Path, capsys: pytest.CaptureFixtu
     ],
 )
 def test_wrong_words_are_refused(words: tuple[str, ...], said: str, archive: Path, seatrial: Seatrial) -> None:
-    assert said in seatrial("compare", *words, "--archive", str(archive), code=64).err
+    assert said in seatrial("compare", *words, "--archive", archive, code=64).err
 
 
 def test_unlike_conditions_are_refused_by_name(archive: Path, tmp_path: Path, seatrial: Seatrial) -> None:
@@ -96,7 +96,7 @@ def test_a_run_whose_journal_was_cut_is_refused(archive: Path, tmp_path: Path, s
     shutil.copytree(archive, tmp_path / "archive")
     with (tmp_path / "archive" / "h1" / "journal.jsonl").open("a") as journal:
         journal.write("{}\n")
-    assert "has another length" in seatrial("compare", "h1", "s1", "--archive", str(tmp_path / "archive"), code=2).err
+    assert "has another length" in seatrial("compare", "h1", "s1", "--archive", tmp_path / "archive", code=2).err
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from seatrial.commands.facts import record as run
 from seatrial.model import formats
 from seatrial.recordings.recording import GATHER_FILE, Gathered
 from tests.support.builders import Cluster, names, record, sail
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 from tests.support.slurm_scripts import GRANTS
 
 SINFO = """\
@@ -105,14 +105,14 @@ class TestFacts:
         assert "The collector does not run here" in ran.err
 
     def test_of_a_recording_and_of_some_of_its_nodes(self, seatrial: Seatrial, cluster: Path) -> None:
-        ran = seatrial("facts", "--from", str(cluster), "--json")
+        ran = seatrial("facts", "--from", cluster, "--json")
         assert sorted(ran.data["nodes"]) == ["n1", "n2", "n3", "n4"]
-        ran = seatrial("facts", "n[2-3]", "--from", str(cluster), "--json")
+        ran = seatrial("facts", "n[2-3]", "--from", cluster, "--json")
         assert sorted(ran.data["nodes"]) == ["n2", "n3"]
 
     def test_pages_of_a_recording(self, seatrial: Seatrial, cluster: Path) -> None:
         for words in (["facts"], ["facts", "--drift"], ["limits"]):
-            seatrial(*words, "--from", str(cluster), "--html", "page.html", code=int("--drift" in words))
+            seatrial(*words, "--from", cluster, "--html", "page.html", code=int("--drift" in words))
             page = Path("page.html").read_text()
             assert page.startswith("<!doctype html>")
             assert ("Everything: " in page) == (words == ["facts"])
@@ -121,7 +121,7 @@ class TestFacts:
     def test_a_node_that_cannot_be_read_is_named_and_the_code_is_2(self, seatrial: Seatrial, cluster: Path) -> None:
         (cluster / "n2.facts").write_text("#seatrial-facts 99 n2\n")
         (cluster / "n4.facts").write_text((cluster / "n1.facts").read_text().partition("@list")[0])
-        ran = seatrial("facts", "--from", str(cluster), code=2)
+        ran = seatrial("facts", "--from", cluster, code=2)
         assert "n2 gave no facts: The facts of n2 are of version '99'" in ran.err
         assert ran.out.startswith("INCOMPLETE  ")
         assert "those of n4 broke off before their end" in ran.out
@@ -152,18 +152,18 @@ class TestFacts:
         assert shown in ran.err
 
     def test_a_node_that_the_recording_has_not(self, seatrial: Seatrial, cluster: Path) -> None:
-        ran = seatrial("facts", "n9", "--from", str(cluster), code=64)
+        ran = seatrial("facts", "n9", "--from", cluster, code=64)
         assert "has no node 'n9'. It has n[1-4]." in ran.err
 
 
 class TestDrift:
     def test_findings_exit_1(self, seatrial: Seatrial, cluster: Path) -> None:
-        ran = seatrial("facts", "--from", str(cluster), "--drift", "--json", code=1)
+        ran = seatrial("facts", "--from", cluster, "--drift", "--json", code=1)
         report = ran.data
         assert report["exit_code"] == 1
         assert [finding["subject"] for finding in report["findings"]] == ["node:n3"]
         assert [each["odd"] for each in report["differences"]] == [["n3"]]
-        text = seatrial("facts", "--from", str(cluster), "--drift", code=1).out
+        text = seatrial("facts", "--from", cluster, "--drift", code=1).out
         assert "n3" in text and "9000" in text
 
     def test_nodes_that_are_alike_exit_0(self, seatrial: Seatrial, tmp_path: Path) -> None:
@@ -174,13 +174,13 @@ class TestDrift:
     def test_a_missing_node_without_findings_exits_2(self, seatrial: Seatrial, tmp_path: Path) -> None:
         folder = write_cluster(tmp_path / "same")
         (folder / "n4.facts").write_text("#seatrial-facts 99 n4\n")
-        seatrial("facts", "--from", str(folder), "--drift", code=2)
+        seatrial("facts", "--from", folder, "--drift", code=2)
 
     def test_since_a_recording_and_since_a_run(self, seatrial: Seatrial, cluster: Path, tmp_path: Path) -> None:
         made = Cluster(nodes=names(4))
         record(made, tmp_path / "archive", "before", sail(made))
         for since in ("before", "last", str(write_cluster(tmp_path / "earlier"))):
-            ran = seatrial("facts", "--from", str(cluster), "--since", since, "--json", code=1)
+            ran = seatrial("facts", "--from", cluster, "--since", since, "--json", code=1)
             changes = ran.data["changes"]
             assert [(each["nodes"], each["before"], each["after"]) for each in changes] == [(["n3"], 1500, 9000)]
 
@@ -201,7 +201,7 @@ class TestDrift:
         other = tmp_path / "other"
         other.mkdir()
         (other / "x1.facts").write_text(Cluster(nodes=("x1",)).facts_text("x1"))
-        ran = seatrial("facts", "--from", str(cluster), "--since", str(other), code=64)
+        ran = seatrial("facts", "--from", cluster, "--since", str(other), code=64)
         assert "it has x1" in ran.err
 
     def test_since_finds_places_of_a_run_by_their_host(self, seatrial: Seatrial, tmp_path: Path) -> None:
@@ -210,13 +210,13 @@ class TestDrift:
             (tmp_path / name).mkdir()
             for node in made.nodes:
                 (tmp_path / name / f"{renamed.format(node)}.facts").write_text(made.facts_text(node))
-        ran = seatrial("facts", "--from", str(tmp_path / "now"), "--since", str(tmp_path / "then"), "--json")
+        ran = seatrial("facts", "--from", tmp_path / "now", "--since", tmp_path / "then", "--json")
         assert ran.data["changes"] == []
 
     def test_with_login_holds_this_machine_against_the_nodes(self, seatrial: Seatrial, cluster: Path) -> None:
         for path in cluster.glob("*.facts"):
             path.write_text(path.read_text().replace("#end", "@value /proc/sys/kernel/osrelease|0.1\n#end"))
-        ran = seatrial("facts", "--from", str(cluster), "--with-login", "--json", code=1)
+        ran = seatrial("facts", "--from", cluster, "--with-login", "--json", code=1)
         assert "kernel" in [each["fact"] for each in ran.data["against"]]
 
 
@@ -234,7 +234,7 @@ class TestLimits:
         fast = Cluster(nodes=("n4",), megabits=10_000)
         (folder / "n4.facts").write_text(fast.facts_text("n4"))
         (folder / "n5.facts").write_text(Cluster(nodes=("n5",), megabits=10_000).facts_text("n5"))
-        found = seatrial("limits", "--from", str(folder), "--json").data["limits"]
+        found = seatrial("limits", "--from", folder, "--json").data["limits"]
         between = [each["path"] for each in found if each["path"].startswith(("n1>", "n4>"))]
         assert between == [
             "n1>n2 and 11 pairs more, from n[1-3] to n[1-5]",  # their own link binds, whoever is at the other end
@@ -243,14 +243,13 @@ class TestLimits:
         ]
 
     def test_of_a_pair(self, seatrial: Seatrial, cluster: Path) -> None:
-        ran = seatrial("limits", "--from", str(cluster), "--pair", "n1", "n3")
+        ran = seatrial("limits", "--from", cluster, "--pair", "n1", "n3")
         assert "n1>n3" in ran.out and "n3>n1" in ran.out and "n1>n2" not in ran.out
-        assert "read:" in seatrial("limits", "--from", str(cluster), "--pair", "n1", "n3", "--sources").out
-        seatrial("limits", "--from", str(cluster), "--pair", "n1", "n9", code=64)
+        assert "read:" in seatrial("limits", "--from", cluster, "--pair", "n1", "n3", "--sources").out
+        seatrial("limits", "--from", cluster, "--pair", "n1", "n9", code=64)
 
-    def test_where_nothing_is_known_the_code_is_2(self, seatrial: Seatrial, tmp_path: Path) -> None:
-        (tmp_path / "n1.facts").write_text("#seatrial-facts 1 n1\n#end n1\n")
-        ran = seatrial("limits", "--from", str(tmp_path / "n1.facts"), code=2)
+    def test_where_nothing_is_known_the_code_is_2(self, seatrial: Seatrial) -> None:
+        ran = seatrial("limits", "--from", Text("#seatrial-facts 1 n1\n#end n1\n", "n1.facts"), code=2)
         assert "not known" in ran.out
 
     def test_nodes_alike_inside_share_their_limits(self, seatrial: Seatrial, tmp_path: Path) -> None:

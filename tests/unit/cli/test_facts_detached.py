@@ -93,7 +93,7 @@ def test_what_a_job_writes_is_a_recording(slurm: SlurmScripts, archive: Path, se
     assert read_on(folder, "n2").returncode == 0
     assert sorted(path.name for path in folder.iterdir() if path.suffix == ".facts") == ["n2.facts"]
     assert list((folder / "logs").iterdir()) == []
-    assert list(seatrial("facts", "--from", str(folder), "--json").data["nodes"]) == ["n2"]
+    assert list(seatrial("facts", "--from", folder, "--json").data["nodes"]) == ["n2"]
 
 
 def test_what_was_read_can_be_gathered_without_its_names(
@@ -104,12 +104,12 @@ def test_what_was_read_can_be_gathered_without_its_names(
     folder = archive / "later.submitted"
     assert read_on(folder, "secret7").returncode == 0
     target = tmp_path / "shared"
-    ran = seatrial("facts", "--from", str(folder), "--scrub", "--output", str(target), code=2)
+    ran = seatrial("facts", "--from", folder, "--scrub", "--output", str(target), code=2)
     assert "n1 gave no facts: Slurm says drained" in ran.err
     written = {path.name: path.read_text() for path in target.rglob("*") if path.is_file()}
     assert {"n2.facts", "gather.json", "sinfo.txt"} <= set(written)
     assert not [name for name, text in written.items() if "secret7" in text or "other8" in text]
-    seatrial("facts", "--from", str(folder), "--node-hours", "1", "--output", str(tmp_path / "x"), code=64)
+    seatrial("facts", "--from", folder, "--node-hours", "1", "--output", tmp_path / "x", code=64)
 
 
 def test_how_far_it_is(slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]) -> None:

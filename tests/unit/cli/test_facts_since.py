@@ -33,10 +33,10 @@ def test_nodes_that_nobody_asked_about_are_not_changes(seatrial: Seatrial, clust
         (("n1", "--from", str(cluster), "--since", "two"), []),
         (("n1,n2,n4", "--from", str(cluster), "--since", "two"), ["n4"]),
     ):
-        ran = seatrial("facts", *words, "--archive", str(tmp_path / "archive"), "--json")
+        ran = seatrial("facts", *words, "--archive", tmp_path / "archive", "--json")
         found = ran.data
         assert (found["changes"], found["not_compared"]) == ([], lacking)
-    text = seatrial("facts", "n1,n2", "--from", str(cluster), "--since", str(one)).out
+    text = seatrial("facts", "n1,n2", "--from", cluster, "--since", str(one)).out
     assert "Not compared with the earlier reading, which does not have them: n2" in text
 
 

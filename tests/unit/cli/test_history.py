@@ -31,7 +31,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def printed(archive: Path, *words: str, seatrial: Seatrial, code: int = 1) -> dict[str, Any]:
-    (history,) = seatrial("history", *words, "--archive", str(archive), "--json", code=code).object["data"]["histories"]
+    (history,) = seatrial("history", *words, "--archive", archive, "--json", code=code).object["data"]["histories"]
     return dict(history)
 
 
@@ -45,7 +45,7 @@ def test_the_change_of_a_node_has_its_run_and_its_setting(archive: Path, seatria
 
 
 def test_the_text_names_them_too(archive: Path, seatrial: Seatrial) -> None:
-    out = seatrial("history", "bandwidth", "--subject", "n3", "--archive", str(archive), code=1).out
+    out = seatrial("history", "bandwidth", "--subject", "n3", "--archive", archive, code=1).out
     assert " ".join(out.split()).startswith(
         "SLOW bandwidth 1 MiB x 4 of n3: -20.0 % since 2026-11-11T10:00:00Z run started value"
     )
@@ -91,12 +91,12 @@ def test_a_baseline_is_beside_the_values_and_a_damaged_one_is_noted(
     ],
 )
 def test_what_was_not_measured_is_refused(words: tuple[str, ...], said: str, archive: Path, seatrial: Seatrial) -> None:
-    assert said in seatrial("history", *words, "--archive", str(archive), code=64).err
+    assert said in seatrial("history", *words, "--archive", archive, code=64).err
 
 
 def test_the_history_of_a_curve_begins_with_its_largest_message(tmp_path: Path, seatrial: Seatrial) -> None:
     shutil.copytree(ROOT / "tests" / "data" / "archives" / "curve", tmp_path / "curve")
-    out = seatrial("history", "bandwidth", "--archive", str(tmp_path), code=2).out
+    out = seatrial("history", "bandwidth", "--archive", tmp_path, code=2).out
     assert out.startswith("INCONCLUSIVE  fewer than 12 values: bandwidth 4 KiB x 64, curve of all pairs"), (
         "measured are 1 B to 4 KiB"
     )
@@ -105,17 +105,17 @@ def test_the_history_of_a_curve_begins_with_its_largest_message(tmp_path: Path, 
 def test_few_of_many_metrics_are_listed(archive: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:
     """The curves of one run have some hundred."""
     monkeypatch.setattr("seatrial.commands.history.run.MOST_METRICS", 1, raising=False)
-    ran = seatrial("history", "weather", "--archive", str(archive), code=64)
+    ran = seatrial("history", "weather", "--archive", archive, code=64)
     assert "Measured were: bandwidth 1 MiB x 4 and 1 more." in ran.err
 
 
 def test_an_archive_without_runs_or_without_values_is_refused(
     tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
 ) -> None:
-    ran = seatrial("history", "bandwidth", "--archive", str(tmp_path), code=64)
+    ran = seatrial("history", "bandwidth", "--archive", tmp_path, code=64)
     assert f"{tmp_path} has no closed run. Measure first" in ran.err
     monkeypatch.setattr(history_run, "load_tables", lambda *_, **__: ())
-    ran = seatrial("history", "bandwidth", "--archive", str(archive), code=64)
+    ran = seatrial("history", "bandwidth", "--archive", archive, code=64)
     assert "like the newest, s9 (check), have no values of pairs. Name other runs" in ran.err
 
 
@@ -142,12 +142,12 @@ def test_a_newer_run_of_another_kind_does_not_hide_the_metric_and_the_verdict_is
     archive = tmp_path / "archive"
     for name, levels, month in (("tflops", [2.0] * 14 + [1.6] * 10, 9), ("latency_us", [1.5] * 3, 10)):
         (tmp_path / f"{name}.csv").write_text(series_csv(name, levels, month))
-        seatrial("import", str(tmp_path / f"{name}.csv"), "--archive", str(archive), "--name", name)
+        seatrial("import", tmp_path / f"{name}.csv", "--archive", archive, "--name", name)
     healthy_run(archive, 1, nodes=3)
-    ran = seatrial("history", "tflops", "--archive", str(archive), code=1)
+    ran = seatrial("history", "tflops", "--archive", archive, code=1)
     assert ran.out.startswith("SLOW  tflops of all nodes: -20.0 % since 2026-09-15T00:00:00Z")
-    seatrial("judge", str(tmp_path / "tflops.csv"), "--better", "higher", code=1)
-    ran = seatrial("history", "latency_us", "--archive", str(archive), code=2)
+    seatrial("judge", tmp_path / "tflops.csv", "--better", "higher", code=1)
+    ran = seatrial("history", "latency_us", "--archive", archive, code=2)
     assert ran.out.rpartition("INCONCLUSIVE")[2].startswith("  fewer than 12 values: latency_us of all nodes; 3 runs")
 
 
@@ -164,7 +164,7 @@ def test_a_node_that_became_worse_beside_others_is_named(
         for node in range(1, 9)
     ]
     (tmp_path / "rates.csv").write_text("\n".join(["node,date,rate", *rows, ""]))
-    seatrial("import", str(tmp_path / "rates.csv"), "--archive", str(tmp_path / "runs"), code=0)
+    seatrial("import", tmp_path / "rates.csv", "--archive", tmp_path / "runs", code=0)
     words = ("--archive", str(tmp_path / "runs"))
     ran = seatrial("history", "rate", *words, "--json", code=len(subjects) - 1)
     assert [each["subject"] for each in ran.object["data"]["histories"]] == subjects

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.commands.jobs import families
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 from tests.support.documents import own_lines
 from tests.support.job_histories import History, sacct_text
 from tests.support.paths import ROOT
@@ -41,9 +41,8 @@ def test_the_first_line_answers(slow: str, seatrial: Seatrial) -> None:
     assert "1500 read" in out
 
 
-def test_a_pass_says_what_would_have_been_named(tmp_path: Path, seatrial: Seatrial) -> None:
-    (tmp_path / "sacct.txt").write_text(sacct_text(SMALL))
-    first = seatrial("jobs", "--from", str(tmp_path / "sacct.txt")).out.splitlines()[0]
+def test_a_pass_says_what_would_have_been_named(seatrial: Seatrial) -> None:
+    first = seatrial("jobs", "--from", Text(sacct_text(SMALL), "sacct.txt")).out.splitlines()[0]
     assert first.startswith("PASS  24 nodes alike")
     assert " % longer would be named" in first
     assert len(first) <= 80
@@ -171,13 +170,12 @@ def test_patterns_are_checked(pattern: str, seatrial: Seatrial) -> None:
 
 @pytest.mark.parametrize(("letters", "code"), [(4, 2), (60, 64)])
 def test_patterns_have_limited_time(
-    letters: int, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
+    letters: int, code: int, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
 ) -> None:
     """Nested repetitions double the time with each letter of a name that does not match."""
     monkeypatch.setattr(families, "PARSE_S", 0.5)
     text = f"JobID|User|JobName|Partition|ElapsedRaw|State|NodeList\n1|u|{'a' * letters}|main|60|COMPLETED|n1\n"
-    (tmp_path / "sacct.txt").write_text(text)
-    made = seatrial("jobs", "--from", str(tmp_path / "sacct.txt"), "--family-pattern", "(a+)+b", code=code)
+    made = seatrial("jobs", "--from", Text(text, "sacct.txt"), "--family-pattern", "(a+)+b", code=code)
     assert ("--family-pattern took more than 0.5 s" in made.err) is (code == 64)
 
 
@@ -224,7 +222,7 @@ def test_few_days_before_or_after_a_date_name_no_family(tmp_path: Path, seatrial
         for number in range(10)
     ]
     (tmp_path / "days.txt").write_text("\n".join(("JobID|User|Start|ElapsedRaw|State|NodeList", *rows)))
-    out = seatrial("jobs", "--from", str(tmp_path / "days.txt"), "--changed", "2026-03-04", code=2).out
+    out = seatrial("jobs", "--from", tmp_path / "days.txt", "--changed", "2026-03-04", code=2).out
     assert out.startswith("INCONCLUSIVE  too few days before or after 2026-03-04 to name a family\n")
 
 

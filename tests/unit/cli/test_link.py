@@ -58,7 +58,7 @@ def test_what_the_file_of_the_site_says_is_not_refused(
 )
 def test_each_measurement_has_its_kind(seatrial: Seatrial, tmp_path: Path, words: str, kind: str) -> None:
     use_launcher(two_rails() if kind == "transports" else RailedLauncher(Railed(nodes=names(2))))
-    printed = seatrial("link", "n1", "n2", *words.split(), "--archive", str(tmp_path), *SHORT, code=None)
+    printed = seatrial("link", "n1", "n2", *words.split(), "--archive", tmp_path, *SHORT, code=None)
     assert printed.object["kind"] == kind
     assert (printed.data["source"], printed.data["target"]) == ("n1", "n2")
 

@@ -110,10 +110,8 @@ def test_one_rank_alone_is_looked_at(line: tuple[str, ...], capsys: pytest.Captu
 
 
 def test_lines_that_cannot_be_started_are_sentences(seatrial: Seatrial, tmp_path: Path) -> None:
-    assert "not a launch line" in seatrial("placement", "--archive", str(tmp_path), "--", "./app", code=64).err
-    ran = seatrial(
-        "placement", "--archive", str(tmp_path), "--", "HOME=/opt/mpirun", "mpirun.of-nobody", "./app", code=64
-    )
+    assert "not a launch line" in seatrial("placement", "--archive", tmp_path, "--", "./app", code=64).err
+    ran = seatrial("placement", "--archive", tmp_path, "--", "HOME=/opt/mpirun", "mpirun.of-nobody", "./app", code=64)
     assert "There is no mpirun.of-nobody here" in ran.err
 
 

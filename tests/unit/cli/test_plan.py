@@ -23,7 +23,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def planned(archive: Path, *words: str, seatrial: Seatrial, code: int = 0) -> dict[str, Any]:
-    data: dict[str, Any] = seatrial("compare", "--plan", *words, "--archive", str(archive), "--json", code=code).object[
+    data: dict[str, Any] = seatrial("compare", "--plan", *words, "--archive", archive, "--json", code=code).object[
         "data"
     ]
     return data
@@ -52,11 +52,11 @@ def test_a_command_has_all_its_metrics(archive: Path, seatrial: Seatrial) -> Non
 
 def test_one_run_is_too_few(archive: Path, seatrial: Seatrial) -> None:
     assert planned(archive, "curve", seatrial=seatrial, code=2)["needs"] == []
-    assert "at least 2 runs" in seatrial("compare", "--plan", "curve", "--archive", str(archive), code=2).out
+    assert "at least 2 runs" in seatrial("compare", "--plan", "curve", "--archive", archive, code=2).out
 
 
 def test_the_text_has_a_row_for_each_claim(archive: Path, seatrial: Seatrial) -> None:
-    out = seatrial("compare", "--plan", "check", "--archive", str(archive)).out
+    out = seatrial("compare", "--plan", "check", "--archive", archive).out
     said = " ".join(out.split())
     assert said.startswith("2 runs before and 2 after show a change of 2.0 % of all pairs in bandwidth 1 MiB x 4")
     assert "from       3 runs: h1, h2, h3" in out
@@ -73,4 +73,4 @@ def test_the_text_has_a_row_for_each_claim(archive: Path, seatrial: Seatrial) ->
 def test_what_cannot_be_planned_is_refused(
     words: tuple[str, ...], said: str, archive: Path, seatrial: Seatrial
 ) -> None:
-    assert said in seatrial("compare", "--plan", *words, "--archive", str(archive), code=64).err
+    assert said in seatrial("compare", "--plan", *words, "--archive", archive, code=64).err

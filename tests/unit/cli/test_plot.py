@@ -70,7 +70,7 @@ def words_of(path: Path) -> list[str]:
 def test_a_check_is_drawn_as_maps_and_distributions(tmp_path: Path, seatrial: Seatrial) -> None:
     slow_run(tmp_path / "runs", 1)
     file = tmp_path / "map.svg"
-    ran = seatrial("report", "s1", "--archive", str(tmp_path / "runs"), "--plot", str(file), code=1)
+    ran = seatrial("report", "s1", "--archive", tmp_path / "runs", "--plot", str(file), code=1)
     assert f"Plot: {file}" in ran.out
     words = words_of(file)
     assert words[0] == ran.out.splitlines()[0]
@@ -135,7 +135,7 @@ def test_names_are_only_text(tmp_path: Path, seatrial: Seatrial) -> None:
 
 @pytest.mark.parametrize("name", ["map.jpg", "map", ".svg"])
 def test_other_endings_are_refused(name: str, tmp_path: Path, seatrial: Seatrial) -> None:
-    refused = seatrial("judge", str(CASES / "weak.csv"), "--plot", str(tmp_path / name), code=64)
+    refused = seatrial("judge", str(CASES / "weak.csv"), "--plot", tmp_path / name, code=64)
     assert ".svg, .png, .pdf" in refused.err
     assert list(tmp_path.iterdir()) == []
 
@@ -179,7 +179,7 @@ def test_settings_in_the_current_folder_change_nothing(tmp_path: Path, seatrial:
     argv = [sys.executable, "-m", "seatrial", *words, "changed.svg"]
     ran = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert ran.stderr == ""
-    seatrial(*words, str(tmp_path / "plain.svg"))
+    seatrial(*words, tmp_path / "plain.svg")
     assert (tmp_path / "changed.svg").read_bytes() == (tmp_path / "plain.svg").read_bytes()
 
 
@@ -199,7 +199,7 @@ def test_settings_without_end_are_refused(named: str, tmp_path: Path, monkeypatc
 
 def test_a_result_without_a_picture_is_printed_and_the_file_is_not_written(tmp_path: Path, seatrial: Seatrial) -> None:
     file = tmp_path / "map.svg"
-    ran = seatrial("status", "--archive", str(tmp_path / "runs"), "--plot", str(file), code=2)
+    ran = seatrial("status", "--archive", tmp_path / "runs", "--plot", str(file), code=2)
     assert ran.out.startswith("NOT_RUN")
     assert "There is nothing to draw" in ran.err
     assert not file.exists()

@@ -33,7 +33,7 @@ def test_files_are_written_beside_the_text(archive: Path, tmp_path: Path, seatri
 
 def test_check_writes_them_too(archive: Path, tmp_path: Path, seatrial: Seatrial) -> None:
     files = ["--markdown", str(tmp_path / "c.md"), "--junit", str(tmp_path / "c.xml")]
-    ran = seatrial("check", "--replay", "run", "--run", "again", "--archive", str(archive), "--json", *files, code=1)
+    ran = seatrial("check", "--replay", "run", "--run", "again", "--archive", archive, "--json", *files, code=1)
     assert ran.out.startswith("{")
     assert (tmp_path / "c.md").read_text().startswith("# SLOW")
     assert "<failure " in (tmp_path / "c.xml").read_text()
@@ -45,7 +45,7 @@ def test_a_missing_folder_is_refused_before_anything_is_measured(
     command: list[str], option: str, archive: Path, tmp_path: Path, seatrial: Seatrial
 ) -> None:
     path = tmp_path / "new" / "report"
-    _, out, err = seatrial(*command, "--archive", str(archive), option, str(path), code=64)
+    _, out, err = seatrial(*command, "--archive", archive, option, str(path), code=64)
     assert out == ""
     assert f"{option} {str(path)!r}: there is no folder {str(path.parent)!r}. Make it, or name another file." in err
     assert not path.parent.exists()
@@ -56,14 +56,14 @@ def test_a_missing_folder_is_refused_before_anything_is_measured(
 def test_a_file_that_cannot_be_written_does_not_hide_findings(
     option: str, archive: Path, tmp_path: Path, seatrial: Seatrial
 ) -> None:
-    _, out, err = seatrial("report", "run", "--archive", str(archive), option, "/proc/r", code=1)
+    _, out, err = seatrial("report", "run", "--archive", archive, option, "/proc/r", code=1)
     assert out.startswith("SLOW  n2: link at 60 % of its limit")
     assert f"Name another file with {option}." in err
     record(Cluster(nodes=names(4)), archive, "healthy")
-    seatrial("report", "healthy", "--archive", str(archive), option, "/proc/r", code=2)
+    seatrial("report", "healthy", "--archive", archive, option, "/proc/r", code=2)
 
 
 @pytest.mark.parametrize("option", ["--html", "--markdown", "--junit"])
 def test_a_folder_is_refused(option: str, archive: Path, seatrial: Seatrial) -> None:
-    ran = seatrial("report", "run", "--archive", str(archive), option, str(archive), code=64)
+    ran = seatrial("report", "run", "--archive", archive, option, archive, code=64)
     assert f"{option} {str(archive)!r} is a folder. Name a file in it." in ran.err

@@ -44,7 +44,7 @@ def heat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_it_is_run_judged_kept_and_judged_again(heat: Path, seatrial: Seatrial) -> None:
     page = heat.parent / "page.html"
-    report = seatrial("bench", "run", str(heat), "--run", "first", "--html", str(page), "--json").data
+    report = seatrial("bench", "run", heat, "--run", "first", "--html", str(page), "--json").data
     assert (report["kind"], report["verdict"], report["failure"]) == ("run", "MEASURED", "")
     assert [(item["metric"], item["value"]) for item in report["results"]] == [("solve_time_s", 0.0125)]
     assert report["steps"][0]["argv"] == [str(heat.parent / "heat.sh"), "1"]
@@ -66,7 +66,7 @@ def test_patterns_have_limited_time(
     monkeypatch.setattr(benchmark_run, "PARSE_S", 0.5)
     program(heat.parent, "heat.sh", f"{GOOD.removesuffix('; echo Done')}; echo {'a' * letters}; echo Done")
     heat.write_text(f"{heat.read_text()}[evidence.a]\npattern = '((a+)+)b'\n")
-    made = seatrial("bench", "run", str(heat), "--run", "kept", code=64 if ends else 0)
+    made = seatrial("bench", "run", heat, "--run", "kept", code=64 if ends else 0)
     assert ("took more than 0.5 s" in made.err) is ends
     assert "a" * letters in read_run(heat.parent / "archive" / "kept").steps[0].output
 
@@ -85,13 +85,13 @@ def test_a_run_that_is_wrong_has_a_sentence_and_a_code(
     heat: Path, seatrial: Seatrial, text: str, code: int, says: str
 ) -> None:
     program(heat.parent, "heat.sh", text)
-    ran = seatrial("bench", "run", str(heat), "--budget", "2s" if "sleep" in text else "60s", code=code)
+    ran = seatrial("bench", "run", heat, "--budget", "2s" if "sleep" in text else "60s", code=code)
     assert says in " ".join(ran.out.split()).replace("INVALID heat", "INVALID  heat")
 
 
 def test_a_program_that_is_missing_is_named_with_what_to_load(heat: Path, seatrial: Seatrial) -> None:
     (heat.parent / "heat.sh").unlink()
-    said = seatrial("bench", "run", str(heat), code=2).err
+    said = seatrial("bench", "run", heat, code=2).err
     assert "heat.sh is not on PATH on n1. Load the module that has it" in said
 
 
@@ -100,7 +100,7 @@ def test_what_is_built_into_the_shell_runs_only_if_a_program_has_its_name(
     word: str, runs: bool, heat: Path, seatrial: Seatrial
 ) -> None:
     heat.write_text(re.sub(r"command = .*", f'command = ["{word}", "-c"]', heat.read_text()))
-    said = " ".join(seatrial("bench", "run", str(heat), code=2).err.split())
+    said = " ".join(seatrial("bench", "run", heat, code=2).err.split())
     assert ("Running run" in said) is runs
     assert ("ulimit is built into the shell; there is no program of that name on PATH on n1." in said) is not runs
     assert ('command = ["bash", "-c", "ulimit ..."]' in said) is not runs

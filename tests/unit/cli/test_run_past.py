@@ -62,7 +62,7 @@ def measure(
     (place / "heat.toml").write_text(HEAT.replace("PLACE", str(place)))
     setup = 2 if name.startswith("b") else 1
     program(place, "heat.sh", f"echo Heat; echo Setup {setup}.{len(str(rate))} s; echo Rate {rate}; echo Done")
-    ran = seatrial("bench", "run", str(place / "heat.toml"), "--run", name, "--json", *words, code=code)
+    ran = seatrial("bench", "run", place / "heat.toml", "--run", name, "--json", *words, code=code)
     return ran.data if ran.out else {"error": ran.err}
 
 
@@ -112,9 +112,9 @@ def test_a_run_that_cannot_be_used_is_refused_by_name_and_left_out_of_dates(
 
 
 def test_other_numbers_of_nodes_are_another_condition(recorded: Path, archive: Path, seatrial: Seatrial) -> None:
-    seatrial("bench", "run", str(recorded / "heat.toml"), "--run", "two", "-N", "2", code=None)
+    seatrial("bench", "run", recorded / "heat.toml", "--run", "two", "-N", "2", code=None)
     measure(recorded, seatrial, "b4", 610.0)
-    seatrial("bench", "run", str(recorded / "heat.toml"), "--run", "two2", "-N", "2")
+    seatrial("bench", "run", recorded / "heat.toml", "--run", "two2", "-N", "2")
     refused = seatrial("compare", "a1,a2,a3", "two2", code=64).err
     assert "(benchmark: heat, 1 node and heat, 2 nodes)" in refused
     assert "--across benchmark" in refused

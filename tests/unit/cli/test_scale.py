@@ -10,7 +10,7 @@ import pytest
 from seatrial.commands.scale import points
 from seatrial.model.errors import ExitCode
 from tests.support.benchmark_outputs import hpl, openfoam, stream
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 
 
 def written(folder: Path, texts: dict[str, str]) -> list[str]:
@@ -197,7 +197,7 @@ def test_wrong_use(tmp_path: Path, seatrial: Seatrial, texts: dict[str, str], wo
 def test_own_rates_that_are_none(tmp_path: Path, seatrial: Seatrial, value: str) -> None:
     files = written(tmp_path, curve())
     (tmp_path / "own.csv").write_text(f"node,value\nhost0,{value}\n")
-    ran = seatrial("judge", "--as", "scaling", *files, "--own-rates", str(tmp_path / "own.csv"), code=ExitCode.USAGE)
+    ran = seatrial("judge", "--as", "scaling", *files, "--own-rates", tmp_path / "own.csv", code=ExitCode.USAGE)
     assert "own.csv" in ran.err
 
 
@@ -216,10 +216,9 @@ def test_numbers_that_nobody_measured_are_left_out(tmp_path: Path, seatrial: Sea
 @pytest.mark.parametrize("value", ["nan", "-100", "inf"])
 def test_a_curve_that_lost_its_first_size_is_incomplete(value: str, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "a.csv").write_text(f"nodes,time_s\n1,{value}\n2,52\n4,27\n8,15\n")
-    ran = seatrial("judge", "--as", "scaling", str(tmp_path / "a.csv"), code=ExitCode.INCOMPLETE)
+    ran = seatrial("judge", "--as", "scaling", tmp_path / "a.csv", code=ExitCode.INCOMPLETE)
     assert "no run has a positive number at 1\n" in ran.out
-    (tmp_path / "a.csv").write_text(f"nodes,time_s\n1,{value}\n1,100\n2,52\n4,27\n8,15\n")
-    seatrial("judge", "--as", "scaling", str(tmp_path / "a.csv"))
+    seatrial("judge", "--as", "scaling", Text(f"nodes,time_s\n1,{value}\n1,100\n2,52\n4,27\n8,15\n", "a.csv"))
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_another_program_is_not_mixed_into_a_series(
     scaled(heat, capsys, "--node-count", "1,2", "--run", "up")
     declare(heat, "weak")
     words = ["--node-count", "1,2", "--weak", "--ranks-per-node", "1", "--run", "up"]
-    refused = seatrial("bench", "scale", str(heat / "heat.toml"), *words, code=64).err
+    refused = seatrial("bench", "scale", heat / "heat.toml", *words, code=64).err
     assert "was made with other settings than now: the file of the benchmark" in refused
 
 

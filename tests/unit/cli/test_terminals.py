@@ -117,7 +117,7 @@ def test_the_default_archive_is_named_when_it_is_made(
     assert seatrial(*words, "first", code=1).err.startswith(said)
     assert (runs / "first" / "run.json").is_file()
     assert said not in seatrial(*words, "second", code=1).err
-    assert said not in seatrial(*words, "third", "--archive", str(tmp_path / "other"), code=1).err
+    assert said not in seatrial(*words, "third", "--archive", tmp_path / "other", code=1).err
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_a_site_says_on_the_pages_that_need_it(
     for number in (1, 2):
         healthy_run(tmp_path / "archive", number, nodes=3)
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    seatrial("site", str(tmp_path / "site"), "--archive", str(tmp_path / "archive"))
+    seatrial("site", tmp_path / "site", "--archive", tmp_path / "archive")
     for page in ("over-time", "compare"):
         assert "needs DuckDB" in (tmp_path / "site" / f"{page}.html").read_text()
     assert "link" in (tmp_path / "site" / "runs" / "h2.html").read_text()

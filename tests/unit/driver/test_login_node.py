@@ -14,7 +14,7 @@ from seatrial.model.verdict import Verdict
 from seatrial.process.process import Completed
 from seatrial.slurm import presence
 from seatrial.slurm.presence import OVER_SSH
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 
 COMMANDS = {
     "check": [],
@@ -53,14 +53,13 @@ def test_a_command_that_measures_refuses(command: str, tmp_path: Path, seatrial:
 
 
 def test_an_acceptance_carries_out_nothing(tmp_path: Path, seatrial: Seatrial) -> None:
-    (tmp_path / "spring.toml").write_text(SPEC)
-    ran = seatrial("bench", "accept", str(tmp_path / "spring.toml"), "--archive", str(tmp_path / "runs"), code=2)
+    ran = seatrial("bench", "accept", Text(SPEC, "spring.toml"), "--archive", tmp_path / "runs", code=2)
     assert "No Slurm answers here (sinfo), so nothing was measured." in " ".join(ran.out.split())
 
 
 @pytest.mark.parametrize("words", [[], ["n3"]])
 def test_nodes_that_return_are_never_this_machine(words: list[str], tmp_path: Path, seatrial: Seatrial) -> None:
-    error = seatrial("requalify", *words, "--archive", str(tmp_path / "runs"), code=2).err
+    error = seatrial("requalify", *words, "--archive", tmp_path / "runs", code=2).err
     assert "--launcher local" not in error
     assert OVER_SSH in " ".join(error.split())
 

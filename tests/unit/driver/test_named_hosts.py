@@ -96,7 +96,7 @@ def test_facts_and_recordings_of_hosts(calls: Path, tmp_path: Path, seatrial: Se
     assert list(seatrial("facts", "n2", "--hosts", "n[1-2]", "--json").data["nodes"]) == ["n2"]
     (tmp_path / "hosts").write_text("n1 slots=4\nn2:2\n")
     output = tmp_path / "recording"
-    assert "2 nodes in" in seatrial("facts", "--hostfile", str(tmp_path / "hosts"), "--output", str(output)).out
+    assert "2 nodes in" in seatrial("facts", "--hostfile", tmp_path / "hosts", "--output", str(output)).out
     assert json.loads((output / "gather.json").read_text())["launcher"] == "ssh"
     seatrial("facts", "--from", str(output), "--json")
 

@@ -166,7 +166,7 @@ def test_locate_names_the_cable(tmp_path: Path, seatrial: Seatrial) -> None:
     words = ["judge", str(tmp_path / "pairs.csv"), "--topology", str(map_file)]
     (fault,) = seatrial(*words, "--routes", str(tables), "--json", code=1).data["faults"]
     assert (fault["subject"], fault["direction"]) == ("link:leaf1[6]-spine2[1]", "out")
-    seatrial("judge", str(tmp_path / "pairs.csv"), "--routes", str(tables), code=64)
+    seatrial("judge", tmp_path / "pairs.csv", "--routes", str(tables), code=64)
 
 
 LIVE = data("fabric/four-hosts.ibsim")

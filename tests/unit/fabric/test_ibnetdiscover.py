@@ -99,13 +99,13 @@ def test_a_map_out_of_a_mail_or_a_page(before: str, tmp_path: Path, seatrial: Se
     text = SMALL.replace("nonsense here\n", "")
     (tmp_path / "map").write_text(text)
     (tmp_path / "mail").write_text("".join(f"{before}{line}" for line in text.splitlines(keepends=True)))
-    plain, mail = (seatrial("fabric", "show", str(tmp_path / name), "--json").data for name in ("map", "mail"))
+    plain, mail = (seatrial("fabric", "show", tmp_path / name, "--json").data for name in ("map", "mail"))
     assert {**mail, "time": ""} == {**plain, "time": ""}
 
 
 def test_another_text_is_refused_by_its_name(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "it").write_text('Errors for "n3"\n   GUID 0x100005 port 1: [PortRcvErrors == 7]\n')
-    result = seatrial("fabric", "check", str(tmp_path / "it"), code=64)
+    result = seatrial("fabric", "check", tmp_path / "it", code=64)
     assert "ibqueryerrors" in result.err and "--counters" in result.err
 
 

@@ -17,7 +17,7 @@ from seatrial.model.fabric import FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.verdict import FindingKind
 from tests.support import fabrics
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 from tests.support.fabrics import simulated_fabric
 from tests.support.json_objects import parsed
 from tests.support.paths import data
@@ -192,9 +192,8 @@ def test_an_adapter_without_a_cable() -> None:
 
 def test_a_map_without_cables_is_never_a_pass(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "map").write_text('Switch 36 "S-1" # "leaf" enhanced port 0 lid 1 lmc 0\n')
-    assert seatrial("fabric", "check", str(tmp_path / "map"), code=2).out.startswith("NOT_RUN  The map has no cables")
-    (tmp_path / "map").write_text(fabric({})[:900])
-    ran = seatrial("fabric", "check", str(tmp_path / "map"), code=2)
+    assert seatrial("fabric", "check", tmp_path / "map", code=2).out.startswith("NOT_RUN  The map has no cables")
+    ran = seatrial("fabric", "check", Text(fabric({})[:900], "map"), code=2)
     assert ran.out.startswith("INCONCLUSIVE  The map is incomplete")
 
 
@@ -285,7 +284,7 @@ def simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "Iterator[subp
 @pytest.mark.skipif(
     not shutil.which("ibsim") or not shutil.which("ibnetdiscover"), reason="no ibsim, no infiniband-diags"
 )
-def test_a_simulated_fabric_is_asked_live(simulated: "subprocess.Popen[str]", tmp_path: Path) -> None:
+def test_a_simulated_fabric_is_asked_live(simulated: "subprocess.Popen[str]") -> None:
     environment = {**os.environ, "SIM_HOST": "H1"}
 
     def ask(*words: str) -> "subprocess.CompletedProcess[str]":
@@ -304,12 +303,10 @@ def test_a_simulated_fabric_is_asked_live(simulated: "subprocess.Popen[str]", tm
     assert simulated.poll() is None
 
 
-def test_a_line_that_is_not_understood_withholds_the_pass(tmp_path: Path, seatrial: Seatrial) -> None:
+def test_a_line_that_is_not_understood_withholds_the_pass(seatrial: Seatrial) -> None:
     """It may be about a cable; mad_rpc in the middle of a map says that a part of the fabric did not answer."""
-    (tmp_path / "map").write_text(fabric({}))
-    assert seatrial("fabric", "check", str(tmp_path / "map"), code=0).out.startswith("PASS  ")
+    assert seatrial("fabric", "check", Text(fabric({}), "map"), code=0).out.startswith("PASS  ")
     warning = "ibwarn: [4711] mad_rpc: _do_madrpc failed; dport (DR path slid 0; dlid 0; 0,1,35)\n"
-    (tmp_path / "map").write_text(fabric({}) + warning)
-    ran = seatrial("fabric", "check", str(tmp_path / "map"), code=2)
+    ran = seatrial("fabric", "check", Text(fabric({}) + warning, "map"), code=2)
     assert ran.out.startswith("INCONCLUSIVE  1 line of the map was not understood,\nthe first: 'ibwarn: [4711] ")
     assert "11 cables, each as fast as its peers, none missing" in ran.out

@@ -13,7 +13,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.fabric import End, FabricDevice, FabricLink, FabricMap
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support import fabrics
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 
 TREE = fabrics.fabric_text("2 leaves x 4 hosts, 2 spines, 2 cables, 4xNDR, engines")
 
@@ -69,14 +69,13 @@ def test_a_map_with_none_of_the_nodes_is_of_another_fabric() -> None:
 
 
 def test_the_command_compares_with_nodes(tmp_path: Path, seatrial: Seatrial) -> None:
-    (tmp_path / "map").write_text(without(TREE, "n3 mlx5_0"))
-    assert seatrial("fabric", "check", str(tmp_path / "map"), code=0).out.startswith("PASS")
-    ran = seatrial("fabric", "check", str(tmp_path / "map"), "-w", "n[1-8]", code=1)
+    assert seatrial("fabric", "check", Text(without(TREE, "n3 mlx5_0"), "map"), code=0).out.startswith("PASS")
+    ran = seatrial("fabric", "check", tmp_path / "map", "-w", "n[1-8]", code=1)
     assert ran.out.startswith("MISCONFIGURED  n3: is not in the map")
     (tmp_path / "map").write_text(renamed(TREE, "n3 mlx5_0", "localhost HCA-1"))
-    ran = seatrial("fabric", "check", str(tmp_path / "map"), "-w", "n[1-8]", code=2)
+    ran = seatrial("fabric", "check", tmp_path / "map", "-w", "n[1-8]", code=2)
     assert ran.out.startswith("INCONCLUSIVE  n3: is not in the map; nothing is wrong with its 20 cables.")
-    seatrial("fabric", "check", str(tmp_path / "map"), "-w", "x[1-8]", code=64)
+    seatrial("fabric", "check", tmp_path / "map", "-w", "x[1-8]", code=64)
 
 
 RAILS = ("mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3")

@@ -60,7 +60,7 @@ def test_what_the_manager_of_a_switch_takes_is_beside_the_number_of_adapters(
     links += [link(f"sl{leaf}:40", f"ss0:{leaf + 1}") for leaf in range(5)]
     (tmp_path / "small.txt").write_text(tree())
     (tmp_path / "large.txt").write_text(HEAD + "".join(links))
-    small, large = (seatrial("fabric", "show", str(tmp_path / name)).out for name in ("small.txt", "large.txt"))
+    small, large = (seatrial("fabric", "show", tmp_path / name).out for name in ("small.txt", "large.txt"))
     line = "the manager in a switch takes 128 adapters at most"
     assert small.splitlines()[1].strip() == line
     assert large.splitlines()[0].startswith("6 switches, 150 adapters")

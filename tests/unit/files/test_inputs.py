@@ -170,21 +170,14 @@ def test_a_pipe_without_a_writer_is_refused(tmp_path: Path, monkeypatch: pytest.
         open_argument(tmp_path / "pipe", 20)
 
 
-def test_a_writer_may_come_a_little_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("text", [MATRIX, ""])
+def test_a_writer_may_come_a_little_later(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that leaves without a word is an empty file."""
     monkeypatch.setattr(inputs, "WRITER_S", 60.0)
     os.mkfifo(tmp_path / "pipe")
-    writer = threading.Timer(0.3, (tmp_path / "pipe").write_text, [MATRIX])
+    writer = threading.Timer(0.3, (tmp_path / "pipe").write_text, [text])
     writer.start()
-    assert argument_text(tmp_path / "pipe", 1000) == MATRIX
-    writer.join()
-
-
-def test_a_writer_that_leaves_without_a_word_is_an_empty_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "WRITER_S", 60.0)
-    os.mkfifo(tmp_path / "pipe")
-    writer = threading.Timer(0.2, (tmp_path / "pipe").write_text, [""])
-    writer.start()
-    assert argument_text(tmp_path / "pipe", 1000) == ""
+    assert argument_text(tmp_path / "pipe", 1000) == text
     writer.join()
 
 

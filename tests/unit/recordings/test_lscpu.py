@@ -10,7 +10,7 @@ from seatrial.node.frame import FactsFormatError
 from seatrial.recordings.command_text import facts_from_text, is_translated
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 
 HEAD = """\
 Architecture:                aarch64
@@ -97,9 +97,8 @@ LANGUAGES = {
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_another_language_is_refused_as_that(language: str, tmp_path: Path, seatrial: Seatrial) -> None:
-    (tmp_path / "n1.txt").write_text(LANGUAGES[language])
-    said = seatrial("facts", "--from", str(tmp_path / "n1.txt"), code=64).err
+def test_another_language_is_refused_as_that(language: str, seatrial: Seatrial) -> None:
+    said = seatrial("facts", "--from", Text(LANGUAGES[language], "n1.txt"), code=64).err
     assert "another language than English" in said and "Run it with LC_ALL=C." in said
 
 

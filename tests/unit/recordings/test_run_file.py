@@ -47,16 +47,15 @@ def repacked(packed: Path, path: Path, change: Callable[[Members], Members], *li
 def test_another_archive_reports_the_same_of_it(tmp_path: Path, seatrial: Seatrial) -> None:
     slow_run(tmp_path / "here", 1)
     file = tmp_path / "run.tar.gz"
-    exported = seatrial("runs", "export", "s1", "--whole", "--archive", str(tmp_path / "here"), "--output", str(file))
+    exported = seatrial("runs", "export", "s1", "--whole", "--archive", tmp_path / "here", "--output", file)
     assert exported.out == f"13 files of s1 in {file}\n"
-    seatrial("runs", "import", str(file), "--archive", str(tmp_path / "there"))
+    seatrial("runs", "import", file, "--archive", tmp_path / "there")
     reports = [
-        seatrial("report", "s1", "--json", "--archive", str(tmp_path / place), code=1).data
-        for place in ("here", "there")
+        seatrial("report", "s1", "--json", "--archive", tmp_path / place, code=1).data for place in ("here", "there")
     ]
     assert reports[0] == reports[1]
     assert reports[0]["verdict"] == "SLOW"
-    again = seatrial("runs", "import", str(file), "--archive", str(tmp_path / "there"), code=64)
+    again = seatrial("runs", "import", file, "--archive", tmp_path / "there", code=64)
     assert "There is a run 's1'" in again.err
 
 
@@ -174,9 +173,9 @@ def test_an_export_overwrites_nothing_of_an_archive(form: str, tmp_path: Path, s
     words = ("runs", "export", "s1", form, "--archive", str(tmp_path / "runs"), "--output")
     for output in (folder / "journal.jsonl", folder / "facts" / "new.csv", tmp_path / "link.csv"):
         assert "is inside the run s1" in seatrial(*words, str(output), code=64).err
-    assert "is a file of the archive" in seatrial(*words, str(tmp_path / "runs" / "kept.toml"), code=64).err
+    assert "is a file of the archive" in seatrial(*words, tmp_path / "runs" / "kept.toml", code=64).err
     assert {path: path.read_bytes() for path in (tmp_path / "runs").rglob("*") if path.is_file()} == before
-    seatrial(*words, str(tmp_path / "runs" / "new"))
+    seatrial(*words, tmp_path / "runs" / "new")
 
 
 def test_an_archive_that_cannot_be_written_is_not_blamed_on_the_file(packed: Path, tmp_path: Path) -> None:

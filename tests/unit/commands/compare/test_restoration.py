@@ -126,7 +126,7 @@ def test_what_keeper_and_command_left_is_named_and_restored_by_the_next(tmp_path
         assert "echo usual" in line
         assert f"`seatrial compare --restore {command.note.name}`" in line
         assert "Restore it before the next --toggle or --prove." in seatrial(*command.words, code=2).err
-        ran = seatrial("nodes", "--launcher", "no-such", "--archive", str(tmp_path / "archive"), code=64)
+        ran = seatrial("nodes", "--launcher", "no-such", "--archive", tmp_path / "archive", code=64)
         assert line in ran.err, "a command that measures says it"
         assert command.setting.read_text() == "changed\n"
         assert "Restored: the setting is that of `sh -c 'echo usual" in seatrial("compare", "--restore").out

@@ -11,7 +11,7 @@ from seatrial.importers.configuration_tables import column_unit
 from seatrial.model.unit_text import Unit
 from tests.support.benchmark_outputs import hpcc, perftest
 from tests.support.builders import Cluster, names, record, slow_part
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 
 SIZES = tuple(1 << power for power in range(23))
 
@@ -45,9 +45,9 @@ def rails(tmp_path: Path) -> Path:
 
 
 def test_the_first_line_says_which_is_best_and_from_which_size_on(rails: Path, seatrial: Seatrial) -> None:
-    ran = seatrial("compare", "--side-by-side", str(rails))
+    ran = seatrial("compare", "--side-by-side", rails)
     assert ran.out.startswith("MEASURED  FDR dual: 11.6 GB/s at 4 MiB, 1.93 times FDR single, from 16 KiB on\n")
-    data = seatrial("compare", "--side-by-side", str(rails), "--json").object["data"]
+    data = seatrial("compare", "--side-by-side", rails, "--json").object["data"]
     (figure,) = data["figures"]
     assert (figure["figure"]["name"], figure["curves"][0]["label"], figure["size"]) == (
         "bandwidth",
@@ -79,7 +79,7 @@ def test_a_small_window_may_be_a_little_faster_than_the_link(
         values = {size: peak * (above if size == 1024 else 1) / 1e6 for size in SIZES}
         (tmp_path / f"{name}.txt").write_text(osu("Bandwidth", "Bandwidth (MB/s)", values))
     limits = ("--limit", "old=1.5e9", "--limit", "new=24gbit")
-    ran = seatrial("compare", "--side-by-side", str(tmp_path), *limits, code=1 if verdict == "INVALID" else 0)
+    ran = seatrial("compare", "--side-by-side", tmp_path, *limits, code=1 if verdict == "INVALID" else 0)
     assert ran.out.startswith(f"{verdict}  new: ")
 
 
@@ -88,7 +88,7 @@ def test_of_alike_configurations_the_one_that_scatters_more_is_named(tmp_path: P
     for run in range(6):
         (tmp_path / f"osu_latency_mpich_run{run}.out").write_text(latency(1.5, noise, 0.01))
         (tmp_path / f"osu_latency_openmpi_run{run}.out").write_text(latency(1.5, noise, 0.06))
-    ran = seatrial("compare", "--side-by-side", str(tmp_path), code=2)
+    ran = seatrial("compare", "--side-by-side", tmp_path, code=2)
     line = ran.out.partition("\n")[0]
     assert line.startswith("INCONCLUSIVE  ")
     assert line.endswith("no difference shown at 1 B; openmpi varies more")
@@ -99,7 +99,7 @@ def test_repetitions_show_a_difference(tmp_path: Path, seatrial: Seatrial) -> No
     for name, start in (("old", 1.5), ("new", 1.3)):
         for run in range(4):
             (tmp_path / f"{name}-{run}.out").write_text(latency(start, noise, 0.01))
-    ran = seatrial("compare", "--side-by-side", str(tmp_path))
+    ran = seatrial("compare", "--side-by-side", tmp_path)
     assert ran.out.startswith("FASTER  new: 1.3")
     assert "lower than old, up to" in ran.out.partition("\n")[0]
 
@@ -122,20 +122,18 @@ def test_a_unit_behind_each_number_holds_whatever_the_head_says(tmp_path: Path, 
     assert "1.25 ms" in done.out and "1.31 ms" in done.out, done.out
 
 
-def test_columns_of_a_table_for_a_plot_are_configurations(tmp_path: Path, seatrial: Seatrial) -> None:
-    (tmp_path / "w.dat").write_text("#bytes QDR FDR\n1 2.5 3.1\n1024 800 1400\n")
-    ran = seatrial("compare", "--side-by-side", str(tmp_path / "w.dat"))
+def test_columns_of_a_table_for_a_plot_are_configurations(seatrial: Seatrial) -> None:
+    ran = seatrial("compare", "--side-by-side", Text("#bytes QDR FDR\n1 2.5 3.1\n1024 800 1400\n", "w.dat"))
     assert ran.out.startswith("MEASURED  FDR: 1400 at 1 KiB, 1.75 times QDR, at all sizes\n")
 
 
 def test_four_kernels_are_in_one_table_even_if_their_names_are_numbers(tmp_path: Path, seatrial: Seatrial) -> None:
     rows = {"327": (761, 765, 760), "327.36": (612, 620, 611), "7.3": (640, 641, 639), "4.8.10": (700, "", 705)}
     lines = [f"{kernel},{run},{value}" for kernel, values in rows.items() for run, value in enumerate(values)]
-    (tmp_path / "k.csv").write_text("\n".join(["kernel,run,hpl_Gflops", *lines, ""]))
-    ran = seatrial("compare", "--side-by-side", str(tmp_path / "k.csv"))
+    ran = seatrial("compare", "--side-by-side", Text("\n".join(["kernel,run,hpl_Gflops", *lines, ""]), "k.csv"))
     assert ran.out.startswith("FASTER  327: 761.0 Gflop/s, 8.5 % higher than 4.8.10\n")
     page = tmp_path / "page.html"
-    seatrial("compare", "--side-by-side", str(tmp_path / "k.csv"), "--html", str(page))
+    seatrial("compare", "--side-by-side", tmp_path / "k.csv", "--html", str(page))
     assert 'aria-label="327.36: 612.0 Gflop/s, n = 3"' in page.read_text()
 
 
@@ -153,13 +151,12 @@ def test_outputs_of_perftest_have_labels_of_the_command_line(tmp_path: Path, sea
 def test_the_main_part_of_a_benchmark_comes_first(tmp_path: Path, seatrial: Seatrial) -> None:
     for name, rate in (("old", "0.0533"), ("new", "0.0423")):
         (tmp_path / f"{name}.out").write_text(hpcc().replace("HPL_Tflops=0.0533", f"HPL_Tflops={rate}"))
-    ran = seatrial("compare", "--side-by-side", str(tmp_path))
+    ran = seatrial("compare", "--side-by-side", tmp_path)
     assert ran.out.startswith("MEASURED  old: 53.3 Gflop/s, 1.26 times new\n")
 
 
-def test_single_runs_that_hardly_differ_have_no_best_one(tmp_path: Path, seatrial: Seatrial) -> None:
-    (tmp_path / "t.csv").write_text("config,time_s\na,1.200\nb,1.201\n")
-    ran = seatrial("compare", "--side-by-side", str(tmp_path / "t.csv"))
+def test_single_runs_that_hardly_differ_have_no_best_one(seatrial: Seatrial) -> None:
+    ran = seatrial("compare", "--side-by-side", Text("config,time_s\na,1.200\nb,1.201\n", "t.csv"))
     assert ran.out.startswith("MEASURED  a and b: less than 2.0 % apart, single runs\n")
 
 
@@ -231,20 +228,16 @@ def test_units_are_in_the_names_of_columns(name: str, found: tuple[str, Unit]) -
         ("JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON)\n1 main a b R 1:00 2 n[1-2]\n", (), "looks like"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(
-    text: str, words: tuple[str, ...], said: str, tmp_path: Path, seatrial: Seatrial
-) -> None:
-    (tmp_path / "table.csv").write_text(text)
-    assert said in seatrial("compare", "--side-by-side", str(tmp_path / "table.csv"), *words, code=64).err
+def test_what_cannot_be_compared_is_refused(text: str, words: tuple[str, ...], said: str, seatrial: Seatrial) -> None:
+    assert said in seatrial("compare", "--side-by-side", Text(text, "table.csv"), *words, code=64).err
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(600, 2), (2, 600)])
 def test_more_figures_or_values_than_are_read_in_seconds_are_refused(
-    columns: int, rows: int, tmp_path: Path, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch
+    columns: int, rows: int, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(configurations, "MOST_VALUES", 1199)  # 250,000 values take ten seconds to be read
     lines = [",".join(("label", *(f"v{column}" for column in range(columns))))]
     lines += [f"c{row % 2}{',1.5' * columns}" for row in range(rows)]
-    (tmp_path / "t.csv").write_text("\n".join(lines))
-    ran = seatrial("compare", "--side-by-side", str(tmp_path / "t.csv"), code=64)
+    ran = seatrial("compare", "--side-by-side", Text("\n".join(lines), "t.csv"), code=64)
     assert "can be compared" in ran.err

@@ -168,11 +168,11 @@ def test_two_columns_of_values_are_two_metrics_and_not_compared(tmp_path: Path, 
     for name in ("triad", "dgemm"):
         file = written(tmp_path, f"{name}.csv", text.replace("triad", name))
         assert imported(archive, file, "--unit", "B/s", "--name", name) == 0
-    ran = seatrial("compare", "triad-0001", "dgemm-0001", "--archive", str(archive), code=64)
+    ran = seatrial("compare", "triad-0001", "dgemm-0001", "--archive", archive, code=64)
     assert "(metrics: triad [B/s] and dgemm [B/s])" in ran.err
     file = written(tmp_path, "triad.csv", text)
     assert imported(archive, file, "--unit", "B/s", "--better", "lower", "--name", "less") == 0
-    ran = seatrial("compare", "triad-0001", "less-0001", "--archive", str(archive), code=64)
+    ran = seatrial("compare", "triad-0001", "less-0001", "--archive", archive, code=64)
     assert "(metrics: triad [B/s] and triad [B/s] (lower is better))" in ran.err
 
 

@@ -13,7 +13,7 @@ from seatrial.importers.series import ValueSeries
 from seatrial.judgement.series_changes import judge_series
 from seatrial.model.imported import SeriesSense
 from seatrial.model.verdict import Verdict
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 
 
 def series(*levels: float, each: int = 40, name: str = "rate") -> ValueSeries:
@@ -99,7 +99,7 @@ def test_a_constant_series_could_hide_a_step_of_its_last_digit(
     value: float, found: str, tmp_path: Path, seatrial: Seatrial
 ) -> None:
     (tmp_path / "t.csv").write_text("GB/s\n" + f"{value}\n" * 40)
-    assert f"one of {found} in the middle would have been found" in seatrial("judge", str(tmp_path / "t.csv")).out
+    assert f"one of {found} in the middle would have been found" in seatrial("judge", tmp_path / "t.csv").out
 
 
 def test_each_series_is_a_test_case(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_places_count_missing_values(tmp_path: Path, seatrial: Seatrial) -> None
     values: list[float | None] = list(series(100.0, 90.0).values)
     values[10:10] = [None] * 7
     (tmp_path / "a.json").write_text(json.dumps({"t": list(range(1000, 1087)), "rate": values}))
-    found = seatrial("judge", "--as", "series", str(tmp_path / "a.json"), "--json", code=1).object
+    found = seatrial("judge", "--as", "series", tmp_path / "a.json", "--json", code=1).object
     assert found["verdict"] == "SLOW"
     rate = found["data"]["series"][0]
     assert (rate["values"], rate["missing"]) == (80, 7)
@@ -168,19 +168,18 @@ def test_places_count_missing_values(tmp_path: Path, seatrial: Seatrial) -> None
 )
 def test_the_command(arguments: list[str], code: int, part: str, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "a.csv").write_text("rate\n" + "\n".join(map(str, series(100.0, 90.0).values)))
-    printed = seatrial("judge", str(tmp_path / "a.csv"), *arguments, code=code)
+    printed = seatrial("judge", tmp_path / "a.csv", *arguments, code=code)
     assert part in printed.out + printed.err
 
 
 @pytest.mark.parametrize("names", [("rate",), ("rate", "copy", "triad")])
-def test_missing_values_are_said_with_the_power(names: tuple[str, ...], tmp_path: Path, seatrial: Seatrial) -> None:
+def test_missing_values_are_said_with_the_power(names: tuple[str, ...], seatrial: Seatrial) -> None:
     """No change in what is there does not pass for no change in what is not: 12 of 40 values are missing."""
     values = [f"{value:.3f}" for value in series(100.0).values]
     rows = [f"2026-01-{place // 2 + 1:02d}T{place % 2 * 12:02d}:00,"
             + ",".join("" if 20 <= place < 32 and name == names[-1] else value for name in names)
             for place, value in enumerate(values)]  # fmt: skip
-    (tmp_path / "a.csv").write_text("\n".join([",".join(["time", *names]), *rows]))
-    out = seatrial("judge", str(tmp_path / "a.csv"), "--as", "series").out
+    out = seatrial("judge", Text("\n".join([",".join(["time", *names]), *rows]), "a.csv"), "--as", "series").out
     first = out.partition("\n")[0]
     assert len(first) <= 80
     assert first.startswith(f"PASS  no change in {len(names)} series; 3.3 % in the middle would show; ")
@@ -231,16 +230,14 @@ def test_a_count_of_errors_that_rises_by_one_is_no_time(tmp_path: Path, seatrial
     (tmp_path / "errors.csv").write_text(
         "errors_total,rate\n" + "".join(f"{night},{value}\n" for night, value in enumerate(series(100.0).values))
     )
-    assert "errors_total" in seatrial("judge", str(tmp_path / "errors.csv"), "--as", "series", code=2).out
+    assert "errors_total" in seatrial("judge", tmp_path / "errors.csv", "--as", "series", code=2).out
 
 
 def test_a_first_column_that_counts_the_rows_is_no_series(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "nights.csv").write_text(
         "night,rate\n" + "".join(f"{night},{value}\n" for night, value in enumerate(series(100.0).values))
     )
-    assert seatrial("judge", str(tmp_path / "nights.csv"), "--as", "series").out.startswith(
-        "PASS  no change in 1 series"
-    )
+    assert seatrial("judge", tmp_path / "nights.csv", "--as", "series").out.startswith("PASS  no change in 1 series")
 
 
 def test_failed_newest_runs_withhold_pass(tmp_path: Path, seatrial: Seatrial) -> None:
@@ -248,7 +245,7 @@ def test_failed_newest_runs_withhold_pass(tmp_path: Path, seatrial: Seatrial) ->
         "date,triad\n"
         + "".join(f"{k:02d}.09.2026,{380 + k * 37 % 11 / 5 if k < 27 else 'FAILED'}\n" for k in range(1, 31))
     )
-    said = seatrial("judge", str(tmp_path / "a.csv"), "--better", "higher", code=2).out
+    said = seatrial("judge", tmp_path / "a.csv", "--better", "higher", code=2).out
     assert said.startswith("INCONCLUSIVE  the newest 4 runs failed: triad; 4 of 30 values missing")
 
 
@@ -263,15 +260,13 @@ def test_a_bad_last_night_is_no_pass_and_no_change_yet(better: SeriesSense) -> N
     assert nights.verdict is Verdict.PASS
 
 
-def test_a_fall_is_named_although_the_newest_value_seems_good_again(tmp_path: Path, seatrial: Seatrial) -> None:
+def test_a_fall_is_named_although_the_newest_value_seems_good_again(seatrial: Seatrial) -> None:
     values = [*series(100.0, 80.0).values, 100.0]
-    (tmp_path / "a.json").write_text(json.dumps(values))
-    said = seatrial("judge", str(tmp_path / "a.json"), "--better", "higher", code=1).out
+    said = seatrial("judge", Text(json.dumps(values), "a.json"), "--better", "higher", code=1).out
     assert said.startswith("SLOW  value: -19.6 % since value 40; the newest value is 25 % higher\n")
     assert "Not decided: value: the newest value is 25 % higher." in " ".join(said.split())
     rows = "".join(f"2026-{9 + day // 28:02d}-{1 + day % 28:02d},{value}\n" for day, value in enumerate(values))
-    (tmp_path / "a.csv").write_text(f"date,bandwidth_GBps\n{rows}")
-    said = seatrial("judge", str(tmp_path / "a.csv"), "--better", "higher", code=1).out
+    said = seatrial("judge", Text(f"date,bandwidth_GBps\n{rows}", "a.csv"), "--better", "higher", code=1).out
     assert said.startswith("SLOW  bandwidth_GBps: -19.6 % since 2026-10-13; the newest value is 25 % higher\n")
 
 
@@ -288,7 +283,7 @@ def test_the_name_of_a_series_says_which_values_are_good(
 ) -> None:
     rows = "".join(f"{place},{value}\n" for place, value in enumerate(series(100.0, 90.0).values))
     (tmp_path / "a.csv").write_text(f"run,{name}\n{rows}")
-    found = seatrial("judge", str(tmp_path / "a.csv"), "--json", *words, code=int(verdict == "SLOW")).object
+    found = seatrial("judge", tmp_path / "a.csv", "--json", *words, code=int(verdict == "SLOW")).object
     assert (found["verdict"], found["data"]["series"][0]["better"]) == (verdict, better)
 
 

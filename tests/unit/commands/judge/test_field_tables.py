@@ -10,7 +10,7 @@ from seatrial.commands.judge.sources import Sources
 from seatrial.importers.fleets import read_fleet_table
 from seatrial.model.errors import UsageError
 from tests.support.benchmark_outputs import stream
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 
 NODES = ("c1", "c2", "c3", "c4", "c5", "c6")
 RATES = {node: 300.5 + number for number, node in enumerate(NODES)}
@@ -97,10 +97,9 @@ def test_a_node_that_printed_only_an_error_is_a_failed_run(form: str, words: str
 @pytest.mark.parametrize(
     "words", ["ssh exited with exit code 127", "bash: line 1: stream: command not found", "Killed"]
 )
-def test_nodes_that_all_printed_a_failure_have_no_values(words: str, tmp_path: Path, seatrial: Seatrial) -> None:
+def test_nodes_that_all_printed_a_failure_have_no_values(words: str, seatrial: Seatrial) -> None:
     """An exit code that all nodes share was PASS: all alike."""
-    (tmp_path / "out").write_text("".join(f"pdsh@a: n{number}: {words}\n" for number in range(1, 9)))
-    ran = seatrial("judge", str(tmp_path / "out"), code=64)
+    ran = seatrial("judge", Text("".join(f"pdsh@a: n{number}: {words}\n" for number in range(1, 9)), "out"), code=64)
     assert ran.err.startswith(f"seatrial: Most nodes printed no value but '{words}'.")
 
 

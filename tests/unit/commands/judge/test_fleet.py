@@ -16,7 +16,7 @@ from seatrial.render.fleet.view import fleet_report
 from seatrial.render.report import Report
 from tests.support.benchmark_outputs import hpl, osu, stream
 from tests.support.builders import Cluster
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 from tests.support.facts_examples import server
 from tests.unit.statistics.test_fleets import fleet
 
@@ -164,9 +164,9 @@ def test_a_run_of_value_0_is_a_bad_run() -> None:
 
 def test_zeros_everywhere_or_where_lower_is_better_show_nothing(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "a.json").write_text(json.dumps({f"n{number}": [0, 0, 0] for number in range(9)}))
-    ran = seatrial("judge", "--as", "fleet", str(tmp_path / "a.json"), code=2)
+    ran = seatrial("judge", "--as", "fleet", tmp_path / "a.json", code=2)
     assert ran.out.startswith("INCONCLUSIVE  every value of 9 nodes is 0")
-    ran = seatrial("judge", "--as", "fleet", str(tmp_path / "a.json"), "--better", "lower", code=64)
+    ran = seatrial("judge", "--as", "fleet", tmp_path / "a.json", "--better", "lower", code=64)
     assert "has the value 0; where lower values are better" in ran.err
 
 
@@ -184,16 +184,13 @@ def test_a_node_far_better_than_its_peers_is_not_alike(
     values["n7"] = [factor * value for value in values["n7"]]
     (tmp_path / "a.json").write_text(json.dumps(values))
     code = {"SLOW": 1, "INCONCLUSIVE": 2}.get(first.split(maxsplit=1)[0], 0)
-    assert seatrial("judge", "--as", "fleet", str(tmp_path / "a.json"), "--better", better, code=code).out.startswith(
-        first
-    )
+    assert seatrial("judge", "--as", "fleet", tmp_path / "a.json", "--better", better, code=code).out.startswith(first)
 
 
-def test_a_single_run_of_another_unit_withholds_pass(tmp_path: Path, seatrial: Seatrial) -> None:
+def test_a_single_run_of_another_unit_withholds_pass(seatrial: Seatrial) -> None:
     values = fleet(40)
     values["n7"][1] *= 1000
-    (tmp_path / "a.json").write_text(json.dumps(values))
-    out = seatrial("judge", "--as", "fleet", str(tmp_path / "a.json"), "--better", "higher", code=2).out
+    out = seatrial("judge", "--as", "fleet", Text(json.dumps(values), "a.json"), "--better", "higher", code=2).out
     assert out.startswith("INCONCLUSIVE  check the unit: n7 has ")
 
 
@@ -233,7 +230,7 @@ def test_the_fact_of_the_slow_nodes_is_named(tmp_path: Path, seatrial: Seatrial)
     (suspect,) = seatrial(*words, str(streams), "--json", code=1).object["data"]["suspects"]
     assert suspect["p_value"] == pytest.approx(1 / 1770)
     assert (suspect["proved"], suspect["slow"], suspect["all_slow"]) == (True, ["n3", "n7"], 2)
-    seatrial(*words, str(tmp_path / "nothing"), code=64)
+    seatrial(*words, tmp_path / "nothing", code=64)
 
 
 def test_the_first_line_fits_into_a_terminal() -> None:
@@ -259,19 +256,16 @@ def test_several_files_are_one_fleet(tmp_path: Path, seatrial: Seatrial) -> None
     values = {**fleet(40), "n1": [70.0] * 5}
     (tmp_path / "a.json").write_text(json.dumps({node: runs[:2] for node, runs in values.items()}))
     (tmp_path / "b.json").write_text(json.dumps({node: runs[2:] for node, runs in values.items()}))
-    data = seatrial(
-        "judge", "--as", "fleet", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "--json", code=1
-    ).object["data"]
+    data = seatrial("judge", "--as", "fleet", tmp_path / "a.json", tmp_path / "b.json", "--json", code=1).object["data"]
     assert (data["slow"], data["unstable"], len(data["nodes"][0]["values"])) == (["n1"], [], 5)
     node = next(node for node in data["nodes"] if node["node"] == "n1")
     assert (node["evidence"], node["low"], node["high"]) == (63 / 6, None, None)
-    seatrial("judge", "--as", "fleet", str(tmp_path / "a.json"), "--better", "faster", code=64)
+    seatrial("judge", "--as", "fleet", tmp_path / "a.json", "--better", "faster", code=64)
 
 
-def test_large_medians_have_a_prefix_and_no_exponent(tmp_path: Path, seatrial: Seatrial) -> None:
+def test_large_medians_have_a_prefix_and_no_exponent(seatrial: Seatrial) -> None:
     rows = [f"n{place},{117_748 * (0.8 if place == 3 else 1) + place + run}" for place in range(12) for run in range(3)]
-    (tmp_path / "fleet.csv").write_text("\n".join(["node,value", *rows]))
-    out = seatrial("judge", str(tmp_path / "fleet.csv"), "--better", "higher", code=None).out
+    out = seatrial("judge", Text("\n".join(["node,value", *rows]), "fleet.csv"), "--better", "higher", code=None).out
     assert "94.2 k" in out
     assert "Median 117.8 k;" in out
     assert "e+0" not in out
@@ -297,7 +291,7 @@ def test_further_benchmarks_in_the_files_are_conditions(having: int, tmp_path: P
         seconds = 0.0116 if node == 3 else 0.0081 + node / 1e6
         text = hpl() + (stream(triad_s=seconds) if node <= having else "")
         (tmp_path / f"n{node}.out").write_text(text)
-    data = seatrial("judge", str(tmp_path), "--json", code=2).object["data"]
+    data = seatrial("judge", tmp_path, "--json", code=2).object["data"]
     of = {dict(stratum["conditions"])["benchmark"]: stratum for stratum in data["strata"]}
     assert {name: (stratum["unit"], len(stratum["nodes"])) for name, stratum in of.items()} == {
         "hpl": ("flop/s", 8), "stream": ("B/s", having)
@@ -309,7 +303,7 @@ def test_further_benchmarks_in_the_files_are_conditions(having: int, tmp_path: P
 def test_a_node_without_the_further_benchmark_of_the_others_has_failed(tmp_path: Path, seatrial: Seatrial) -> None:
     for node in range(1, 9):
         (tmp_path / f"n{node}.out").write_text(hpl() + (stream() if node != 5 else ""))
-    data = seatrial("judge", str(tmp_path), "--json", code=2).object["data"]
+    data = seatrial("judge", tmp_path, "--json", code=2).object["data"]
     assert (data["failed"], data["unmeasured"]) == (["n5"], ["n5"])
 
 
@@ -317,14 +311,14 @@ def test_nodes_are_compared_by_a_latency_where_no_output_has_a_rate(tmp_path: Pa
     for node in range(1, 9):
         text = osu() if node != 3 else osu().replace("  1.50", "  1.95")
         (tmp_path / f"n{node}-osu_latency.out").write_text(text)
-    data = seatrial("judge", str(tmp_path), "--json", code=2).object["data"]
+    data = seatrial("judge", tmp_path, "--json", code=2).object["data"]
     assert (data["suspected"], data["better"]) == (["n3"], "lower")
 
 
 def test_outputs_of_two_benchmarks_are_no_fleet(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "n1.out").write_text(stream())
     (tmp_path / "n2.out").write_text(hpl())
-    assert "n2.out is of hpl, other files are of stream" in seatrial("judge", str(tmp_path), code=64).err
+    assert "n2.out is of hpl, other files are of stream" in seatrial("judge", tmp_path, code=64).err
 
 
 def times(name: str, slow: float = 1.12) -> str:
@@ -337,28 +331,25 @@ def times(name: str, slow: float = 1.12) -> str:
 
 
 @pytest.mark.parametrize("name", ["hpl_time_s", "latency", "Elapsed seconds", "wallTime", "t_us"])
-def test_of_a_time_lower_values_are_good(name: str, tmp_path: Path, seatrial: Seatrial) -> None:
+def test_of_a_time_lower_values_are_good(name: str, seatrial: Seatrial) -> None:
     """The node that takes longer would be the best one if higher were better."""
-    (tmp_path / "fleet.csv").write_text(times(name))
-    data = seatrial("judge", str(tmp_path / "fleet.csv"), "--json", code=1).object["data"]
+    data = seatrial("judge", Text(times(name), "fleet.csv"), "--json", code=1).object["data"]
     assert (data["slow"], data["better"], data["better_known"]) == (["n7"], "lower", True)
 
 
 def test_without_a_known_direction_no_node_that_stands_out_passes(tmp_path: Path, seatrial: Seatrial) -> None:
-    (tmp_path / "fleet.csv").write_text(times("score"))
-    ran = seatrial("judge", str(tmp_path / "fleet.csv"), code=2)
+    ran = seatrial("judge", Text(times("score"), "fleet.csv"), code=2)
     assert ran.out.startswith("INCONCLUSIVE  n7 above its peers: is higher better?")
     for better, code in (("higher", 0), ("lower", 1)):
-        ran = seatrial("judge", str(tmp_path / "fleet.csv"), "--better", better, "--json", code=code)
+        ran = seatrial("judge", tmp_path / "fleet.csv", "--better", better, "--json", code=code)
         assert ran.object["data"]["ahead"] == (["n7"] if better == "higher" else [])
-    (tmp_path / "fleet.csv").write_text(times("score", slow=1.0))
-    seatrial("judge", str(tmp_path / "fleet.csv"))
+    seatrial("judge", Text(times("score", slow=1.0), "fleet.csv"))
 
 
 def test_files_of_both_directions_are_no_fleet(tmp_path: Path, seatrial: Seatrial) -> None:
     for name in ("duration", "rate"):
         (tmp_path / f"{name}.csv").write_text(times(name))
-    ran = seatrial("judge", str(tmp_path / "duration.csv"), str(tmp_path / "rate.csv"), code=64)
+    ran = seatrial("judge", tmp_path / "duration.csv", tmp_path / "rate.csv", code=64)
     assert "lower ones in others" in ran.err
 
 

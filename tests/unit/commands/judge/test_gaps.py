@@ -37,9 +37,9 @@ def table(
 def judged(seatrial: Seatrial, folder: Path, text: str, *words: str) -> tuple[str, dict[str, Any]]:
     """The first line of `seatrial judge` on a table, and its data."""
     (folder / "a.csv").write_text(text)
-    first = seatrial("judge", str(folder / "a.csv"), *words, code=None).out.partition("\n")[0]
+    first = seatrial("judge", folder / "a.csv", *words, code=None).out.partition("\n")[0]
     assert len(first) <= 80, first
-    data: dict[str, Any] = seatrial("judge", str(folder / "a.csv"), *words, "--json", code=None).object["data"]
+    data: dict[str, Any] = seatrial("judge", folder / "a.csv", *words, "--json", code=None).object["data"]
     return first, data
 
 
@@ -53,7 +53,7 @@ def test_a_node_with_one_of_three_runs_is_said_and_has_less_power(tmp_path: Path
     assert data["detectable"] == power.pop("n07") > max(power.values())
     assert len(set(power.values())) == 1
     assert {node["detectable"] for node in whole["nodes"]} == {whole["detectable"]}
-    shown = " ".join(seatrial("judge", str(tmp_path / "a.csv")).out.split())
+    shown = " ".join(seatrial("judge", tmp_path / "a.csv").out.split())
     assert "Fewer runs than planned: n07 1 of 3 (a loss of 2.8 % is found)." in shown
 
 
@@ -165,7 +165,7 @@ def test_a_part_that_one_node_lacks_withholds_pass(tmp_path: Path, seatrial: Sea
         assert first.startswith("NOT_RUN  95 parts ")
         assert first.endswith("; not measured: n04 gpu 3")
         assert data["unmeasured"] == ["n04 gpu 3"]
-    seatrial("judge", str(tmp_path / "a.csv"), "--junit", str(tmp_path / "j.xml"), code=2)
+    seatrial("judge", tmp_path / "a.csv", "--junit", tmp_path / "j.xml", code=2)
     assert 'name="node:n04 gpu 3">\n   <skipped' in (tmp_path / "j.xml").read_text()
 
 
@@ -186,7 +186,7 @@ def test_a_condition_that_few_nodes_have_is_said(tmp_path: Path, seatrial: Seatr
 
 def test_a_node_without_a_condition_does_not_pass_as_a_test_case(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "a.csv").write_text(table([{"node": "n05", "size": "64"}], size=SIZES))
-    seatrial("judge", str(tmp_path / "a.csv"), "--junit", str(tmp_path / "j.xml"), code=2)
+    seatrial("judge", tmp_path / "a.csv", "--junit", tmp_path / "j.xml", code=2)
     assert '<skipped message="NOT_RUN: no value in size 64">' in (tmp_path / "j.xml").read_text()
 
 
@@ -209,7 +209,7 @@ def test_runs_of_the_archive_show_the_node_that_some_lack(tmp_path: Path, seatri
     """Each run of the table is a run of the archive, at its own place: the node is in the first one only."""
     (tmp_path / "a.csv").write_text(table(ONE_RUN))
     archive = ("--archive", str(tmp_path / "archive"))
-    seatrial("import", str(tmp_path / "a.csv"), "--as", "fleet", "--better", "higher", *archive)
+    seatrial("import", tmp_path / "a.csv", "--as", "fleet", "--better", "higher", *archive)
     runs = [folder.name for folder in sorted((tmp_path / "archive").iterdir()) if folder.is_dir()]
     runs = [name for name in runs if name[-5:-1] == "-000"]
     words = ("judge", "--as", "fleet", "--column", "value", *archive, "--runs")
@@ -251,7 +251,7 @@ def test_an_output_that_does_not_pass_its_gates_withholds_pass_from_a_node_with_
         for run in range(1, 6):
             text = wrong if (node, run) == (5, 2) else stream()
             (tmp_path / f"n{node}-stream-run{run}.out").write_text(text)
-    printed = seatrial("judge", str(tmp_path), "--json", code=2)
+    printed = seatrial("judge", tmp_path, "--json", code=2)
     assert (printed.object["verdict"], printed.data["failed"]) == ("INCONCLUSIVE", ["n5"])
 
 

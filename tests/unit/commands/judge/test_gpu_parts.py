@@ -7,7 +7,7 @@ import pytest
 from seatrial.benchmarks.node_outputs import table_of_outputs
 from seatrial.judgement.fleet.strata import judge_strata
 from seatrial.model.verdict import Verdict
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 from tests.support.gpu_outputs import diagnostic, gpu_burn, nvbandwidth
 from tests.support.json_objects import parsed
 
@@ -42,17 +42,15 @@ def test_one_gpu_of_96_that_is_low_in_every_run_is_named(gpu: str, *, bandwidth:
 def test_judge_names_it_in_the_first_line(tmp_path: Path, seatrial: Seatrial) -> None:
     for name, text in outputs(0.7).items():
         (tmp_path / name).write_text(text)
-    report = seatrial("judge", str(tmp_path), code=1)
+    report = seatrial("judge", tmp_path, code=1)
     assert report.out.startswith("SLOW  n04 GPU 1")
 
 
-def test_one_file_is_judged_gpu_by_gpu(tmp_path: Path, seatrial: Seatrial) -> None:
-    (tmp_path / "burn.log").write_text(gpu_burn(0.7, gpus=8))
-    report = seatrial("judge", str(tmp_path / "burn.log"), code=2)
+def test_one_file_is_judged_gpu_by_gpu(seatrial: Seatrial) -> None:
+    report = seatrial("judge", Text(gpu_burn(0.7, gpus=8), "burn.log"), code=2)
     assert report.out.startswith("INCONCLUSIVE  burn.log: ")
     assert "GPU 1 is 30 % worse" in report.out
-    (tmp_path / "good.log").write_text(gpu_burn(gpus=8))
-    good = seatrial("judge", str(tmp_path / "good.log"))
+    good = seatrial("judge", Text(gpu_burn(gpus=8), "good.log"))
     assert good.out.startswith("PASS  good.log: gpu-burn 17.0 Tflop/s; 8 GPUs alike\n")
     assert "Detectable: a GPU that is" in good.out
 
@@ -62,10 +60,9 @@ def test_one_file_is_judged_gpu_by_gpu(tmp_path: Path, seatrial: Seatrial) -> No
     [("Pass", 0, "PASS", 0), ("Fail", 2, "DOWN", 1), ("Fail", 5, "MISCONFIGURED", 1), ("Skip", 0, "INCONCLUSIVE", 2)],
 )
 def test_a_diagnostic_has_a_word_and_an_exit_code(
-    status: str, severity: int, word: str, code: int, tmp_path: Path, seatrial: Seatrial
+    status: str, severity: int, word: str, code: int, seatrial: Seatrial
 ) -> None:
-    (tmp_path / "diag.json").write_text(diagnostic(4, status, severity))
-    report = seatrial("judge", str(tmp_path / "diag.json"), code=code)
+    report = seatrial("judge", Text(diagnostic(4, status, severity), "diag.json"), code=code)
     assert report.out.startswith(f"{word}  diag.json: ")
 
 
@@ -73,7 +70,7 @@ def test_a_diagnostic_has_a_word_and_an_exit_code(
 def test_a_node_whose_gpus_printed_nothing_has_no_value(text: str, tmp_path: Path, seatrial: Seatrial) -> None:
     for name, output in outputs(runs=1).items():
         (tmp_path / name).write_text(text if name.startswith("n07") else output)
-    report = seatrial("judge", str(tmp_path), code=2)
+    report = seatrial("judge", tmp_path, code=2)
     assert report.out.startswith("NOT_RUN")
     assert "n07" in report.out
 
@@ -91,6 +88,6 @@ def test_half_the_parts_of_a_node_are_not_the_node(
         for part in range(parts)
     ]
     (tmp_path / "t.csv").write_text("\n".join(["node,run,kernel,socket,GBs", *rows, ""]))
-    named = parsed(seatrial("judge", str(tmp_path / "t.csv"), "--json", code=1).out)["named"]
+    named = parsed(seatrial("judge", tmp_path / "t.csv", "--json", code=1).out)["named"]
     wanted = {"n04"} if len(slow) == parts else {f"n04 socket {part}" for part in slow}
     assert {one["subject"] for one in named} == wanted

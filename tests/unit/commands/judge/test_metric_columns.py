@@ -9,7 +9,7 @@ import pytest
 
 from seatrial.importers.fleets import read_fleet_table
 from seatrial.model.errors import UsageError
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 
 USUAL = {
     "copy": 170e3, "scale": 171e3, "add": 180e3, "triad": 181e3, "h2d_GBs": 55.0, "d2h_GBs": 54.0, "bw_GBs": 24.0,
@@ -125,15 +125,14 @@ def test_losses_of_one_node_withhold_the_pass(
     verdict, data = judged(seatrial, tmp_path, losses(cells))
     assert verdict == "NOTE"
     assert [cell["subject"] for cell in data["lone"]] == ["n4"]
-    assert seatrial("judge", str(tmp_path / "table.csv"), code=0).out.startswith(f"NOTE  {text}; 8 nodes alike")
+    assert seatrial("judge", tmp_path / "table.csv", code=0).out.startswith(f"NOTE  {text}; 8 nodes alike")
     once = losses(lambda node, _: cells(node, 2), nodes=16, runs=1)
     assert judged(seatrial, tmp_path, once, "--column", "bw_GBs")[0] == "NOTE"
 
 
-def test_the_slow_node_comes_before_what_another_one_has_alone(seatrial: Seatrial, tmp_path: Path) -> None:
+def test_the_slow_node_comes_before_what_another_one_has_alone(seatrial: Seatrial) -> None:
     rows = losses(lambda node, _: 800 * (node == 4)).replace("n6,1,24", "n6,1,19").replace("n6,2,24", "n6,2,19")
-    (tmp_path / "table.csv").write_text(rows.replace("n6,3,24", "n6,3,19"))
-    printed = seatrial("judge", str(tmp_path / "table.csv"), code=1).out
+    printed = seatrial("judge", Text(rows.replace("n6,3,24", "n6,3,19"), "table.csv"), code=1).out
     assert printed.startswith("SLOW  n6 21 % below its peers")
     assert "n4 has retransmits 800, others 0" in " ".join(printed.split())
 
@@ -177,7 +176,7 @@ def test_a_number_far_from_all_others_withholds_the_pass(
 ) -> None:
     """Counters of good nodes are not alike; that of a bad one is of another order."""
     assert judged(seatrial, tmp_path, losses(cells), "--column", "bw_GBs")[0] == "NOTE"
-    printed = seatrial("judge", str(tmp_path / "table.csv"), "--column", "bw_GBs", code=0).out
+    printed = seatrial("judge", tmp_path / "table.csv", "--column", "bw_GBs", code=0).out
     assert printed.startswith(f"NOTE  {text}; 8 nodes alike")
 
 
@@ -192,7 +191,7 @@ def test_what_all_others_lack_is_a_cell_of_its_own(
         "NOTE",
         [("n4", shown, "")],
     )
-    printed = seatrial("judge", str(tmp_path / "table.csv"), code=0).out
+    printed = seatrial("judge", tmp_path / "table.csv", code=0).out
     assert printed.startswith(f"NOTE  n4 has alert {shown}, others none; 8 nodes alike")
 
 
@@ -253,7 +252,7 @@ def test_one_word_cannot_say_what_is_good_of_bandwidth_and_latency(tmp_path: Pat
 def test_imported_columns_keep_their_names(tmp_path: Path, seatrial: Seatrial) -> None:
     file = tmp_path / "table.csv"
     file.write_text(table("bw_GBs", "lat_us", slow={"lat_us": 1.3}))
-    seatrial("import", str(file), "--archive", str(tmp_path / "archive"), code=0)
+    seatrial("import", str(file), "--archive", tmp_path / "archive", code=0)
     runs = sorted(path.name for path in (tmp_path / "archive").iterdir() if path.is_dir() and path.name[0] != ".")
     said = seatrial(
         *("judge", "--as", "fleet", "--runs", ",".join(runs), "--column", "lat_us"),

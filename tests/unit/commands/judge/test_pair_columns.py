@@ -9,7 +9,7 @@ import pytest
 from seatrial.importers.formats import read_matrix
 from seatrial.importers.lone_cells import lone_ends
 from seatrial.importers.pair_evidence import UnclearPairs
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 from tests.support.json_objects import parsed
 
 NODES = tuple(f"n{number}" for number in range(1, 9))
@@ -46,14 +46,12 @@ BESIDE: dict[str, tuple[str, Cells]] = {
 
 
 @pytest.mark.parametrize("form", BESIDE)
-def test_the_metric_alone_is_judged(form: str, tmp_path: Path, seatrial: Seatrial) -> None:
+def test_the_metric_alone_is_judged(form: str, seatrial: Seatrial) -> None:
     heading, cells = BESIDE[form]
-    (tmp_path / "t.csv").write_text(table(heading, cells))
-    healthy = seatrial("judge", str(tmp_path / "t.csv"), code=0).out
+    healthy = seatrial("judge", Text(table(heading, cells), "t.csv"), code=0).out
     assert healthy.startswith("PASS  no fault on 8 nodes")
     assert "Latency" not in healthy
-    (tmp_path / "t.csv").write_text(table(heading, cells, slow="n5"))
-    assert "SLOW  n5: 5" in seatrial("judge", str(tmp_path / "t.csv"), code=1).out
+    assert "SLOW  n5: 5" in seatrial("judge", Text(table(heading, cells, slow="n5"), "t.csv"), code=1).out
 
 
 def test_the_average_of_latencies_is_judged() -> None:
@@ -61,10 +59,9 @@ def test_the_average_of_latencies_is_judged() -> None:
     assert sorted(read_matrix(text).latency_s * 1e6)[28] == pytest.approx(1.3)
 
 
-def test_a_setting_is_no_measurement_of_a_node_without_any(tmp_path: Path, seatrial: Seatrial) -> None:
+def test_a_setting_is_no_measurement_of_a_node_without_any(seatrial: Seatrial) -> None:
     text = table("src,dst,line_rate_Gbps,bw_GBps", lambda bad, x: "100," if bad else f"100,{12 + x:.2f}")
-    (tmp_path / "t.csv").write_text(text)
-    assert seatrial("judge", str(tmp_path / "t.csv"), code=2).out.startswith("NOT_RUN  no number of n5")
+    assert seatrial("judge", Text(text, "t.csv"), code=2).out.startswith("NOT_RUN  no number of n5")
 
 
 @pytest.mark.parametrize("heading", ["src,dst,bw1_GBps,bw2_GBps", "src,dst,run 1 bw,run 2 bw", "src,dst,bw,bw_2"])
@@ -79,7 +76,7 @@ def test_columns_that_differ_in_words_are_asked_about(heading: str, tmp_path: Pa
     with pytest.raises(UnclearPairs, match="Several columns can be the bandwidth of the pairs"):
         read_matrix(text)
     (tmp_path / "t.csv").write_text(text)
-    said = seatrial("judge", str(tmp_path / "t.csv"), code=64).err
+    said = seatrial("judge", tmp_path / "t.csv", code=64).err
     assert "Several columns can be the bandwidth of the pairs" in said
 
 
@@ -97,9 +94,9 @@ OUTCOMES: dict[str, tuple[str, Cells]] = {
 def test_a_pair_whose_test_failed_is_dead(form: str, mark: str, tmp_path: Path, seatrial: Seatrial) -> None:
     heading, cells = OUTCOMES[form]
     (tmp_path / "t.csv").write_text(table(heading, cells).replace(",", mark))
-    assert seatrial("judge", str(tmp_path / "t.csv"), code=1).out.startswith("DOWN  n5 was measured without")
+    assert seatrial("judge", tmp_path / "t.csv", code=1).out.startswith("DOWN  n5 was measured without")
     (tmp_path / "t.csv").write_text(table(heading, cells, bad="none").replace(",", mark))
-    assert seatrial("judge", str(tmp_path / "t.csv"), code=0).out.startswith("PASS")
+    assert seatrial("judge", tmp_path / "t.csv", code=0).out.startswith("PASS")
 
 
 @pytest.mark.parametrize(
@@ -112,10 +109,9 @@ def test_a_pair_whose_test_failed_is_dead(form: str, mark: str, tmp_path: Path, 
 )
 def test_a_count_of_losses_is_asked_about(heading: str, cells: Cells, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "t.csv").write_text(table(heading, cells))
-    said = seatrial("judge", str(tmp_path / "t.csv"), code=64).err
+    said = seatrial("judge", tmp_path / "t.csv", code=64).err
     assert "for n1,n5, 0 for most pairs, and nothing shows whether such a pair counts" in said
-    (tmp_path / "t.csv").write_text(table(heading, cells, bad="none"))
-    assert seatrial("judge", str(tmp_path / "t.csv"), code=0).out.startswith("PASS")
+    assert seatrial("judge", Text(table(heading, cells, bad="none"), "t.csv"), code=0).out.startswith("PASS")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +124,7 @@ def test_a_count_of_losses_is_asked_about(heading: str, cells: Cells, tmp_path: 
 )
 def test_other_columns_say_nothing_of_a_pair(heading: str, cells: Cells, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "t.csv").write_text(table(heading, cells))
-    assert seatrial("judge", str(tmp_path / "t.csv"), code=0).out.startswith("PASS")
+    assert seatrial("judge", tmp_path / "t.csv", code=0).out.startswith("PASS")
 
 
 @pytest.mark.parametrize("name", ["bw_GBs", "avg_bw_GBs", "bw (GBs)", "throughput_GB_s", "rate_gbs", "bw_MiBs"])
@@ -144,30 +140,28 @@ def test_short_times_are_latencies(name: str, seconds: float, tmp_path: Path, se
     text = table(f"src,dst,{name}", lambda _, x: f"{7 + x:.2f}")
     assert sorted(read_matrix(text).latency_s)[28] == pytest.approx(7 * seconds, rel=0.01)
     (tmp_path / "t.csv").write_text(text)
-    assert seatrial("judge", str(tmp_path / "t.csv"), code=0).out.startswith("PASS")
+    assert seatrial("judge", tmp_path / "t.csv", code=0).out.startswith("PASS")
 
 
 @pytest.mark.parametrize(("heading", "wrong"), [("bw_GBps", "12000"), ("lat_us", "0.012")])
 def test_a_value_far_above_all_others_is_said(heading: str, wrong: str, tmp_path: Path, seatrial: Seatrial) -> None:
     text = table(f"src,dst,{heading}", lambda _, x: f"{12 + x:.2f}")
-    (tmp_path / "t.csv").write_text(text.replace("n1,n2,12.00", f"n1,n2,{wrong}", 1))
-    ran = seatrial("judge", str(tmp_path / "t.csv"), "--json", code=2)
+    ran = seatrial("judge", Text(text.replace("n1,n2,12.00", f"n1,n2,{wrong}", 1), "t.csv"), "--json", code=2)
     assert ran.object["headline"].startswith("INCONCLUSIVE  check the unit: n1>n2 has 12")
     (best,) = ran.object["data"]["too_good"]
     assert (best["subject"], best["values"]) == ("pair:n1>n2", 1)
     (tmp_path / "t.csv").write_text(text)
-    assert seatrial("judge", str(tmp_path / "t.csv"), code=0).out.startswith("PASS")
+    assert seatrial("judge", tmp_path / "t.csv", code=0).out.startswith("PASS")
 
 
-def test_a_value_that_cannot_be_is_said_beside_a_slow_node(tmp_path: Path, seatrial: Seatrial) -> None:
+def test_a_value_that_cannot_be_is_said_beside_a_slow_node(seatrial: Seatrial) -> None:
     rows = [
         f"n{i},n{j},{12e6 if (i, j) == (2, 5) else (8000 if 4 in (i, j) else 12000) + (i * 7 + j * 3) % 11}"
         for i in range(8)
         for j in range(8)
         if i != j
     ]
-    (tmp_path / "t.csv").write_text("\n".join(["src,dst,bw_MB_s", *rows]))
-    said = seatrial("judge", str(tmp_path / "t.csv"), code=1).out
+    said = seatrial("judge", Text("\n".join(["src,dst,bw_MB_s", *rows]), "t.csv"), code=1).out
     assert said.startswith("SLOW  n4: 33 % less bandwidth")
     assert "Of bandwidth, check the unit: n2>n5 has 12.0 TB/s, median 12.0 GB/s" in said
 
@@ -178,8 +172,8 @@ def lone_of(
     """The beginning of the first line, and who has which cells alone, where `cell` makes them of the ends of a pair."""
     rows = [f"{a},{b},{12 + noise(a, b):.2f},{cell(a, b)}" for a, b in PAIRS]
     (tmp_path / "t.csv").write_text("\n".join(["src,dst,bw_GBps,retransmits", *rows, ""]))
-    headline = seatrial("judge", str(tmp_path / "t.csv"), code=0).out.partition(";")[0]
-    data = parsed(seatrial("judge", str(tmp_path / "t.csv"), "--json", code=0).out)
+    headline = seatrial("judge", tmp_path / "t.csv", code=0).out.partition(";")[0]
+    data = parsed(seatrial("judge", tmp_path / "t.csv", "--json", code=0).out)
     return headline, [(one["subject"], one["cell"]) for one in data["lone"]]
 
 
@@ -240,7 +234,7 @@ def test_the_beginning_of_a_large_table_shows_what_a_node_has_alone(tmp_path: Pa
     names = [f"n{number}" for number in range(150)]
     rows = [f"{a},{b},{12 + noise(a, b):.2f},{900 * ('n4' in (a, b))}" for a, b in itertools.permutations(names, 2)]
     (tmp_path / "t.csv").write_text("\n".join(["src,dst,bw_GBps,retransmits", *rows, ""]))
-    data = parsed(seatrial("judge", str(tmp_path / "t.csv"), "--json", code=None).out)
+    data = parsed(seatrial("judge", tmp_path / "t.csv", "--json", code=None).out)
     assert [(one["subject"], one["cell"]) for one in data["lone"]] == [("n4", "900")]
 
 

@@ -12,7 +12,7 @@ from seatrial.importers.fields import pieces
 from seatrial.importers.formats import read_matrix
 from seatrial.importers.mpigraph import parse_mpigraph
 from seatrial.model.errors import UsageError
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 from tests.support.matrices import matrix, nxnlatbw
 from tests.support.paths import data
 
@@ -108,10 +108,9 @@ def test_zero_and_nan_are_the_worst_value(value: str, tmp_path: Path, seatrial: 
     assert "was measured without a usable bandwidth (0, NaN or impossible)" in said
 
 
-def test_a_table_of_zeros_is_no_table_in_which_no_fault_could_be_found(tmp_path: Path, seatrial: Seatrial) -> None:
+def test_a_table_of_zeros_is_no_table_in_which_no_fault_could_be_found(seatrial: Seatrial) -> None:
     rows = [f"n{a},n{b},0" for a in range(6) for b in range(6) if a != b]
-    (tmp_path / "table.csv").write_text("\n".join(["source,target,bandwidth_mb_s", *rows]) + "\n")
-    text = seatrial("judge", str(tmp_path / "table.csv"), code=1).out
+    text = seatrial("judge", Text("\n".join(["source,target,bandwidth_mb_s", *rows]) + "\n", "table.csv"), code=1).out
     assert text.splitlines()[0] == "DOWN  no measured pair of 6 nodes has a usable bandwidth"
     assert "Bandwidth: 30 of 30 ordered pairs, none with a usable number." in text
 
@@ -120,7 +119,7 @@ def test_dead_latencies_and_dead_cells_of_mpigraph(tmp_path: Path, seatrial: Sea
     (fault,) = seatrial(*judge(tmp_path, csv(8).replace("n2,n5,1.50", "n2,n5,nan"), "--json"), code=1).data["faults"]
     assert (fault["subject"], fault["metric"], fault["dead"]) == ("pair:n2>n5", "latency_s", True)
     (tmp_path / "out").write_text(mpigraph(6, slow=9).replace("h2:2 from\t1000.000", "h2:2 from\t0.000"))
-    (fault,) = seatrial("judge", str(tmp_path / "out"), "--json", code=1).data["faults"]
+    (fault,) = seatrial("judge", tmp_path / "out", "--json", code=1).data["faults"]
     assert (fault["subject"], fault["dead"]) == ("pair:h0>h2", True)
 
 
@@ -236,8 +235,7 @@ def test_an_uplink_has_the_name_of_its_switch(tmp_path: Path, seatrial: Seatrial
         if a < b or (a > b and not once)
     ]
     (tmp_path / "pairs").write_text("from,to,bw_mb_s\n" + "\n".join(rows))
-    (tmp_path / "topology").write_text(TOPOLOGIES[kind])
-    said = seatrial("judge", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), code=1).out
+    said = seatrial("judge", tmp_path / "pairs", "--topology", Text(TOPOLOGIES[kind], "topology"), code=1).out
     assert said.startswith("SLOW  uplink of leaf2: 50 % less bandwidth than its peers, among 12 nodes")
     assert ("in both directions" in " ".join(said.split())) is not once
 
@@ -251,14 +249,14 @@ def test_nodes_that_the_topology_lacks_are_listed(tmp_path: Path, seatrial: Seat
     (tmp_path / "pairs").write_text("from,to,bw_mb_s\n" + "\n".join(rows))
     for leaf3, listed in (("N[8-11]", True), ("n[8-11]", False)):
         (tmp_path / "topology").write_text(SWITCHES.replace("n[8-11]", leaf3))
-        said = seatrial("judge", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), code=0).out
+        said = seatrial("judge", tmp_path / "pairs", "--topology", tmp_path / "topology", code=0).out
         assert ("The topology does not know n8, n9, n10, n11" in said) is listed
 
 
 def test_a_topology_that_cannot_be_read_says_why(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "pairs").write_text("from,to,bw_mb_s\nn1,n2,1000\nn2,n1,1000\n")
     (tmp_path / "topology").write_text(YAML_TOPOLOGY.replace("n[0-3]", "n[0-"))
-    ran = seatrial("judge", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), code=64)
+    ran = seatrial("judge", tmp_path / "pairs", "--topology", tmp_path / "topology", code=64)
     assert "the nodes of leaf1 ('n[0-') are not a host list" in ran.err
 
 
@@ -281,11 +279,10 @@ def test_the_leaves_come_from_a_topology(tmp_path: Path, seatrial: Seatrial, kin
             )
             for place, leaf in enumerate(leaves)
         )
-    (tmp_path / "topology").write_text(text)
-    found = seatrial("judge", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), "--json").data
+    found = seatrial("judge", tmp_path / "pairs", "--topology", Text(text, "topology"), "--json").data
     assert found["groups"] == leaves
     (tmp_path / "other").write_text("SwitchName=l0 Nodes=x1,x2\n")
-    assert "x1" in seatrial("judge", str(tmp_path / "pairs"), "--topology", str(tmp_path / "other"), code=64).err
+    assert "x1" in seatrial("judge", tmp_path / "pairs", "--topology", tmp_path / "other", code=64).err
 
 
 @pytest.mark.parametrize(
@@ -320,7 +317,7 @@ def test_what_is_no_matrix_is_refused(text: str, tmp_path: Path) -> None:
 def test_the_page_has_a_map_of_the_table(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "table.csv").write_text(csv(8, slow="n3"))
     page = tmp_path / "map.html"
-    seatrial("judge", str(tmp_path / "table.csv"), "--html", str(page), code=1)
+    seatrial("judge", tmp_path / "table.csv", "--html", str(page), code=1)
     drawn = page.read_text()
     assert "Bandwidth in % of the median" in drawn and "Latency in % of the median" in drawn
     assert "SLOW: 14, paler: less slow" in drawn and "PASS: 42" in drawn
@@ -328,5 +325,5 @@ def test_the_page_has_a_map_of_the_table(tmp_path: Path, seatrial: Seatrial) -> 
     names = [f"n{number}" for number in range(140)]
     rows = [f"{a},{b},{500 if 'n7' in (a, b) else 1000}" for a in names for b in names if a != b]
     (tmp_path / "large.csv").write_text("\n".join(["source,target,bandwidth_mb_s", *rows, ""]))
-    seatrial("judge", str(tmp_path / "large.csv"), "--html", str(page), code=1)
+    seatrial("judge", tmp_path / "large.csv", "--html", str(page), code=1)
     assert "the 128 of 140 nodes with the worst pairs" in page.read_text()

@@ -227,8 +227,8 @@ def test_folders_are_outputs_by_node_pairs_or_a_run(tmp_path: Path, seatrial: Se
         taken(tmp_path / "other")
     record(Cluster(nodes=names(4)), tmp_path / "archive", "good")
     assert taken(tmp_path / "archive" / "good") is Kind.RUN
-    report = seatrial("report", "good", "--archive", str(tmp_path / "archive"), code=None)
-    judged = seatrial("judge", str(tmp_path / "archive" / "good"), code=report.code)
+    report = seatrial("report", "good", "--archive", tmp_path / "archive", code=None)
+    judged = seatrial("judge", tmp_path / "archive" / "good", code=report.code)
     assert judged.out.partition("\n")[0] == report.out.partition("\n")[0]
 
 
@@ -272,13 +272,13 @@ def test_what_is_known_and_not_read_is_named(text: str, said: str, tmp_path: Pat
 def test_the_second_line_says_what_it_was_taken_for_and_as_changes_it(tmp_path: Path, seatrial: Seatrial) -> None:
     file = tmp_path / "x.csv"
     file.write_text(f"node,run,triad_gb_s\n{RUNS}")
-    lines = seatrial("judge", str(file)).out.splitlines()
+    lines = seatrial("judge", file).out.splitlines()
     assert lines[0].startswith("PASS  8 nodes alike")
     assert " ".join(lines[1].split()) == "taken as values of many nodes (--as changes that)"
-    assert seatrial("judge", str(file), "--json").object["kind"] == "fleet"
-    other = seatrial("judge", "--as", "series", str(file), "--json", code=None)
+    assert seatrial("judge", file, "--json").object["kind"] == "fleet"
+    other = seatrial("judge", "--as", "series", file, "--json", code=None)
     assert other.object["kind"] == "changepoints"
-    assert "taken as" not in seatrial("judge", "--as", "series", str(file), code=None).out
+    assert "taken as" not in seatrial("judge", "--as", "series", file, code=None).out
 
 
 @pytest.mark.parametrize("kind", list(Kind))
@@ -293,7 +293,7 @@ def test_an_option_of_another_kind_is_refused(kind: Kind, tmp_path: Path, seatri
     ]:
         if kind in kinds:
             continue
-        said = seatrial("judge", str(tmp_path / "x.csv"), "--as", kind.value, *words, code=64).err
+        said = seatrial("judge", tmp_path / "x.csv", "--as", kind.value, *words, code=64).err
         only = " or ".join(one.option for one in Kind if one in kinds)
         assert f"{words[0]} does not go with --as {kind.value}, only with {only}." in said
 
@@ -313,7 +313,7 @@ def test_files_of_configurations_are_no_nodes(tmp_path: Path, seatrial: Seatrial
         (tmp_path / f"results_bw_{name}.txt").write_text(osu())
     for words in ([str(tmp_path)], [str(file) for file in sorted(tmp_path.iterdir())]):
         assert "compare --side-by-side" in seatrial("judge", *words, code=64).err
-    assert "QDR" not in seatrial("judge", "--as", "pairs", str(tmp_path), code=64).err
+    assert "QDR" not in seatrial("judge", "--as", "pairs", tmp_path, code=64).err
 
 
 SQUARE = "bandwidth_MB/s,a1,a2,a3\na1,,5,6\na2,5,,7\na3,6,7,\n"

@@ -10,7 +10,7 @@ from seatrial.importers.fleets import read_fleet_table
 from seatrial.model.errors import UsageError
 from tests.support import fleet_tables as tables
 from tests.support.builders import Cluster
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 from tests.support.fleet_tables import Factor, Row, long_table, nodes
 
 
@@ -291,7 +291,7 @@ def test_facts_are_those_of_the_node_of_a_slow_part(tmp_path: Path, seatrial: Se
 
 
 @pytest.mark.parametrize("value", ["debit_Go_s", "images_s", "creations_s"])
-def test_a_rate_per_second_in_other_words_hides_no_slow_node(value: str, tmp_path: Path, seatrial: Seatrial) -> None:
+def test_a_rate_per_second_in_other_words_hides_no_slow_node(value: str, seatrial: Seatrial) -> None:
     """A final `s` is the unit of a time or of a rate: a slow node does not pass for a fast one."""
     slow = long_table(
         {"serveur": nodes(12), "taille": ["1", "2", "4"], "run": ["1", "2", "3"]},
@@ -299,10 +299,7 @@ def test_a_rate_per_second_in_other_words_hides_no_slow_node(value: str, tmp_pat
         lambda row: 0.8 if (row["serveur"], row["taille"]) == ("n03", "4") else 1.0,
         value=value,
     )
-    (tmp_path / "a.csv").write_text(slow)
-    assert seatrial("judge", str(tmp_path / "a.csv"), code=1).out.startswith(
-        "SLOW  n03 20 % below its peers in taille 4"
-    )
+    assert seatrial("judge", Text(slow, "a.csv"), code=1).out.startswith("SLOW  n03 20 % below its peers in taille 4")
 
 
 def test_a_node_far_ahead_under_one_condition_is_shown_with_the_direction(tmp_path: Path, seatrial: Seatrial) -> None:
@@ -312,9 +309,8 @@ def test_a_node_far_ahead_under_one_condition_is_shown_with_the_direction(tmp_pa
         lambda row: 0.7 if (row["node"], row["size"]) == ("n03", "1024") else 1.0,
         value="latency_us",
     )
-    (tmp_path / "a.csv").write_text(table)
-    assert seatrial("judge", str(tmp_path / "a.csv"), "--json").object["data"]["ahead"] == ["n03"]
-    shown = seatrial("judge", str(tmp_path / "a.csv")).out
+    assert seatrial("judge", Text(table, "a.csv"), "--json").object["data"]["ahead"] == ["n03"]
+    shown = seatrial("judge", tmp_path / "a.csv").out
     assert shown.startswith("NOTE  n03 far lower than 11 nodes alike in size 1024; a loss of ")
     assert "Lower is better; n03 is far lower than the others in size 1024." in shown
 
@@ -336,7 +332,7 @@ def test_parts_in_columns_may_be_beside_runs_and_conditions(
     head = ",".join(["node", *others, "GPU0", "GPU1", "GPU2", "GPU3"])
     lines = [",".join([*cells, *values]) for cells, values in wide.items()]
     (tmp_path / "a.csv").write_text("\n".join([head, *lines]))
-    assert seatrial("judge", str(tmp_path / "a.csv"), code=1).out.startswith("SLOW  n04 gpu 3 20 % below its peers")
+    assert seatrial("judge", tmp_path / "a.csv", code=1).out.startswith("SLOW  n04 gpu 3 20 % below its peers")
 
 
 def test_numbers_that_count_rows_are_no_values() -> None:

@@ -9,7 +9,7 @@ from seatrial.importers.fleets import read_fleet_table
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense
 from tests.support.benchmark_outputs import hpl, stream
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, Text
 from tests.support.json_objects import parsed
 
 IPERF = '{"start": {"version": "iperf 3.12"}, "intervals": [%s], "end": {"sum_sent": {"bits_per_second": 94e9}}}'
@@ -21,7 +21,7 @@ def test_files_of_unlike_columns_are_no_fleet(first: str, second: str, tmp_path:
     for number, name in enumerate((first, second)):
         rows = "".join(f"cn{node},{380 * 1000**number + node}\n" for node in range(1, 9))
         (tmp_path / f"{number}.csv").write_text(f"node,{name}\n{rows}")
-    ran = seatrial("judge", "--as", "fleet", str(tmp_path / "0.csv"), str(tmp_path / "1.csv"), code=64)
+    ran = seatrial("judge", "--as", "fleet", tmp_path / "0.csv", tmp_path / "1.csv", code=64)
     assert f"'{first.lower()}'" in ran.err
     assert "not the same" in ran.err
 
@@ -30,7 +30,7 @@ def test_files_of_one_column_are_a_fleet(tmp_path: Path, seatrial: Seatrial) -> 
     for number in (0, 1):
         rows = "".join(f"cn{node},{380 + node / 10}\n" for node in range(1, 9))
         (tmp_path / f"{number}.csv").write_text(f"node,{('Triad', 'triad')[number]}\n{rows}")
-    seatrial("judge", "--as", "fleet", str(tmp_path / "0.csv"), str(tmp_path / "1.csv"))
+    seatrial("judge", "--as", "fleet", tmp_path / "0.csv", tmp_path / "1.csv")
 
 
 def test_folders_within_a_folder_are_named(tmp_path: Path, seatrial: Seatrial) -> None:
@@ -38,7 +38,7 @@ def test_folders_within_a_folder_are_named(tmp_path: Path, seatrial: Seatrial) -
         (tmp_path / node).mkdir()
         (tmp_path / node / "stream.out").write_text("x")
     assert "2 folders (cn1, cn2) and no file, and folders in it are not read" in seatrial(
-        "judge", str(tmp_path), code=64
+        "judge", tmp_path, code=64
     ).err.replace("\n", " ")
 
 
@@ -50,7 +50,7 @@ def test_iperf_is_recognised_before_its_numbers_are(tmp_path: Path, seatrial: Se
 
 def test_a_word_among_numbers_that_nothing_explains_gets_advice(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "a.csv").write_text("node,gflops\n" + "".join(f"cn{n},{2100 + n}\n" for n in range(9)) + "cn9,~soso\n")
-    assert "Leave the cell empty" in " ".join(seatrial("judge", str(tmp_path / "a.csv"), code=64).err.split())
+    assert "Leave the cell empty" in " ".join(seatrial("judge", tmp_path / "a.csv", code=64).err.split())
 
 
 @pytest.mark.parametrize("mark", ["'", "’", "\u202f", "\u00a0", "\u2009"])
@@ -77,12 +77,11 @@ def test_names_in_brackets_before_lines_are_no_json(line: str) -> None:
         "=== rack1.{} ===",
     ],
 )
-def test_outputs_below_names_of_nodes_are_of_these_nodes(heading: str, tmp_path: Path, seatrial: Seatrial) -> None:
+def test_outputs_below_names_of_nodes_are_of_these_nodes(heading: str, seatrial: Seatrial) -> None:
     outputs = [
         heading.format(f"cn{number}") + "\n" + stream(triad_s=0.0081 * (1 + number // 5)) for number in range(1, 6)
     ]
-    (tmp_path / "all.out").write_text("".join(outputs))
-    ran = seatrial("judge", str(tmp_path / "all.out"), code=2)
+    ran = seatrial("judge", Text("".join(outputs), "all.out"), code=2)
     assert "cn5 50 % below its peers" in " ".join(ran.out.replace(".cluster", "").split())
 
 
@@ -126,7 +125,7 @@ def test_a_node_that_ansible_does_not_reach_is_named(tmp_path: Path, seatrial: S
     outputs = [f"cn{number} | CHANGED | rc=0 >>\n{stream()}" for number in range(1, 6)]
     lost = 'cn6 | UNREACHABLE! => {\n    "msg": "Failed to connect to the host via ssh",\n    "unreachable": true\n}\n'
     (tmp_path / "all.out").write_text("".join((*outputs, lost)))
-    assert "not measured: cn6" in seatrial("judge", str(tmp_path / "all.out"), code=2).out.replace("\n", " ")
+    assert "not measured: cn6" in seatrial("judge", tmp_path / "all.out", code=2).out.replace("\n", " ")
 
 
 @pytest.mark.parametrize(
@@ -146,7 +145,7 @@ def test_headings_may_have_times_and_addresses(heading: str, tmp_path: Path, sea
         for number in range(1, 6)
     ]
     (tmp_path / "all.out").write_text("".join(outputs))
-    said = seatrial("judge", str(tmp_path / "all.out"), code=None).out
+    said = seatrial("judge", tmp_path / "all.out", code=None).out
     assert re.match(r"SLOW  (?:cn|10\.1\.0\.)5 ", said), said
 
 
@@ -155,34 +154,33 @@ def test_each_heading_begins_the_output_of_another_node_whatever_its_name_is_lik
 ) -> None:
     outputs = [f"=== {name} ===\n{stream()}" for name in ("cn1", "cn2", "bigmem", "cn3")]
     (tmp_path / "all.out").write_text("".join(outputs))
-    judged = parsed(seatrial("judge", str(tmp_path / "all.out"), "--json").out)
+    judged = parsed(seatrial("judge", tmp_path / "all.out", "--json").out)
     assert {node["node"]: len(node["values"]) for node in judged["nodes"]} == {
         "cn1": 1, "cn2": 1, "cn3": 1, "bigmem": 1,
     }  # fmt: skip
 
 
-def test_a_node_that_printed_nothing_below_its_heading_is_not_measured(tmp_path: Path, seatrial: Seatrial) -> None:
+def test_a_node_that_printed_nothing_below_its_heading_is_not_measured(seatrial: Seatrial) -> None:
     outputs = [f"=== cn{number} ===\n{stream()}" for number in range(1, 5)]
-    (tmp_path / "all.out").write_text("".join((*outputs, "=== cn5 ===\n")))
-    assert "not measured: cn5" in seatrial("judge", str(tmp_path / "all.out"), code=2).out
+    assert "not measured: cn5" in seatrial("judge", Text("".join((*outputs, "=== cn5 ===\n")), "all.out"), code=2).out
 
 
 def test_a_node_that_failed_below_the_output_of_another_is_not_passed_over(tmp_path: Path, seatrial: Seatrial) -> None:
     output = "".join(f"cn1: {line}\n" for line in stream().splitlines())
     (tmp_path / "all.out").write_text(f"{output}cn2: ssh: connect to host cn2 port 22: Connection refused\n")
-    assert "MEASURED" not in seatrial("judge", str(tmp_path / "all.out"), code=2).out
+    assert "MEASURED" not in seatrial("judge", tmp_path / "all.out", code=2).out
 
 
 @pytest.mark.parametrize("heading", ["### run{}", "thread{}:", "=== cn7 === {}", "=== gcc1{} ===", "== numa{} =="])
 def test_repetitions_are_no_nodes(heading: str, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "all.out").write_text("".join(heading.format(number) + "\n" + stream() for number in range(1, 5)))
-    assert "MEASURED" in seatrial("judge", str(tmp_path / "all.out")).out
+    assert "MEASURED" in seatrial("judge", tmp_path / "all.out").out
 
 
 def test_sizes_above_outputs_are_no_nodes(tmp_path: Path, seatrial: Seatrial) -> None:
     outputs = [f"== N{order} ==\n{hpl(order=order)}" for order in (10000, 20000, 40000)]
     (tmp_path / "all.out").write_text("".join(outputs))
-    assert "MEASURED" in seatrial("judge", str(tmp_path / "all.out")).out
+    assert "MEASURED" in seatrial("judge", tmp_path / "all.out").out
 
 
 @pytest.mark.parametrize(
@@ -193,8 +191,5 @@ def test_sizes_above_outputs_are_no_nodes(tmp_path: Path, seatrial: Seatrial) ->
         ("ALL Reads :\t2034.2", "Intel's Memory Latency Checker"),
     ],
 )
-def test_benchmarks_of_one_node_are_called_by_their_name(
-    line: str, name: str, tmp_path: Path, seatrial: Seatrial
-) -> None:
-    (tmp_path / "a.txt").write_text(f"{line}\n\nUsing 36 threads\nTime: 2.1 sec 5\n")
-    assert name in seatrial("judge", str(tmp_path / "a.txt"), code=64).err
+def test_benchmarks_of_one_node_are_called_by_their_name(line: str, name: str, seatrial: Seatrial) -> None:
+    assert name in seatrial("judge", Text(f"{line}\n\nUsing 36 threads\nTime: 2.1 sec 5\n", "a.txt"), code=64).err

@@ -55,8 +55,8 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_node_that_was_faster_is_named_and_only_with_a_baseline(archive: Path, seatrial: Seatrial) -> None:
-    seatrial("report", "today", "--archive", str(archive))
-    report = json.loads(seatrial("report", "again", "--archive", str(archive), "--json", code=1).out)
+    seatrial("report", "today", "--archive", archive)
+    report = json.loads(seatrial("report", "again", "--archive", archive, "--json", code=1).out)
     (finding,) = report["findings"]
     assert (finding["kind"], finding["subject"]) == ("slower-than-before", "node:n3")
     assert "4 runs of good, 2026-11-01 to 2026-11-04" in finding["statement"]
@@ -70,24 +70,20 @@ def test_a_node_that_was_faster_is_named_and_only_with_a_baseline(archive: Path,
 
 
 def test_runs_of_nodes_are_compared_and_have_a_history(archive: Path, seatrial: Seatrial) -> None:
-    ran = seatrial("compare", "good", "today,later", "--archive", str(archive), "--json", code=1)
+    ran = seatrial("compare", "good", "today,later", "--archive", archive, "--json", code=1)
     report = json.loads(ran.out)["data"]
     by_name = {one["metric"]: one for one in report["metrics"]}
     (row,) = [one for one in by_name[TRIAD]["changed"] if one["outcome"] == "slower"]
     assert (row["subject"], row["ratio"]["value"]) == ("node:n3", pytest.approx(1 / 1.12, rel=0.01))
     assert {"memory latency, arrays of 8 MiB", "arithmetic of all cores", "slowdown by noise of the noisiest core",
             "pipe round trip on one core", "writing of one stream, in the archive"} <= by_name.keys()  # fmt: skip
-    ran = seatrial(
-        "history", TRIAD, "--subject", "n3", "--archive", str(archive), "--runs", "h1,h2,today", "--json", code=2
-    )
+    ran = seatrial("history", TRIAD, "--subject", "n3", "--archive", archive, "--runs", "h1,h2,today", "--json", code=2)
     (history,) = json.loads(ran.out)["data"]["histories"]
     assert [round(one["value"] / 1e9) for one in history["values"]] == [45, 45, 40]
 
 
 def test_runs_of_another_command_are_no_past(archive: Path, seatrial: Seatrial) -> None:
-    ran = seatrial(
-        "check", "--baseline", "good", "--archive", str(archive), "--replay", str(archive / "today"), code=64
-    )
+    ran = seatrial("check", "--baseline", "good", "--archive", archive, "--replay", archive / "today", code=64)
     assert "good has no run of `seatrial check`" in ran.err
 
 
