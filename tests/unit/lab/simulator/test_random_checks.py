@@ -45,6 +45,16 @@ from bench.random_classes import drawn
             id="streams of leaves one by one meet those of some partners",
         ),
         pytest.param("all kinds", 155, (), id="faults that had not begun when the check ended"),
+        pytest.param("latency", 7000, (), id="a pair that was late all the time turned nothing bad"),
+        pytest.param(
+            "jobs", 7017, ("slow-pair pair:n7>n14 0",), id="good pairs of a node whose uplink turned bad still clear it"
+        ),
+        pytest.param(
+            "all kinds",
+            7014,
+            ("packet-loss node:n6 0",),
+            id="the partner within its leaf comes and goes, and another pair of the node is calm",
+        ),
     ],
 )
 def test_nothing_good_is_named_and_nothing_passes_that_was_seen(family: str, seed: int, named: tuple[str, ...]) -> None:
