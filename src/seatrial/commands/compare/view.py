@@ -9,8 +9,6 @@ from seatrial.commands.compare.wording import (
     in_one_text,
     levels_text,
     needed_text,
-    open_rows,
-    outcome_of,
     proof_text,
     sentence,
     shares_text,
@@ -124,6 +122,7 @@ class ComparisonFields(msgspec.Struct, frozen=True, kw_only=True):
     second: RunSetFields
     threshold: float
     worst: ChangedSubject | None
+    undecided: ChangedSubject | None
     metrics: tuple[MetricFields, ...]
     suspects: tuple[Suspect, ...]
     proofs: tuple[ProofFields, ...]
@@ -135,12 +134,11 @@ class ComparisonFields(msgspec.Struct, frozen=True, kw_only=True):
 
 def comparison_report(comparison: Comparison) -> Report:
     """Everything that is known of the second set compared with the first."""
-    outcome = outcome_of(comparison)
-    code = EXIT_CODES[outcome]
+    code = EXIT_CODES[comparison.outcome]
     return Report(
-        word=outcome.value.upper(),
+        word=comparison.outcome.value.upper(),
         sentence=sentence(comparison),
-        exit_code=ExitCode.INCOMPLETE if code is ExitCode.PASS and open_rows(comparison) else code,
+        exit_code=ExitCode.INCOMPLETE if code is ExitCode.PASS and comparison.undecided else code,
         payload=lambda: comparison_fields(comparison),
         terminal=lambda _: _blocks(comparison),
         page=lambda: [*_intervals(comparison), *_blocks(comparison)],
@@ -263,7 +261,6 @@ def comparison_fields(comparison: Comparison) -> ComparisonFields:
     return filled(
         ComparisonFields,
         comparison,
-        outcome=outcome_of(comparison),
         first=first,
         second=second,
         metrics=[_metric_fields(metric) for metric in comparison.metrics],

@@ -53,21 +53,6 @@ def runs_text(first: Sequence[RunSummary], second: Sequence[RunSummary]) -> str:
     return f"{count(len(second), 'run')} compared with {count(len(first), 'run')} before"
 
 
-def open_rows(comparison: Comparison) -> list[tuple[MetricChange, Changed]]:
-    """Subjects that lost as much as matters in runs that do not decide, beside an outcome that says nothing of them.
-
-    The main figures of benchmarks decide, if there are any.
-    """
-    main = [metric for metric in comparison.metrics if metric.metric.main]
-    return [(metric, metric.undecided) for metric in main or comparison.metrics if metric.undecided is not None]
-
-
-def outcome_of(comparison: Comparison) -> ComparisonOutcome:
-    """The outcome; what is the same as a whole is not decided where one subject is open."""
-    same = comparison.outcome is ComparisonOutcome.SAME
-    return ComparisonOutcome.INCONCLUSIVE if same and open_rows(comparison) else comparison.outcome
-
-
 def sentence(comparison: Comparison) -> str:
     """The first line, without its verdict."""
     runs = runs_text(comparison.first_runs, comparison.second_runs)
@@ -79,9 +64,10 @@ def sentence(comparison: Comparison) -> str:
         shares = [f"a rank has {shares_text(comparison)}"] if comparison.rank_shares else []
         return "; ".join([*_of_main(comparison, metric, row), *shares, *_explained(comparison), runs])
     name = subject_name(row, sum_of(metric))
-    if comparison.outcome is ComparisonOutcome.SAME:
-        parts = [_within(comparison), f"largest change {name}: {change_text(row)} ({interval_text(row)})"]
-        return "; ".join([*_not_decided(comparison), *parts, *_not_measured(comparison), runs])
+    if comparison.outcome is ComparisonOutcome.SAME or row is comparison.undecided:
+        largest = f"largest change {name}: {change_text(row)} ({interval_text(row)})"
+        parts = [] if row is comparison.undecided else [largest]
+        return "; ".join([*_not_decided(comparison), _within(comparison), *parts, *_not_measured(comparison), runs])
     parts = [f"{name}: {change_text(row)} ({interval_text(row)})"]
     parts += filter(None, (_of_sizes(comparison, row), _others(comparison, row)))
     if comparison.outcome is ComparisonOutcome.INCONCLUSIVE:
@@ -110,7 +96,7 @@ def _of_main(comparison: Comparison, metric: MetricChange, row: Changed) -> list
         changed += [f"{len(names)} {outcome.value}{f' ({names[0]})' if len(names) == 1 else ''}"] if names else []
     if changed:
         parts.append(f"of {count(len(others), 'other figure')} {' and '.join(changed)}")
-    return [*parts, *_not_decided(comparison), *_not_measured(comparison)]
+    return [*parts, *([] if row is comparison.undecided else _not_decided(comparison)), *_not_measured(comparison)]
 
 
 def _figure_name(metric: RunMetric) -> str:
@@ -151,10 +137,10 @@ def _within(comparison: Comparison) -> str:
 
 def _not_decided(comparison: Comparison) -> list[str]:
     """How many subjects are open, and the one that lost most."""
-    rows = open_rows(comparison)
-    if not rows:
+    worst = comparison.undecided
+    if worst is None:
         return []
-    metric, worst = max(rows, key=lambda each: each[1].loss)
+    metric = next(each for each in comparison.metrics if each.undecided is worst)
     kind, counts = ("node", metric.nodes) if worst.subject.kind is SubjectKind.NODE else ("pair", metric.pairs)
     number = f"{counts.inconclusive} of {count(_sum(counts), kind)}"
     return [f"not decided for {number}, worst {worst.subject.name}: {change_text(worst)} ({interval_text(worst)})"]

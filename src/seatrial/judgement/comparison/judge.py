@@ -62,10 +62,10 @@ def compare(
     refuse([each for each in unlike if each.condition not in across], first.name, second.name)
     leaf_of = {node: leaf for run in (*first.runs, *second.runs) for node, leaf in run.leaf_of.items()}
     metrics = judge_metrics(tables, rows, threshold, leaf_of)
-    outcome, worst = _conclusion(metrics)
-    losses, slower = _node_losses(tables, metrics, rows, leaf_of)
+    outcome, worst, undecided = _conclusion(metrics)
     suspects: tuple[Suspect, ...] = ()
     if first.facts and second.facts:
+        losses, slower = _node_losses(tables, metrics, rows, leaf_of)
         all_slower = any(each.together.outcome is ComparisonOutcome.SLOWER for each in metrics)
         suspects = find_suspects(first.facts, second.facts, losses, slower, all_slower=all_slower)
     return Comparison(
@@ -75,6 +75,7 @@ def compare(
         second_runs=second.runs,
         outcome=outcome,
         worst=worst,
+        undecided=undecided,
         metrics=metrics,
         suspects=suspects,
         new_problems=new_problems(first.facts, second.facts) if suspects else (),
@@ -147,15 +148,20 @@ def _both(unlike: Unlike) -> str:
     return f"{unlike.first} before, {unlike.second} after" if lists else f"{unlike.first} and {unlike.second}"
 
 
-def _conclusion(metrics: Sequence[MetricChange]) -> tuple[ComparisonOutcome, Changed | None]:
-    """The outcome of everything, and the subject that the first line names: that which lost most, or changed most.
+def _conclusion(metrics: Sequence[MetricChange]) -> tuple[ComparisonOutcome, Changed | None, Changed | None]:
+    """The outcome of everything, the subject that the first line names, which lost or changed most, and the open one.
 
-    The main figures of benchmarks decide; where they stayed the same, another figure may be slower.
+    The main figures of benchmarks decide; where they stayed the same, another figure may be slower. What is the same as
+    a whole is not decided while one subject is open.
     """
-    every = _conclusion_of(metrics)
-    main = _conclusion_of([metric for metric in metrics if metric.metric.main])
-    hidden = main[0] is ComparisonOutcome.SAME and every[0] is ComparisonOutcome.SLOWER
-    return every if main[1] is None or hidden else main
+    main = [metric for metric in metrics if metric.metric.main] or metrics
+    every, (outcome, worst) = _conclusion_of(metrics), _conclusion_of(main)
+    if outcome is ComparisonOutcome.SAME and every[0] is ComparisonOutcome.SLOWER:
+        outcome, worst = every
+    undecided = max((each.undecided for each in main if each.undecided), key=lambda row: row.loss, default=None)
+    if outcome is ComparisonOutcome.SAME and undecided:
+        return ComparisonOutcome.INCONCLUSIVE, undecided, undecided
+    return outcome, worst, undecided
 
 
 def _conclusion_of(metrics: Sequence[MetricChange]) -> tuple[ComparisonOutcome, Changed | None]:
@@ -197,14 +203,9 @@ def _node_losses(
         for node in row.subject.name.split(">")
     }
     table_of = {table.metric: table for table in tables}
-    worst = max(
-        metrics, key=lambda each: max((row.loss for row in (each.together, *each.changed)), default=0.0), default=None
-    )
-    if worst is None:
-        return {}, slower
-    table = table_of[worst.metric]
-    _, nodes = compare_subjects(table, first, leaf_of)
-    if nodes is None:
+    worst = max(metrics, key=lambda each: max(row.loss for row in (each.together, *each.changed)), default=None)
+    nodes = compare_subjects(table_of[worst.metric], first, leaf_of)[1] if worst else None
+    if worst is None or nodes is None:
         return {}, slower
     losses = nodes.comparison.subjects.change * worst.metric.sign
     return {name: float(loss) for name, loss in zip(nodes.columns.names, losses, strict=True)}, slower
@@ -236,8 +237,7 @@ def _notes(
         )
     elif min(rows) == 1:
         notes.append(f"One set has one run: how much runs vary is known from the {max(rows)} runs of the other alone.")
-    if any(metric.pairs.slower + metric.pairs.faster + metric.pairs.same + metric.pairs.inconclusive == 0
-           and not metric.metric.of_nodes for metric in metrics):  # fmt: skip
+    if any(not any(msgspec.structs.astuple(each.pairs)) and not each.metric.of_nodes for each in metrics):
         notes.append("No pair was measured in both sets: nodes are compared over the pairs that each run drew.")
     shared = {metric.metric for metric in metrics}
     notes += _repeated(first, second, [table for table in tables if table.metric in shared])

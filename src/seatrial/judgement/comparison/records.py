@@ -76,8 +76,7 @@ class MetricChange(msgspec.Struct, frozen=True, kw_only=True):
     unlisted: int
     """How many more there are."""
     undecided: Changed | None
-    """The subject that lost most of those that are not decided and not listed, and which no test sets apart; None if
-    none lost as much as matters."""
+    """The subject that lost most of those that are not decided and not listed, if it lost as much as matters."""
     pairs_of_one: tuple[int, int]
     """Pairs that only the first, and only the second set has."""
     levels: Levels
@@ -187,6 +186,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     outcome: ComparisonOutcome
     worst: Changed | None
     """What the first line names."""
+    undecided: Changed | None
+    """The subject that lost most, at least as much as matters, of those that the runs do not decide on."""
     metrics: tuple[MetricChange, ...]
     suspects: tuple[Suspect, ...]
     new_problems: tuple[str, ...]

@@ -59,13 +59,18 @@ def test_same_says_what_was_compared(tables: list[MetricTable], words: str) -> N
 def test_same_names_the_undecided_node_that_lost_most() -> None:
     rows = [[100.0, 100.1, 100.0, 99.9]] * 3 + [[100.0, 100.0, 100.0, 100.0]] * 2
     found = compared([of_nodes([*rows[:2], *rows[3:4], [100.0, 100.0, 55.0, 100.0]])], runs=2)
-    assert found.outcome is ComparisonOutcome.SAME
+    assert (found.outcome, found.metrics[0].together.outcome) == (
+        ComparisonOutcome.INCONCLUSIVE,
+        ComparisonOutcome.SAME,
+    )
     assert sentence(found).startswith("not decided for 1 of 4 nodes, worst n3: triad [B/s] 25.8 % lower (95 % CI -")
+    assert "; all nodes together within 2.0 %; 2 runs compared" in sentence(found)
     report = comparison_report(found)
     assert (report.word, report.exit_code) == ("INCONCLUSIVE", ExitCode.INCOMPLETE)
     data = json.loads(json_text(report.payload()))
     assert data["outcome"] == "inconclusive"
-    assert data["metrics"][0]["undecided"]["subject"] == "node:n3"
+    assert data["worst"] == data["undecided"] == data["metrics"][0]["undecided"]
+    assert data["worst"]["subject"] == "node:n3"
     (lost,) = hidden(Replacement(name="good", replaced=1, comparison=found))
     assert lost.subject.text == "node:n3", "a baseline of these runs may hide it"
 
