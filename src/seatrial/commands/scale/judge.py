@@ -13,17 +13,17 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, natural_key, some, verb
-from seatrial.statistics.estimates import median_estimate
+from seatrial.statistics.estimates import median_estimate, two_groups
 from seatrial.statistics.scaling import ScalingFit, fit_amdahl, fit_universal
 
 SUPERLINEAR, SUPERLINEAR_SINGLE = 1.02, 1.05
-"""Efficiency from which on a point is faster than linear: by the low end of its interval, or by single runs."""
+"""Efficiency from which on a point is faster than linear, by the low end of its interval. The second one counts for
+one or two runs: their range holds the median by luck alone."""
 PAYS = 0.5
 """A step to more pays if at least this share of what is added becomes speed."""
 GAP = 0.08
-"""Two modes: the largest gap is this share of the median, and wider than the runs on either side of it."""
-FEWEST_MODES = 4
-FEWEST_OF_INTERVAL = 2
+"""Two modes differ by this share of the median or more."""
+FEWEST_OF_MODE = 2
 MOST_LEFT_OUT = 8
 """Rows that a note lists; the JSON object has all."""
 LEAST, MOST = 1e-100, 1e100
@@ -117,14 +117,13 @@ def judge_curve(curve: ScaleCurve, *, weak: bool, own_rates: Mapping[str, float]
 
 
 def _slower_with_more(curve: ScaleCurve, points: Sequence[ScalePoint]) -> list[tuple[str, Breach]]:
-    """The largest size, where a smaller one is faster: beyond both intervals, or beyond the scatter of single runs."""
+    """The largest size, where a smaller one is faster beyond both intervals, and beyond the scatter of single runs."""
     last = points[-1] if points else None
     best = max(points, key=lambda point: point.speedup.value, default=None)
     if last is None or best is None:
         return []
-    alone = last.value.runs < FEWEST_OF_INTERVAL or best.value.runs < FEWEST_OF_INTERVAL
-    single = best.speedup.value / last.speedup.value > SUPERLINEAR_SINGLE
-    if best is last or not (single if alone else best.speedup.low > last.speedup.high):
+    beyond = 1.0 if best.speedup.confidence and last.speedup.confidence else SUPERLINEAR_SINGLE
+    if best is last or best.speedup.low <= last.speedup.high * beyond:
         return []
     reason = (
         f"speed-up {last.speedup.value:.3g} with {last.size:g} {curve.over}, "
@@ -146,8 +145,7 @@ def _point(
     if runs[0].size == first:
         gain = msgspec.structs.replace(gain, value=1.0, low=1.0, high=1.0)  # by definition
     efficiency = _times(gain, 1 / grown)
-    alone = len(runs) < FEWEST_OF_INTERVAL or len(base) < FEWEST_OF_INTERVAL
-    faster = efficiency.value > SUPERLINEAR_SINGLE if alone else efficiency.low > SUPERLINEAR
+    faster = efficiency.low > (SUPERLINEAR if efficiency.confidence else SUPERLINEAR_SINGLE)
     return ScalePoint(
         size=size,
         value=value,
@@ -204,17 +202,9 @@ def _of_own(
 def _modes(values: Sequence[float]) -> str:
     """Two kinds of runs, with how many each and their medians; empty where there is one kind."""
     ordered = sorted(values)
-    if len(ordered) < FEWEST_MODES:
-        return ""
-    middle = ordered[len(ordered) // 2]
-    cut = max(range(1, len(ordered)), key=lambda place: ordered[place] - ordered[place - 1])
-    low, high = ordered[:cut], ordered[cut:]
-    gap = high[0] - low[-1]
-    spread = max(low[-1] - low[0], high[-1] - high[0])
-    if gap < GAP * middle or gap < spread:
-        return ""
-    kinds = [f"{len(part)} of {len(ordered)} runs near {prefixed(part[len(part) // 2])}" for part in (low, high)]
-    return " and ".join(kinds)
+    cut = two_groups(ordered, GAP * ordered[len(ordered) // 2], lower=FEWEST_OF_MODE, upper=FEWEST_OF_MODE)
+    parts = (ordered[:cut], ordered[cut:]) if cut else ()
+    return " and ".join(f"{len(part)} of {len(ordered)} runs near {prefixed(part[len(part) // 2])}" for part in parts)
 
 
 def _pays_up_to(points: Sequence[ScalePoint]) -> float | None:
