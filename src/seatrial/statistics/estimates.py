@@ -48,6 +48,8 @@ LEAST_SCATTER = 0.002
 """Scatter below which none is trusted, a share: repeated runs of one pair on the quietest public clusters; rounded
 values would make every difference infinite."""
 SAMENESS_CONFIDENCE = 0.90
+UNLIKE_CONFIDENCE = 0.92
+"""Confidence if sets may scatter unequally: medians over subjects are less certain than they are taken for."""
 GROUP_SCATTERS = 6.0
 """The step between two groups of subjects is more than this many of their own scatters."""
 GROUP_SHARE = 1 / 3
@@ -215,7 +217,7 @@ def runs_to_detect(effect: float, deviation: float, *, before: int = 0, confiden
     what is estimated and what is to be excluded (Cohen, Statistical Power Analysis for the Behavioral Sciences, 2nd
     ed., 2.4). The answer is only as good as the deviation that it is computed from.
     """
-    return _least(abs(math.log1p(-min(effect, 0.99))), deviation, confidence, before)
+    return _least(abs(math.log1p(-min(effect, 0.99))), deviation, confidence, before=before)
 
 
 def runs_to_decide(change: float, threshold: float, deviation: float, *, held: int = 1) -> int | None:
@@ -223,20 +225,19 @@ def runs_to_decide(change: float, threshold: float, deviation: float, *, held: i
 
     `change`: logarithm of the ratio as estimated now; `held`: runs of each set that exist. None: more than `MOST_RUNS`.
     """
-    bound = -math.log1p(-threshold)
-    needed = [_least(abs(change), deviation, CONFIDENCE, 0)]
-    if abs(change) < bound:
-        needed.append(_least(bound - abs(change), deviation, SAMENESS_CONFIDENCE, 0))
+    apart = -math.log1p(-threshold) - abs(change)
+    needed = (_least(abs(change), deviation, 1 - ERROR_RATE), _least(apart, deviation, UNLIKE_CONFIDENCE, alike=False))
     possible = [count for count in needed if count is not None]
     return max(min(possible), held + 1) if possible else None
 
 
-def _least(distance: float, deviation: float, confidence: float, before: int) -> int | None:
+def _least(distance: float, deviation: float, confidence: float, *, before: int = 0, alike: bool = True) -> int | None:
+    """`alike`: whether both sets scatter alike, so that the runs of both say how much."""
     if not distance > 0 or not math.isfinite(deviation):
         return None
     counts = np.arange(1, MOST_RUNS + 1, dtype=float)
     first = np.full_like(counts, before) if before else counts
-    degrees = np.maximum(first + counts - 2, 0.0)
+    degrees = np.maximum(first + counts - 2 if alike else counts - 1, 0.0)
     error = deviation * np.sqrt(1 / first + 1 / counts)
     enough = (quantile(confidence, degrees) + quantile(2 * POWER - 1, degrees)) * error <= distance
     return int(counts[np.argmax(enough)]) if bool(enough.any()) else None

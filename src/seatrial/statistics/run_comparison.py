@@ -38,14 +38,13 @@ from seatrial.statistics.estimates import (
     ERROR_RATE,
     MOST_LOG,
     SAMENESS_CONFIDENCE,
+    UNLIKE_CONFIDENCE,
     quantile,
     ratio_tails,
     robust_scale,
     two_sided,
 )
 
-UNLIKE_CONFIDENCE = 0.92
-"""Confidence if sets may scatter unequally: medians over subjects are less certain than they are taken for."""
 UNLIKE_CHANCE = 0.3
 """Runs of one set seem to scatter more than those of the other if chance makes such a difference more seldom. The
 interval is then the wider one of both kinds."""
@@ -82,9 +81,10 @@ class SubjectChange(msgspec.Struct, frozen=True, kw_only=True):
 
     def certain(self, p_value: Reals, deviates: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Subjects whose change is certain by its own test (`p_value`, adjusted), or by its interval, with the
-        deviations of whole runs, if the subject changed otherwise than the others did (`deviates`) and the same way."""
+        deviations of whole runs, if the subject changed otherwise than the others did (`deviates`), and by more."""
         with np.errstate(invalid="ignore"):
-            away = ((self.low > 0) | (self.high < 0)) & (np.sign(self.relative) == np.sign(self.change))
+            more = np.abs(self.change - self.relative) < np.abs(self.change)  # else only the others may have changed
+            away = ((self.low > 0) | (self.high < 0)) & more
             return np.asarray((p_value <= ERROR_RATE) | (away & deviates))
 
     def ratio(self, place: int, runs: tuple[int, int]) -> Estimate:

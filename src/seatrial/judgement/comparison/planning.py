@@ -9,7 +9,7 @@ import msgspec
 from seatrial.judgement.comparison.subjects import node_columns, pair_columns
 from seatrial.judgement.comparison.verdicts import FEWEST_RUNS
 from seatrial.model.run_values import MetricTable, RunMetric, RunSummary
-from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE, median, runs_to_detect
+from seatrial.statistics.estimates import ERROR_RATE, median, runs_to_detect
 from seatrial.statistics.run_comparison import compare_runs
 
 HOUR_S = 3600.0
@@ -81,12 +81,12 @@ def _needs(table: MetricTable, effect: float, leaf_of: Mapping[str, str], hours:
         return []
     existing = len(pairs.first)
     levels = compare_runs(pairs.first, pairs.second).levels
-    needs = [_need(table.metric, Claim.EVERYTHING, levels.run, CONFIDENCE, effect, hours, existing)]
+    needs = [_need(table.metric, Claim.EVERYTHING, levels.run, 1 - ERROR_RATE, effect, hours, existing)]
     nodes = node_columns(doubled, count, leaf_of)
     if nodes is not None and len(nodes.names) > 1 and len(nodes.first) >= FEWEST_RUNS:
         deviation = compare_runs(nodes.first, nodes.second).levels.one_run
         for claim, confidence in (
-            (Claim.THIS_NODE, CONFIDENCE), (Claim.ANY_NODE, 1 - ERROR_RATE / len(nodes.names)),
+            (Claim.THIS_NODE, 1 - ERROR_RATE), (Claim.ANY_NODE, 1 - ERROR_RATE / len(nodes.names)),
         ):  # fmt: skip
             needs.append(_need(table.metric, claim, deviation, confidence, effect, hours, len(nodes.first)))
     return needs

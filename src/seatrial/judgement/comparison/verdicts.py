@@ -81,8 +81,9 @@ def _judged(compared: Sequence[tuple[RunMetric, ComparedSubjects]], threshold: f
     for (metric, subjects), change, p_value, relative_p in zip(compared, changes, absolute, relative, strict=True):
         deviates: Flags = relative_p <= ERROR_RATE
         outcomes = _outcomes(change, p_value, deviates, metric.sign, threshold)
-        changed = (outcomes == SLOWER) | (outcomes == FASTER)
-        outcomes[changed & ~_repeated(subjects.columns, change.change, subjects.kind)] = INCONCLUSIVE
+        as_all = ~deviates & subjects.comparison.together.within(threshold)  # a change that does not matter
+        shown = _repeated(subjects.columns, change.change, subjects.kind) & ~as_all
+        outcomes[(outcomes != SAME) & ~shown] = INCONCLUSIVE
         yield JudgedSubjects(
             kind=subjects.kind,
             columns=subjects.columns,
@@ -217,13 +218,10 @@ def _undecided(
     """The subject that lost most among those that are not decided, if it lost as much as matters."""
     losses = metric.sign * judged.comparison.subjects.change
     shown = {row.subject.name for row in listed}
-    open_ones = [
-        number
-        for number in np.flatnonzero((judged.outcomes == INCONCLUSIVE) & (losses >= -math.log1p(-threshold)))
-        if judged.columns.names[number] not in shown
-    ]
+    lost = (judged.outcomes == INCONCLUSIVE) & (losses >= -math.log1p(-threshold)) & (len(losses) > 1)
+    open_ones = [number for number in np.flatnonzero(lost) if judged.columns.names[number] not in shown]
     worst = max(open_ones, key=lambda number: float(losses[number]), default=None)
-    return None if worst is None or len(losses) == 1 else _subject_row(metric, judged, int(worst), threshold)
+    return None if worst is None else _subject_row(metric, judged, int(worst), threshold)
 
 
 def _subject_row(metric: RunMetric, judged: JudgedSubjects, number: int, threshold: float) -> Changed:

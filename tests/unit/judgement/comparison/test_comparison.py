@@ -66,6 +66,35 @@ def test_with_no_change_planted_nothing_is_slower_or_faster(seed: int) -> None:
     assert compared(tables, (3, 3)).outcome in (ComparisonOutcome.SAME, ComparisonOutcome.INCONCLUSIVE)
 
 
+def draws_of_nodes(changes: list[float], deviation: float, count: int, runs: int = 5) -> list[Comparison]:
+    """Comparisons of a figure of nodes; `changes`: the factor on each node's values in the second set."""
+    metric = RunMetric(phase=Phase.SURVEY, variant="f [B/s]", kernel=Sense.HIGHER, message_bytes=0, window_messages=0)
+    nodes, chance = tuple((name, name) for name in names(len(changes))), np.random.default_rng(7)
+    found = []
+    for _ in range(count):
+        logs = chance.normal(0, deviation, (2 * runs, 1)) + chance.normal(0, deviation, (2 * runs, len(nodes)))
+        logs[runs:] += np.log(changes)
+        found.append(compared([table_of(metric, nodes, 1e9 * np.exp(logs))], (runs, runs)))
+    return found
+
+
+def test_nodes_that_did_not_change_are_not_named_where_half_of_the_nodes_did() -> None:
+    """All of them differ from the middle of all: the interval of each, of 95 %, named one of 40 by chance."""
+    healthy, wrong = {f"node:{name}" for name in names(16)[8:]}, 0
+    for change, outcome in ((0.5, ComparisonOutcome.SLOWER), (1.5, ComparisonOutcome.FASTER)):
+        found = draws_of_nodes([change] * 8 + [1.0] * 8, 0.02, 40)
+        assert all(len(named(each, outcome) - healthy) == 8 for each in found)
+        wrong += sum(len(healthy & (named(each) | named(each, ComparisonOutcome.FASTER))) for each in found)
+    assert wrong <= 2
+
+
+def test_a_change_of_all_that_does_not_matter_is_no_change_of_single_nodes() -> None:
+    found = draws_of_nodes([0.99] * 16, 0.003, 30)
+    assert not any(named(each) for each in found)
+    assert sum(each.outcome is ComparisonOutcome.SAME for each in found) >= 25
+    assert all("node:n1" in named(each) for each in draws_of_nodes([0.95] + [0.99] * 15, 0.003, 5))
+
+
 def test_one_run_each_decides_nothing_and_names_who_changed_otherwise() -> None:
     found = compared([table((1, 1), slow={"n3": 0.8})], (1, 1))
     assert found.outcome is ComparisonOutcome.INCONCLUSIVE
