@@ -157,16 +157,17 @@ def _size(change: ChangePoint) -> float:
 
 def _worsened(changed: SeriesChanges, better: SeriesSense, effect: float) -> ChangePoint | None:
     """The change behind the last level that was better than the newest one by more than the effect and more than
-    chance: a series that is back where it was is some digits off."""
+    chance: a series that is back where it was is some digits off. The last change has passed a test of its own."""
     if better is SeriesSense.UNKNOWN or not changed.changes:
         return None
     sign = 1.0 if better is SeriesSense.HIGHER else -1.0
     *earlier, (newest, weight) = [(piece.mean, 1 / (piece.end - piece.first)) for piece in changed.pieces]
     chance = changed.chance(len(changed.pieces), changed.autocorrelation)
+    tested = None if changed.trend else changed.changes[-1]
     falls = [
         change
         for change, (mean, other) in zip(changed.changes, earlier, strict=True)
-        if sign * (mean - newest) > max(effect * abs(mean), chance * math.sqrt(other + weight))
+        if sign * (mean - newest) > max(effect * abs(mean), (change is not tested) * chance * math.sqrt(other + weight))
     ]
     return falls[-1] if falls else None
 

@@ -44,6 +44,15 @@ def test_a_change_for_the_worse_is_one_for_the_worse(seed: int, first: int, end:
     assert worsened is None or worsened.after < worsened.before
 
 
+def test_a_short_series_that_lost_half_is_worse() -> None:
+    """What neighbours may have in common leaves two means of six values little; the step itself is sure."""
+    chance = np.random.default_rng(9)
+    for _ in range(25):
+        values = np.exp(chance.normal(0, 0.02, 12)) * np.repeat([100, 50], 6)
+        assert judged(values, SeriesSense.HIGHER).verdict is Verdict.SLOW
+        assert judged(values, SeriesSense.LOWER).verdict is not Verdict.SLOW
+
+
 def test_small_changes_may_together_exceed_the_effect() -> None:
     values = noise(1, deviation=0.5)
     for place in (30, 60, 90):

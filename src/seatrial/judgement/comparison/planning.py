@@ -79,9 +79,8 @@ def _needs(table: MetricTable, effect: float, leaf_of: Mapping[str, str], hours:
         pairs = node_columns(doubled, count, leaf_of) or pairs
     if not pairs.names or len(pairs.first) < FEWEST_RUNS:
         return []
-    existing = len(pairs.first)
     levels = compare_runs(pairs.first, pairs.second).levels
-    needs = [_need(table.metric, Claim.EVERYTHING, levels.run, 1 - ERROR_RATE, effect, hours, existing)]
+    needs = [_need(table.metric, Claim.EVERYTHING, levels.run, 1 - ERROR_RATE, effect, hours, len(pairs.first))]
     nodes = node_columns(doubled, count, leaf_of)
     if nodes is not None and len(nodes.names) > 1 and len(nodes.first) >= FEWEST_RUNS:
         deviation = compare_runs(nodes.first, nodes.second).levels.one_run
