@@ -81,10 +81,10 @@ class SubjectChange(msgspec.Struct, frozen=True, kw_only=True):
 
     def certain(self, p_value: Reals, deviates: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Subjects whose change is certain by its own test (`p_value`, adjusted), or by its interval, with the
-        deviations of whole runs, if the subject changed otherwise than the others did (`deviates`), and by more."""
+        deviations of whole runs, if the subject changed otherwise than most others did (`deviates`), and by more."""
         with np.errstate(invalid="ignore"):
             more = np.abs(self.change - self.relative) < np.abs(self.change)  # else only the others may have changed
-            away = ((self.low > 0) | (self.high < 0)) & more
+            away = ((self.low > 0) | (self.high < 0)) & more & (2 * deviates.sum() < len(deviates))
             return np.asarray((p_value <= ERROR_RATE) | (away & deviates))
 
     def ratio(self, place: int, runs: tuple[int, int]) -> Estimate:

@@ -8,7 +8,7 @@ import msgspec
 from seatrial.archive.run_sets import StoredSet, find_runs, load_tables
 from seatrial.judgement.comparison.planning import Claim, ComparisonPlan, Need, plan_runs
 from seatrial.judgement.comparison.records import unlike_runs
-from seatrial.judgement.comparison.verdicts import FEWEST_RUNS
+from seatrial.judgement.comparison.subjects import FEWEST_RUNS
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.run import RunKind
 from seatrial.model.run_values import MetricTable

@@ -1,13 +1,11 @@
 """How many runs, nodes and node-hours a claim needs, from how much the runs of an archive vary."""
 
 import enum
-import math
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.judgement.comparison.subjects import node_columns, pair_columns
-from seatrial.judgement.comparison.verdicts import FEWEST_RUNS
+from seatrial.judgement.comparison.subjects import FEWEST_RUNS, node_columns, pair_columns
 from seatrial.model.run_values import MetricTable, RunMetric, RunSummary
 from seatrial.statistics.estimates import ERROR_RATE, median, runs_to_detect
 from seatrial.statistics.run_comparison import compare_runs
@@ -83,11 +81,11 @@ def _needs(table: MetricTable, effect: float, leaf_of: Mapping[str, str], hours:
     needs = [_need(table.metric, Claim.EVERYTHING, levels.run, 1 - ERROR_RATE, effect, hours, len(pairs.first))]
     nodes = node_columns(doubled, count, leaf_of)
     if nodes is not None and len(nodes.names) > 1 and len(nodes.first) >= FEWEST_RUNS:
-        deviation = compare_runs(nodes.first, nodes.second).levels.one_run
+        deviation, fewest = compare_runs(nodes.first, nodes.second).levels.one_run, nodes.fewest_runs
         for claim, confidence in (
             (Claim.THIS_NODE, 1 - ERROR_RATE), (Claim.ANY_NODE, 1 - ERROR_RATE / len(nodes.names)),
         ):  # fmt: skip
-            needs.append(_need(table.metric, claim, deviation, confidence, effect, hours, len(nodes.first)))
+            needs.append(_need(table.metric, claim, deviation, confidence, effect, hours, len(nodes.first), fewest))
     return needs
 
 
@@ -99,10 +97,9 @@ def _need(
     effect: float,
     hours: float | None,
     existing: int,
+    fewest: int = 1,
 ) -> Need:
-    runs = more = None
-    if not math.isnan(deviation):
-        runs = runs_to_detect(effect, deviation, confidence=confidence)
-        more = runs_to_detect(effect, deviation, before=existing, confidence=confidence)
+    counts = [runs_to_detect(effect, deviation, before=before, confidence=confidence) for before in (0, existing)]
+    runs, more = (None if each is None else max(each, fewest) for each in counts)
     cost = more * hours if more is not None and hours is not None else None
     return Need(metric=metric, claim=claim, deviation=deviation, runs=runs, more_runs=more, node_hours=cost)

@@ -13,6 +13,8 @@ from seatrial.statistics.change_errors import Jumps
 from seatrial.statistics.estimates import FEWEST_ALIKE
 from seatrial.statistics.run_comparison import RunComparison, compare_runs
 
+FEWEST_RUNS = 2
+"""Runs of each set before a subject is called slower or faster. A node that is seen over several pairs needs one."""
 FEWEST_PARTNERS = 2
 """A node with fewer is its pair."""
 COMMON_SHARE = 0.5
@@ -26,8 +28,8 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True):
     """`n1>n2` or `n1`."""
     first: Reals
     second: Reals
-    over_pairs: bool = True
-    """Whether each node is seen over several pairs, so that one run may do."""
+    fewest_runs: int = FEWEST_RUNS
+    """Runs of each set before a subject is called slower or faster."""
 
 
 class ComparedSubjects(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +89,7 @@ def node_columns(table: MetricTable, first: int, leaf_of: Mapping[str, str]) -> 
     if table.metric.of_nodes:
         own = _common_columns(table, first)
         names = tuple(name.partition(">")[0] for name in own.names)
-        return Columns(names=names, first=own.first, second=own.second, over_pairs=False) if names else None
+        return Columns(names=names, first=own.first, second=own.second) if names else None
     nodes = sorted({node for pair in table.pairs for node in pair})
     if len(nodes) < FEWEST_ALIKE:
         return None
@@ -119,7 +121,8 @@ def node_columns(table: MetricTable, first: int, leaf_of: Mapping[str, str]) -> 
         return None
     values = np.exp(columns[:, chosen])
     names = tuple(nodes[number] for number in chosen)
-    return Columns(names=names, first=values[:first][rows[:first]], second=values[first:][rows[first:]])
+    first_values, second_values = values[:first][rows[:first]], values[first:][rows[first:]]
+    return Columns(names=names, first=first_values, second=second_values, fewest_runs=1)
 
 
 def _medians(row: Reals, ends: "np.ndarray", count: int) -> Reals:

@@ -26,8 +26,6 @@ from seatrial.statistics.strata import adjusted, adjusted_together
 
 MOST_LISTED = 50
 """Changed subjects that are listed for each metric; the rest is counted."""
-FEWEST_RUNS = 2
-"""Runs of a pair in each set, before it is called slower or faster."""
 MOST_OF_CHANGE = 0.5
 """The middle run shows at least this part of the mean change."""
 OUTCOMES = tuple(ComparisonOutcome)
@@ -82,7 +80,7 @@ def _judged(compared: Sequence[tuple[RunMetric, ComparedSubjects]], threshold: f
         deviates: Flags = relative_p <= ERROR_RATE
         outcomes = _outcomes(change, p_value, deviates, metric.sign, threshold)
         as_all = ~deviates & subjects.comparison.together.within(threshold)  # a change that does not matter
-        shown = _repeated(subjects.columns, change.change, subjects.kind) & ~as_all
+        shown = _repeated(subjects.columns, change.change) & ~as_all
         outcomes[(outcomes != SAME) & ~shown] = INCONCLUSIVE
         yield JudgedSubjects(
             kind=subjects.kind,
@@ -93,15 +91,14 @@ def _judged(compared: Sequence[tuple[RunMetric, ComparedSubjects]], threshold: f
         )
 
 
-def _repeated(columns: Columns, change: NDArray[np.float64], kind: SubjectKind) -> Flags:
+def _repeated(columns: Columns, change: NDArray[np.float64]) -> Flags:
     """Columns in which most runs show the change: a single bad run of several is instability, and one run of a pair may
     have shared its cables. One run of a node may do, since it is seen over several pairs.
     """
     usual, later = np.log(columns.first), np.log(columns.second)
-    fewest = 1 if kind is SubjectKind.NODE and columns.over_pairs else FEWEST_RUNS
     counts = np.minimum((~np.isnan(usual)).sum(axis=0), (~np.isnan(later)).sum(axis=0))
     typical = np.nanmedian(later, axis=0) - np.nanmedian(usual, axis=0)
-    repeated: Flags = (counts >= fewest) & (typical * np.sign(change) >= MOST_OF_CHANGE * np.abs(change))
+    repeated: Flags = (counts >= columns.fewest_runs) & (typical * np.sign(change) >= MOST_OF_CHANGE * np.abs(change))
     return repeated
 
 
@@ -148,7 +145,7 @@ def _metric_change(
 
 def _deviation(values: NDArray[np.float64], level: float) -> float | None:
     """The deviation over whole runs, each subject relative to its own mean."""
-    if len(values) < FEWEST_RUNS:
+    if len(values) < 2:
         return None
     logs = np.log(values)
     return level * float(np.nanstd(np.nanmean(logs - np.nanmean(logs, axis=0), axis=1), ddof=1))

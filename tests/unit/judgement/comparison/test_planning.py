@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seatrial.judgement.comparison.judge import RunSet, compare
-from seatrial.judgement.comparison.planning import plan_runs
+from seatrial.judgement.comparison.planning import Claim, plan_runs
 from seatrial.model.imported import Sense
 from seatrial.model.measurement import Phase
 from seatrial.model.run_values import MetricTable, RunMetric
@@ -50,3 +50,11 @@ def test_as_many_runs_as_would_decide_mostly_do(change: float, deviation: float)
         change_of_all = compare_runs(np.exp(logs[0]), np.exp(logs[1] - change)).together
         decided += bool(change_of_all.within(0.02)[0] or change_of_all.p_value[0] <= ERROR_RATE)
     assert decided >= 80
+
+
+def test_a_figure_of_nodes_is_planned_with_as_many_runs_as_name_a_node() -> None:
+    logs = np.random.default_rng(1).normal(0, 0.002, (20, 6))
+    table = table_of(RATE, tuple((f"n{place}", f"n{place}") for place in range(6)), 1e9 * np.exp(logs))
+    needs = {need.claim: need for need in plan_runs(summaries(1, 20), [table], 0.1, {}).needs}
+    assert needs[Claim.EVERYTHING].more_runs == 1
+    assert needs[Claim.THIS_NODE].more_runs == needs[Claim.ANY_NODE].more_runs == 2
