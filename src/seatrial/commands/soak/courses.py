@@ -1,7 +1,8 @@
 """The figures of each node over the cycles of a soak, and what became worse: a step, or a steady drift.
 
 A value is compared with the median of all nodes in the same cycle, so that what disturbs all of them disappears; with
-fewer than three nodes with the node's own median.
+fewer than three nodes with the median of the better half of the node's own. What all of them lose is the course of
+their median.
 """
 
 import math
@@ -25,6 +26,8 @@ ERROR_RATE = 0.01
 """Share of healthy soaks in which a change may be reported, shared by all figures of all nodes."""
 EFFECTS = 2.0
 """Times the practical effect of a figure: what a soak reports."""
+ALL_NODES = "all nodes"
+"""Name of the course of their medians."""
 LINK, LINK_EFFECT = "bandwidth of its link", 0.05
 FEWEST_CYCLES = FEWEST
 LEAST_BESIDE = 3
@@ -92,11 +95,14 @@ class Decline(msgspec.Struct, frozen=True, kw_only=True):
     """How many show it."""
 
 
-def courses(measurements: Sequence[GroupMeasurement], pairs: Iterable[Measurement]) -> list[Course]:
-    """All of them that have enough cycles."""
+def courses(
+    measurements: Sequence[GroupMeasurement], pairs: Iterable[Measurement], *, together: bool = False
+) -> list[Course]:
+    """All of them that have enough cycles. `together`: of the medians of three or more nodes."""
     began: dict[str, dict[int, float]] = defaultdict(dict)
     for group in measurements:
-        began[node_of(group.nodes[0])].setdefault(group.repetition, group.at_s or 0.0)
+        for name in (node_of(group.nodes[0]), ALL_NODES):
+            began[name].setdefault(group.repetition, group.at_s or 0.0)
     by_measure: dict[Measure, dict[str, Runs]] = defaultdict(dict)
     for each_node in sustained(measurements):
         for measure, runs in each_node.runs.items():
@@ -104,7 +110,9 @@ def courses(measurements: Sequence[GroupMeasurement], pairs: Iterable[Measuremen
     made = []
     for measure, by_node in by_measure.items():
         of_share, more = measure.metric == SHARE, measure.more_is_better
-        losses = _losses(by_node, of_share=of_share, more_is_better=more)
+        usual = usual_of_rounds(by_node.values(), FEWEST_ALIKE) if together else {}
+        values = {ALL_NODES: usual} if usual else {} if together else by_node
+        losses = _losses(values, of_share=of_share, more_is_better=more)
         made += _made(measure.label, EFFECTS * measure.effect, losses, began)
     links = _losses(_links(pairs), of_share=False, more_is_better=True)
     return [*made, *_made(LINK, EFFECTS * LINK_EFFECT, links, began)]
@@ -138,7 +146,7 @@ def _losses(by_node: Mapping[str, Runs], *, of_share: bool, more_is_better: bool
     of_cycle = usual_of_rounds(by_node.values(), FEWEST_ALIKE)
     losses: dict[str, Runs] = {name: {} for name in by_node}
     for name, runs in by_node.items():
-        own = median([*runs.values()])
+        own = sorted(runs.values(), reverse=more_is_better)[len(runs) // 4]  # also where it was worse most of the time
         for cycle, value in runs.items():
             reference = of_cycle.get(cycle, own)
             if of_share:

@@ -158,6 +158,7 @@ def judge_soak(recorded: RecordedRun) -> SoakResult:
     trials = judge_trials(groups, recorded.facts)
     followed = courses(groups, recorded.measurements)
     worse = declines(followed)
+    common = declines(courses(groups, (), together=True))
     smallest = detectable(followed)
     by_node = _by_node(groups)
     nodes = tuple(_soak(figures, by_node[figures.node], worse, presence) for figures in trials.figures)
@@ -167,8 +168,8 @@ def judge_soak(recorded: RecordedRun) -> SoakResult:
     missing = missing_results(recorded, presence)
     lacking = missing_text(missing, presence.results)
     complete = recorded.info.ending is Ending.COMPLETE and not lost and not missing
-    reason = _reason(recorded, nodes, lacking, complete=complete)
-    useful = not missing and _all_shown(smallest)
+    reason = _reason(recorded, nodes, lacking, common, complete=complete)
+    useful = not missing and not common and _all_shown(smallest)
     return SoakResult(
         verdict=_verdict(findings, cycles, useful=useful),
         reason=reason,
@@ -178,6 +179,7 @@ def judge_soak(recorded: RecordedRun) -> SoakResult:
         trials=trials,
         notes=(
             *(f"Missing results: {one.sentence}." for one in missing[:MOST_NAMES]),
+            *(f"All nodes together: the {change_text(one)}. {SHARED}" for one in common[:MOST_NAMES]),
             *_seen(smallest),
             *run_notes(recorded, reason, findings),
             *trial_notes(trials, recorded.facts),
@@ -284,8 +286,10 @@ def _verdict(findings: Sequence[Finding], cycles: int, *, useful: bool) -> Verdi
     return Verdict.PASS if cycles >= FEWEST_CYCLES and useful else Verdict.INCONCLUSIVE
 
 
-def _reason(recorded: RecordedRun, nodes: Sequence[NodeSoak], lacking: str, *, complete: bool) -> str:
-    """How long the soak was, and why it ended early."""
+def _reason(
+    recorded: RecordedRun, nodes: Sequence[NodeSoak], lacking: str, common: Sequence[Decline], *, complete: bool
+) -> str:
+    """How long the soak was, and why it ended early or does not decide. `common`: what all nodes lost together."""
     if not nodes:
         return failure_of(recorded) or "nothing was measured"
     cycles = min(node.cycles for node in nodes)
@@ -295,6 +299,9 @@ def _reason(recorded: RecordedRun, nodes: Sequence[NodeSoak], lacking: str, *, c
     reason = f"{count(len(nodes), 'node')}, {count(cycles, 'cycle')} in {lasted_s / 60:.1f} minutes"
     if cycles < FEWEST_CYCLES:
         reason += f"; at least {FEWEST_CYCLES} cycles are needed to see a change"
+    if common:
+        worst_of_all = max(common, key=lambda decline: decline.change)
+        reason = f"all nodes together: {change_text(worst_of_all)}; {reason}"
     if complete:
         return reason
     absent = sorted({node_of(name) for name in recorded.info.nodes} - {node.node for node in nodes})
@@ -309,6 +316,10 @@ MOST_DECLINES = 3
 UNDER_LOAD = (
     "Look at temperature, fans, power limit and throttling of the node while it is loaded (sensors, ipmitool sel list, "
     "turbostat), for a CPU quota or another job that began at that time, and repeat the soak."
+)
+SHARED = (
+    "No node is named, since none differs from the others: look at what they share, such as inlet temperature, power "
+    "caps and a shared host, and for other work on them at that time."
 )
 COOLING = "Check fans, inlet temperature, dust and heat sinks, and compare its temperature with that of its neighbours."
 CONSOLE = (

@@ -1,6 +1,7 @@
 """The judgement on a soak: steps, drifts, throttling, deaths, and healthy nodes."""
 
 import random
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -90,12 +91,17 @@ def test_a_quota_that_stops_few_iterations_for_long_is_seen() -> None:
 
 def test_what_slows_down_all_nodes_at_once_names_none() -> None:
     result = judge_soak(soaked(all_slower, NAMES, CYCLES))
-    assert result.findings == ()
+    assert (result.findings, result.verdict) == ((), Verdict.INCONCLUSIVE), "none is named, and it is no PASS"
+    assert re.match(r"all nodes together: STREAM \w+ of all cores became 3[01] % \(.* 110 s after", result.reason)
+    assert any(
+        note.startswith("All nodes together: the STREAM triad of all cores became 30 % ") for note in result.notes
+    )
 
 
 def test_a_single_machine_is_compared_with_itself() -> None:
     result = judge_soak(soaked(all_slower, ("n1",), CYCLES))
     assert [finding.kind for finding in result.findings] == [FindingKind.WORSE_UNDER_LOAD]
+    assert "became 30 % (" in result.findings[0].statement, "of its rate before, though it was slow most of the time"
 
 
 def test_a_steady_drift_has_an_interval() -> None:
