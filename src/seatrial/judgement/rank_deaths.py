@@ -1,5 +1,6 @@
-"""Ranks that died: one death is a note, repeated deaths are a finding on the node that they have in common."""
+"""Nodes that were lost, a finding each, and ranks that died: one is a note, several a finding on a common node."""
 
+import shlex
 import signal
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +10,7 @@ import msgspec
 from seatrial.locate.evidence import waits_of
 from seatrial.model.facts import NodeFacts
 from seatrial.model.loss import LossCause, Moment, RankDeath, SessionLoss
-from seatrial.model.run import RecordedRun
+from seatrial.model.run import NodeCause, NodeState, RecordedRun
 from seatrial.model.subject import CLUSTER, node
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import MOST_NAMED, count, natural_sorted, some
@@ -52,6 +53,12 @@ KILLED = (
     "or epilog that cleans up, a user."
 )
 
+BRIEFS = {
+    NodeCause.UNAVAILABLE: "is not available",
+    NodeCause.RESUME_TIMEOUT: "did not wake up",
+}
+"""What headlines say of a lost node; of others, that it does not answer."""
+
 
 class Deaths(msgspec.Struct, frozen=True, kw_only=True):
     """What a run's lost sessions come to."""
@@ -63,19 +70,21 @@ class Deaths(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge_deaths(recorded: RecordedRun) -> Deaths:
-    """Findings for repeated deaths, a note for every other session that was lost.
+    """Findings for lost nodes and repeated deaths, a note for every other session that was lost.
 
-    None where a program gave no figure at all: then it is at fault, and not the nodes on which it was tried.
+    No deaths where a program gave no figure at all: then it is at fault, and not the nodes on which it was tried.
     """
+    down = [state for state in recorded.info.lost if state.fault and not state.rank_died]
+    findings = [_lost(state) for state in down]
     if not recorded.losses or (recorded.info.program is not None and not recorded.measurements):
-        return Deaths()
-    gone = {state.node for state in recorded.info.lost if state.fault and not state.rank_died}
+        return Deaths(findings=tuple(findings))
+    gone = {state.node for state in down}
     started = {name for one in recorded.measurements for name in one.pair}
     counted = [_with_kernel(_not_cleared(one, started), recorded) for one in recorded.losses if _counts(one, gone)]
     at_start = [one for one in counted if _may_be_chance(one)]
     groups, rest = _groups([one for one in counted if one not in at_start])
     sessions = _tries(recorded)
-    findings = [_on_nodes(names, losses, sessions) for names, losses in groups]
+    findings += [_on_nodes(names, losses, sessions) for names, losses in groups]
     if len(rest) >= REPEATED and len(rest) > SMALL_SHARE * sessions:
         findings.append(_anywhere(rest, sessions))
         rest = []
@@ -91,13 +100,25 @@ def judge_deaths(recorded: RecordedRun) -> Deaths:
             continue
         findings.append(_on_nodes(names, losses, tries) if names else _anywhere(losses, tries))
         at_start = [crash for crash in at_start if crash not in losses]
-    rest += at_start
-    single = [*rest, *(one for one in recorded.losses if _explained(one, gone) and not one.altered)]
+    single = [*rest, *at_start]
     notes = [_single(one) for one in single[:MOST_NOTES]]
     if len(single) > MOST_NOTES:
         notes.append(f"{len(single) - MOST_NOTES} more sessions of the probe were lost.")
     notes += _aside(recorded.losses)
     return Deaths(findings=tuple(findings), notes=tuple(notes), undecided=tuple(natural_sorted(undecided)))
+
+
+def _lost(state: NodeState) -> Finding:
+    """A node that is down or stopped answering."""
+    return Finding(
+        kind=FindingKind.NODE_DOWN,
+        subject=node(state.node),
+        verdict=Verdict.DOWN,
+        brief=BRIEFS.get(state.cause, ""),
+        statement=f"Node {state.node} cannot be measured: {state.reason}.",
+        remedy=f"Look at its power, network and slurmd (scontrol show node {shlex.quote(state.node)}), and at its "
+        "slurmd's log.",
+    )
 
 
 def _tries(recorded: RecordedRun, name: str = "") -> int:
@@ -116,7 +137,8 @@ def run_notes(recorded: RecordedRun, reason: str = "", findings: Sequence[Findin
     What `reason` and `findings`, which the report gives anyway, say already is left out.
     """
     deaths = judge_deaths(recorded)
-    left = (finding for finding in deaths.findings if finding not in findings)
+    given = {(finding.kind, finding.subject) for finding in findings}
+    left = (finding for finding in deaths.findings if (finding.kind, finding.subject) not in given)
     said = (finding.statement for finding in left if finding.statement.rstrip(".") not in reason)
     ending = recorded.info.reason
     return (*([ending] if ending and ending not in reason else ()), *said, *deaths.notes)

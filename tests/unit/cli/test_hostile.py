@@ -13,11 +13,11 @@ from seatrial.archive import run_sets
 from seatrial.archive.export import samples_or_problems
 from seatrial.cli import operation
 from seatrial.cli.site import SHARED
-from seatrial.commands.check.unmeasured_pairs import lost_findings
 from seatrial.frame.command_line import run
+from seatrial.judgement.rank_deaths import judge_deaths
 from seatrial.model.node_list import expand, node_list
 from seatrial.model.run import NodeState
-from tests.support.builders import Cluster, names, record
+from tests.support.builders import Cluster, names, record, sail
 from tests.support.command_line import Seatrial, commands
 
 HOSTILE = (
@@ -214,5 +214,5 @@ def test_a_command_that_is_told_has_no_word_that_a_shell_would_act_on(
     assert run(["runs", "list", "--json", "--archive", str(tmp_path)]) == 0
     assert "`seatrial report '$(id)'` judges it" in capsys.readouterr().out
     lost = NodeState(node="n1;id", reason="down", fault=True)
-    (finding,) = lost_findings([lost])
+    (finding,) = judge_deaths(sail(Cluster(nodes=names(2)), lost=(lost,))).findings
     assert "(scontrol show node 'n1;id')" in finding.remedy

@@ -14,7 +14,7 @@ from seatrial.model.measurement import Phase
 from seatrial.model.run import NodeState, RecordedRun
 from seatrial.model.settings import CheckSettings, SiteProgram
 from seatrial.model.subject import CLUSTER, node
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import Cluster, info_of, names, sail
 
 
@@ -84,10 +84,11 @@ def test_two_bad_nodes_are_two_findings() -> None:
     assert len(deaths.notes) == 1
 
 
-def test_the_death_of_a_node_that_is_down_is_noted_beside_its_own_finding() -> None:
+def test_the_deaths_of_a_node_that_is_down_are_its_own_finding() -> None:
     deaths = judged([lost("n2", cause=LossCause.NODE_FAILURE), lost("n2", cause=LossCause.NODE_FAILURE)], 3, ["n2"])
-    assert deaths.findings == ()
-    assert all("node failure" in note for note in deaths.notes)
+    (finding,) = deaths.findings
+    assert (finding.kind, finding.subject, finding.verdict) == (FindingKind.NODE_DOWN, node("n2"), Verdict.DOWN)
+    assert deaths.notes == ()
     assert len(judged([lost("n2", cause=LossCause.NODE_FAILURE)] * 2, 3).findings) == 1
 
 

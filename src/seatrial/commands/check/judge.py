@@ -28,7 +28,6 @@ from seatrial.commands.check.unmeasured_pairs import (
     explained,
     hanging_findings,
     invalid_findings,
-    lost_findings,
     with_corruption,
     with_reasons,
     without_unnamed,
@@ -149,7 +148,6 @@ def _measured_findings(
     trials: NodeTrials,
 ) -> Iterator[Finding]:
     """Findings on lost nodes, pairs that hang, ranks that died, pairs that were measured, and each node alone."""
-    yield from lost_findings(recorded.info.lost)
     yield from hanging_findings(recorded.info.hanging_pairs)
     yield from deaths
     yield from corruption_findings(between_nodes(recorded.measurements), references.fabric)

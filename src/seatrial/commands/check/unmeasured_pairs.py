@@ -1,6 +1,5 @@
 """Nodes and pairs without a usable number: lost, hanging, corrupting, faster than physics, left out by the survey."""
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -13,34 +12,10 @@ from seatrial.locate.references import References
 from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import PairVerdict
 from seatrial.model.loss import CapCause, CappedPair
-from seatrial.model.run import NodeCause, NodeState
-from seatrial.model.subject import FABRIC, Subject, SubjectKind, node, pair
+from seatrial.model.subject import FABRIC, Subject, SubjectKind, pair
 from seatrial.model.units import BANDWIDTH
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count
-
-BRIEFS = {
-    NodeCause.UNAVAILABLE: "is not available",
-    NodeCause.RESUME_TIMEOUT: "did not wake up",
-}
-"""What headlines say of a lost node; of others, that it does not answer."""
-
-
-def lost_findings(lost: Iterable[NodeState]) -> list[Finding]:
-    """Nodes that are down or stopped answering; not those taken out on purpose, nor those whose ranks died."""
-    return [
-        Finding(
-            kind=FindingKind.NODE_DOWN,
-            subject=node(state.node),
-            verdict=Verdict.DOWN,
-            brief=BRIEFS.get(state.cause, ""),
-            statement=f"Node {state.node} cannot be measured: {state.reason}.",
-            remedy=f"Look at its power, network and slurmd (scontrol show node {shlex.quote(state.node)}), and at its "
-            "slurmd's log.",
-        )
-        for state in lost
-        if state.fault and not state.rank_died
-    ]
 
 
 def hanging_findings(pairs: Iterable[Pair]) -> list[Finding]:

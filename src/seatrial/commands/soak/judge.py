@@ -222,7 +222,7 @@ def _findings(
     by_name = {node.node: node for node in nodes}
     return (
         *(died(state, recorded, by_name.get(state.node)) for state in lost),
-        *judge_deaths(recorded).findings,
+        *(finding for finding in judge_deaths(recorded).findings if finding.kind is not FindingKind.NODE_DOWN),
         *corruption_findings(map(_between_nodes, recorded.measurements), recorded.fabric),
         *trials.findings,
         *(

@@ -6,11 +6,12 @@ import msgspec
 import pytest
 
 from seatrial.commands.nodes.judge import NodesResult, judge_nodes
+from seatrial.model import subject
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import MemoryFacts, NodeFacts
 from seatrial.model.measurement import Conditions, Corruption, Kernel, node_of
 from seatrial.model.node_trials import Measure
-from seatrial.model.run import Ending
+from seatrial.model.run import Ending, NodeState
 from seatrial.model.settings import Trial
 from seatrial.model.subject import CLUSTER
 from seatrial.model.system import Sensor
@@ -204,6 +205,14 @@ def test_a_run_without_all_its_repetitions_is_incomplete() -> None:
     lost = tuple(one for one in whole.group_measurements if not any(place.startswith("n4") for place in one.nodes))
     result = judge_nodes(msgspec.structs.replace(whole, group_measurements=lost))
     assert (result.complete, "n4 not" in result.reason) == (False, True)
+
+
+def test_a_node_that_stopped_answering_is_down() -> None:
+    whole = recorded(dict.fromkeys(FIVE, GOOD))
+    gone = NodeState(node="n4", reason="stopped answering in mid-run: no answer", fault=True)
+    result = judge_nodes(msgspec.structs.replace(whole, info=msgspec.structs.replace(whole.info, lost=(gone,))))
+    assert [(each.kind, each.subject) for each in result.findings] == [(FindingKind.NODE_DOWN, subject.node("n4"))]
+    assert (result.exit_code, result.word) == (ExitCode.FINDINGS, "DOWN")
 
 
 def test_a_run_that_was_cut_off_is_incomplete() -> None:

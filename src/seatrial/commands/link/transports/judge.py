@@ -27,7 +27,7 @@ from seatrial.experiment.controls import above, below
 from seatrial.judgement.corrupt_data import corrupted_pair, corruption_reason, sound
 from seatrial.judgement.outcome import RecordOutcome, failure_of, pair_of
 from seatrial.judgement.pair_limit import limit_between
-from seatrial.judgement.rank_deaths import run_notes
+from seatrial.judgement.rank_deaths import judge_deaths, run_notes
 from seatrial.locate.references import above_gate_text, against_gate
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
@@ -152,7 +152,11 @@ def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote], rail: 
         answer = Answer(verdict=Verdict.INVALID, reason=corrupted)
     elif answer.verdict is not Verdict.PASS and default_of(effects).starts < LEAST_STARTS and recorded.info.reason:
         answer = msgspec.structs.replace(answer, reason=f"{answer.reason}. {recorded.info.reason}")
-    found = [*corrupted_pair(pair, recorded), *missing_drivers(recorded.facts, stock)]
+    found = [
+        *corrupted_pair(pair, recorded),
+        *judge_deaths(recorded).findings,
+        *missing_drivers(recorded.facts, stock),
+    ]
     if answer.verdict is not Verdict.INVALID and stray is None:
         found += slower_than_alternatives(effects, pair)
     return Transports(
@@ -168,7 +172,7 @@ def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote], rail: 
         reason=answer.reason,
         findings=tuple(found),
         limit=limit,
-        notes=run_notes(recorded),
+        notes=run_notes(recorded, answer.reason, found),
         complete=recorded.info.ending is Ending.COMPLETE and default_of(effects).starts >= LEAST_STARTS,
         rail=rail,
         held=next((note.variant.held for note in notes), {}),
@@ -272,15 +276,17 @@ def judge_run(recorded: RecordedRun, notes: Sequence[VariantNote]) -> Transports
     why = recorded.info.reason
     silent = msgspec.structs.replace(recorded, info=msgspec.structs.replace(recorded.info, reason=""), losses=())
     found = tuple(judge_transports(silent, notes, rail) for rail in rails)
+    findings = tuple(dict.fromkeys(finding for one in found for finding in one.findings))
     summary = "; ".join(
         f"{one.rail}: {f'{one.carried_by} carried the data' if one.carried_by else one.reason}" for one in found
     )
+    reason = f"{summary}. {why}" if why and any(not one.complete for one in found) else summary
     return TransportsByRail(
         pair=pair_of(recorded),
         rails=found,
         verdict=worst([one.verdict for one in found]),
-        reason=f"{summary}. {why}" if why and any(not one.complete for one in found) else summary,
-        findings=tuple(dict.fromkeys(finding for one in found for finding in one.findings)),
-        notes=run_notes(recorded),
+        reason=reason,
+        findings=findings,
+        notes=run_notes(recorded, reason, findings),
         complete=all(one.complete for one in found),
     )

@@ -11,8 +11,9 @@ from seatrial.commands.link.transports import run
 from seatrial.commands.link.transports.view import headline
 from seatrial.model.errors import ProbeLost, SeatrialError, UsageError
 from seatrial.model.measurement import Phase
+from seatrial.model.subject import node
 from seatrial.model.transport import Carrier
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.clocks import use_clock
 from tests.support.reports import transports_json, transports_page, transports_text
 from tests.support.transport_launcher import Launcher, carry_out, plain
@@ -110,8 +111,9 @@ def test_a_node_that_is_gone_ends_the_run_and_is_named(tmp_path: Path) -> None:
     assert "the default was measured once, and 3 are needed. Nodes that still answer: 1 of 2" in found.reason
     assert "n2: stopped answering in mid-run" in found.reason
     assert not [one for one in found.effects if one.variant.name == "hobbled TCP" and one.failure]
-    text = transports_text(found, width=400)
-    assert text.count("stopped answering in mid-run") == 1
+    (finding,) = found.findings
+    assert (finding.kind, finding.subject, found.word) == (FindingKind.NODE_DOWN, node("n2"), "DOWN")
+    assert not any("stopped answering" in note for note in found.notes)
 
 
 def test_a_budget_that_is_spent_ends_in_mid_block(tmp_path: Path) -> None:
