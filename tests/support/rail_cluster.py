@@ -10,7 +10,7 @@ from urllib.parse import quote
 import msgspec
 
 from seatrial.launch.contract import PLAIN, StartManner
-from seatrial.model.errors import LaunchError
+from seatrial.model.errors import JobOver, LaunchError
 from seatrial.model.measurement import Kernel, Measurement, Round
 from tests.support.builders import HEALTHY, Cluster
 from tests.support.scripted import Pair, ScriptedLauncher, ScriptedSession
@@ -71,14 +71,22 @@ class Railed(Cluster):
 
 
 class RailedLauncher(ScriptedLauncher):
-    """`unstartable`: a rail over which alone no probe starts; `silent_over`: one over which none answers."""
+    """`unstartable`: a rail over which alone no probe starts; `silent_over`: one over which none answers.
 
-    def __init__(self, cluster: Railed, *, unstartable: str = "", silent_over: str = "", **trouble: Any) -> None:
+    `over_after`: the job is over after so many starts; 0: never.
+    """
+
+    def __init__(
+        self, cluster: Railed, *, unstartable: str = "", silent_over: str = "", over_after: int = 0, **trouble: Any
+    ) -> None:
         super().__init__(cluster, **trouble)
+        self.over_after = over_after
         self.unstartable = unstartable
         self.silent_over = silent_over
 
     def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> ScriptedSession:
+        if self.over_after and len(self.manners) == self.over_after:
+            raise JobOver("Job 7 is over.")
         rails = manner.environment.get(INCLUDE, "")
         deaf = bool(rails) and rails == self.silent_over
         self.hangs = {frozenset((a, b)) for a in nodes for b in nodes if a != b} if deaf else set()

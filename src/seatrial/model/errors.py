@@ -105,6 +105,12 @@ class LaunchError(SeatrialError):
         self.absent_probe = absent_probe
 
 
+class JobOver(SeatrialError):
+    """The job in which a run measures has ended or is suspended: no other setting, node or start would do better."""
+
+    kind = ErrorKind.LAUNCH
+
+
 class ProbeLost(SeatrialError):
     """A session ended, or gave no answer during a round.
 

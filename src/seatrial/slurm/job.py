@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.errors import JobOver, LaunchError, UsageError
 from seatrial.model.launching import blocked, fine, noted
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.slurm import argv
@@ -154,15 +154,15 @@ def refuse_clusters(named: str) -> None:
 
 
 def refuse_over(number: str) -> None:
-    """Raise LaunchError where nothing can be started in the job any more, or for the time being."""
+    """Raise JobOver where nothing can be started in the job any more, or for the time being."""
     job = job_now(number)
     if job is None:
-        raise LaunchError(
+        raise JobOver(
             f"Job {number} is over: it was cancelled, or Slurm ended it when a node failed.",
             "Run the check again; outside any job it makes an allocation that survives a failing node.",
         )
     if job.state in STANDING_STILL:
-        raise LaunchError(
+        raise JobOver(
             f"Job {number} is suspended: other jobs preempted it, or somebody ran scontrol suspend.",
             "Run the check again on a partition whose jobs are not suspended (PreemptMode), or once it may go on.",
         )

@@ -122,7 +122,7 @@ def test_a_setting_that_is_not_heeded_is_no_measurement_of_one_rail(
 ) -> None:
     code, found, _ = measured(capsys, archive, pair_of(deaf=True))
     assert (code, found["verdict"], found["findings"], found["gain"]) == (1, "INVALID", [], None)
-    assert "the setting did not hold the MPI to eth0" in found["reason"]
+    assert "the setting did not hold the MPI to eth" in found["reason"]
 
 
 def test_few_runs_settle_nothing(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
@@ -134,6 +134,7 @@ def test_few_runs_settle_nothing(capsys: pytest.CaptureFixture[str], archive: Pa
     code, found, _ = measured(capsys, archive, cluster, {"on_round": interrupt})
     assert 1 < found["rails"][0]["plateau"]["bandwidth_bytes_per_s"]["runs"] < 6
     assert (code, found["verdict"], found["findings"]) == (2, "INCONCLUSIVE", [])
+    assert ": 60 % of its limit, below 75 %" in found["reason"], "the farthest from its limit"
     assert "and 6 are needed" in found["reason"]
 
 
@@ -156,6 +157,14 @@ def test_a_rail_over_which_nothing_runs_does_not_cost_the_others(
     assert "With only eth1 in its settings the probe failed" in note
     assert said in note
     assert read_info(archive / "r").hanging_pairs == ()
+
+
+def test_a_job_that_is_over_ends_the_run(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    code, found, launcher = measured(capsys, archive, pair_of(), {"over_after": 3})
+    assert (code, found["verdict"], found["complete"]) == (2, "INCONCLUSIVE", False)
+    assert "Job 7 is over." in found["notes"]
+    assert not any("in its settings" in note for note in found["notes"])
+    assert len(launcher.manners) == 3
 
 
 def test_a_rail_that_is_down_is_said_before_anything_is_measured(

@@ -8,7 +8,7 @@ import pytest
 
 from seatrial.launch.mpi import without_schedulers
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.errors import JobOver, LaunchError, UsageError
 from seatrial.model.settings import SiteSettings
 from seatrial.process.process import Completed
 from seatrial.slurm import job, presence
@@ -45,7 +45,7 @@ def test_a_job_that_is_over(squeue: Says, text: str) -> None:
     squeue(text)
     with pytest.raises(LaunchError, match="knows no such job any more"):
         job.job_around("7")
-    with pytest.raises(LaunchError, match="Job 7 is over"):
+    with pytest.raises(JobOver, match="Job 7 is over"):
         job.refuse_over("7")
 
 
@@ -62,7 +62,7 @@ def test_a_silent_controller_is_not_taken_for_the_end_of_the_job(squeue: Says) -
 
 def test_a_suspended_job_is_named(squeue: Says) -> None:
     squeue("7|SUSPENDED|1000|n1\n")
-    with pytest.raises(LaunchError, match="Job 7 is suspended"):
+    with pytest.raises(JobOver, match="Job 7 is suspended"):
         job.refuse_over("7")
 
 

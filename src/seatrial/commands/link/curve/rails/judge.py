@@ -10,7 +10,7 @@ from seatrial.experiment.controls import RETEST_RUNS, above, below, median_ratio
 from seatrial.judgement.corrupt_data import corrupted_pair, sound
 from seatrial.judgement.outcome import RecordOutcome, pair_of
 from seatrial.judgement.pair_limit import after_run, against_limit, limit_between
-from seatrial.judgement.rank_deaths import run_notes
+from seatrial.judgement.rank_deaths import judge_deaths, run_notes
 from seatrial.locate.evidence import Pair
 from seatrial.locate.thresholds import LATENCY_FLOOR_S, LATENCY_RATIO, LIMIT_FLOOR, PEERS_FLOOR
 from seatrial.model.limit import Limit, NoLimit
@@ -108,7 +108,7 @@ def _verdict(plateau: Plateau | None, limit: Limit | NoLimit, rails: Sequence[st
     if verdict is Verdict.INVALID:
         return verdict, f"{reason}: the setting did not hold the MPI to {' and '.join(rails)}"
     if isinstance(limit, Limit) and measured and too_few(measured):
-        return Verdict.INCONCLUSIVE, f"{reason}; {measured.runs} runs, and {RETEST_RUNS} are needed"
+        return Verdict.INCONCLUSIVE, f"{reason}; {count(measured.runs, 'run')}, and {RETEST_RUNS} are needed"
     return verdict, reason
 
 
@@ -278,6 +278,7 @@ def judge_rails(recorded: RecordedRun) -> RailComparison:
     gain = ratio_of(together, strongest) if together and strongest else None
     findings = (
         *corrupted_pair(pair, delivered),
+        *judge_deaths(recorded).findings,
         *_rail_findings(pair, singles, best, ratios),
         *filter(None, (held_back(pair, together, gain, singles) if together and gain else None,)),
     )
@@ -292,7 +293,7 @@ def judge_rails(recorded: RecordedRun) -> RailComparison:
         findings=findings,
         verdict=verdict,
         reason=reason,
-        notes=run_notes(recorded, reason),
+        notes=run_notes(recorded, reason, findings),
         complete=recorded.info.whole and whole,
     )
 
@@ -329,8 +330,11 @@ def _overall(
         return verdict, findings[0].statement
     if verdict in (Verdict.PASS, Verdict.MEASURED):
         return verdict, _good(curves, gain)
-    told = next((f"{curve.name}: {curve.reason}" for curve in curves if curve.verdict is verdict), "")
-    return verdict, told or "; ".join(_open(ratio) for ratio in undecided)
+    gravest = [curve for curve in curves if curve.verdict is verdict]
+    if not gravest:
+        return verdict, "; ".join(_open(ratio) for ratio in undecided)
+    farthest = max(gravest, key=lambda curve: abs(1 - (curve.of_limit or 1)))
+    return verdict, f"{farthest.name}: {farthest.reason}"
 
 
 def _good(curves: Sequence[RailCurve], gain: RailRatio | None) -> str:
@@ -344,5 +348,5 @@ def _good(curves: Sequence[RailCurve], gain: RailRatio | None) -> str:
 def _open(ratio: RailRatio) -> str:
     said = f"{ratio.variant} carries {ratio.ratio.low:.2f} to {ratio.ratio.high:.2f} times what {ratio.beside} does"
     if too_few(ratio.ratio):
-        return f"{said}; {ratio.ratio.runs} runs, and {RETEST_RUNS} are needed"
+        return f"{said}; {count(ratio.ratio.runs, 'run')}, and {RETEST_RUNS} are needed"
     return f"{said}, on both sides of {floor_of(ratio):.2f}; more runs (--budget) may decide"

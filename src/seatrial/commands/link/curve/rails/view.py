@@ -56,10 +56,9 @@ def _summary(comparison: RailComparison) -> list[tuple[str, str]]:
         rows.append((curve.variant, f"{measured}: {curve.reason}{latency}"))
     for ratio in (*comparison.ratios, *([comparison.gain] if comparison.gain else [])):
         one = ratio.ratio
-        permitted = f"; physics permits {ratio.permitted:.2f}" if ratio.permitted else ""
-        runs = f"{one.runs} runs, {units.share(one.confidence)}"
-        said = f"{one.value:.2f} times [{one.low:.2f}-{one.high:.2f}] what {ratio.beside} carries, {runs}{permitted}"
-        rows.append(("gain" if ratio is comparison.gain else ratio.variant, f"{ratio.variant}: {said}"))
+        permitted = f"; physics permits {units.share(ratio.permitted)}" if ratio.permitted else ""
+        said = f"{ratio.variant} carries {units.share_estimate(one)}, of what {ratio.beside} does{permitted}"
+        rows.append(("gain" if ratio is comparison.gain else "ratio", said))
     for curve in comparison.curves:
         if isinstance(curve.limit, Limit):
             rows.append(("limit", f"{curve.variant}: {limit_text(curve.limit)}"))
