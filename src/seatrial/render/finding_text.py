@@ -254,9 +254,9 @@ def first_line(sentence: str, room: int) -> tuple[str, str]:
         return sentence[:bracket], sentence[bracket + 1 :]
     if end < 0 and (comma := sentence.rfind(", ", 0, room + 1)) > 0:
         return sentence[: comma + 1], sentence[comma + 2 :]
-    end = end if end > 0 else sentence.find("; ")
     if end < 0 and (gaps := [gap.start() for gap in GAP.finditer(sentence) if gap.start() <= room]):
         return sentence[: gaps[-1]], sentence[gaps[-1] + 1 :]
+    end = end if end > 0 else sentence.find("; ")
     return (sentence[:end], sentence[end + 2 :]) if end > 0 else (sentence, "")
 
 

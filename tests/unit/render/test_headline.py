@@ -132,6 +132,8 @@ def test_a_pass_says_nothing_of_cables_whose_routes_are_unknown(design: float | 
         ("MF0;leaf1 and MF0;spine1[21]: cables are missing", ("MF0;leaf1 and MF0;spine1[21]:", "cables are missing")),
         ("2 findings: MF0;leaf01 and MF0;spine2 and 1 more", ("2 findings: MF0;leaf01", "and MF0;spine2 and 1 more")),
         ("MF0;a-very-long-name-of-a-switch: missing", ("MF0;a-very-long-name-of-a-switch: missing", "")),
+        ("n1: what ranks may use; of 2 and of 3 nodes", ("n1: what ranks may use", "of 2 and of 3 nodes")),
+        ("n1: ranks may run on any of 2 cores; x", ("n1:", "ranks may run on any of 2 cores; x")),
         ("n1: what fits in thirty letters", ("n1:", "what fits in thirty letters")),
     ],
 )

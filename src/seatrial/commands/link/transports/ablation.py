@@ -168,8 +168,8 @@ class Ablation(TwoNodes):
             for part in forth_or_back([part for part in parts if part.alive], block):
                 self._block(block, part)
             if self._cut:
-                where = f"in block {block + 1} of {self._starts}; what was measured is judged; give more by --budget"
-                remarks.append(self.spent(where))
+                where = f"in block {block + 1} of {self._starts}; what was measured is judged"
+                remarks.append(self.spent(f"{where}; give more time with --budget"))
                 break
         return " ".join(remarks)
 
