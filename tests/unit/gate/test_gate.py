@@ -268,6 +268,15 @@ def test_what_cannot_be_kept_is_not_done(cluster: GateCluster) -> None:
     assert not (cluster.slurm / "comment" / "n01").exists()
 
 
+def test_a_comment_that_quotes_ours_is_somebody_elses(cluster: GateCluster) -> None:
+    comment = cluster.slurm / "comment" / "n01"
+    comment.write_text(" Comment=spare board, had Comment=seatrial: link at 60 % of its limit")
+    before = comment.read_text()
+    cluster.leave("bad", "n01")
+    assert cluster.ask("n01", "comment").startswith("bad ")
+    assert comment.read_text() == before
+
+
 def test_another_run_is_in_the_comment_soon(cluster: GateCluster) -> None:
     comment = cluster.slurm / "comment" / "n01"
     comment.write_text(" Comment=seatrial: link at 60 % of its limit, run r10")
