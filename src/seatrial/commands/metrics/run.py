@@ -47,7 +47,7 @@ def deliver(figures: Iterable[Figure], target: Target) -> None:
                 file.write(exposition(figures))
         except OSError as error:
             what = f"{target.textfile} cannot be written: {error.strerror or error}."
-            raise Undelivered(what, "Name a file in a folder of yours.") from error
+            raise Undelivered(what, "Name a file in a folder of yours, on a disk with free space.") from error
     elif target.graphite is not None:
         host, port = target.graphite
         try:
