@@ -1,16 +1,20 @@
 """Tables of configurations: a column of sizes, and values in a column for each configuration or beside their labels."""
 
+import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from seatrial.importers.column_roles import are_moments, role_beside
 from seatrial.importers.columns import TableColumn, read_columns
 from seatrial.importers.other_outputs import refuse_listing
+from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
+from seatrial.importers.series_times import SAMPLED
 from seatrial.importers.written_numbers import is_missing
 from seatrial.model.benchmark import Better
-from seatrial.model.column_words import RUN_WORDS, words_of
+from seatrial.model.column_words import RUN_WORDS, SENSOR_WORDS, last_word, words_of
 from seatrial.model.configuration import BYTES, ComparedFigure, ConfigurationValue
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
@@ -28,6 +32,10 @@ LABEL_NAMES = frozenset({
 BRACKETS = re.compile(r"[\[(](?P<unit>[^\])]{1,24})[\])]")
 VALUE_WITH_UNIT = re.compile(rf"{NUMBER}\s*(?P<unit>[A-Za-zµ%][\w/%µ]*)")
 VALUE = "value"
+OF_ROWS = frozenset({"runs", "asked", "parts", "conditions"})
+"""Roles of columns whose numbers are of the plan of the measurements."""
+FEWEST_STEPS = 3
+"""Equal steps of numbers that no chance makes."""
 
 
 class TableWords(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +62,7 @@ def read_table(name: str, text: str, words: TableWords) -> ConfigurationTable:
     """The values of a table in CSV or JSON. Raises UsageError, which begins with the name of the file."""
     try:
         refuse_listing(text)
-        return _table(read_columns(_with_names(text)), words)
+        return _table(split_outcomes(read_columns(_with_names(text))), words)
     except UsageError as error:
         raise UsageError(f"{name}: {error.what}", error.remedy) from error
 
@@ -88,39 +96,65 @@ def _table(columns: Sequence[TableColumn], words: TableWords) -> ConfigurationTa
     for column in columns:
         if _mostly_numbers(column) and column.name not in words.by:
             column.numbers()  # raises UsageError, which shows the cell
-    labels = [by_name[name] for name in words.by] or [
-        column
-        for column in columns
-        if column.name not in taken and (not column.numeric or column.name.strip().lower() in LABEL_NAMES)
-        and not RUN_WORDS.intersection(words_of(column.name))
-    ]  # fmt: skip
+    free = [column for column in columns if column.name not in taken]
+    labels = [by_name[name] for name in words.by] or [column for column in free if _is_label(column)]
     labels = [column for column in labels if len(set(column.cells)) > 1] or labels[:0]
+    named = _labels_of_rows(labels, len(columns[0].cells))
     values = [by_name[name] for name in words.columns] or [
         column
-        for column in columns
-        if column.numeric and column.name not in taken and column not in labels
-        and not RUN_WORDS.intersection(words_of(column.name))
-        and column.name.strip().lower() not in LABEL_NAMES
+        for column in free
+        if column.numeric and column not in labels and column.name.strip().lower() not in LABEL_NAMES
+        and not _is_of_rows(column, named, sized=bool(over))
     ]  # fmt: skip
+    values = [column for column in values if words.columns or len(set(column.cells)) > 1] or values
+    values.sort(key=lambda column: not words.columns and last_word(column.name) in SENSOR_WORDS)  # results come first
     _refuse_units_in_cells(labels)
     if not values:
         raise UsageError("There is no column of numbers to compare.", "Name one with --column.")
-    sizes = by_name[over].numbers() if over else [0.0] * len(columns[0].cells)
-    divisors = by_name[words.per].numbers() if words.per else [1.0] * len(columns[0].cells)
-    named = [" ".join(filter(None, (_cell(column, row) for column in labels))) for row in range(len(sizes))]
+    sizes = by_name[over].numbers() if over else [0.0] * len(named)
+    divisors = by_name[words.per].numbers() if words.per else [1.0] * len(named)
+    failed = failed_rows(columns, {column.name for column in (*labels, *values)})
+    left = [row for row in range(len(named)) if row not in failed]
     return ConfigurationTable(
         values=tuple(
             each
             for column in values
-            for each in _measured(column, words, over, list(zip(named, sizes, column.numbers(), divisors, strict=True)))
+            for numbers in (column.numbers(),)
+            for each in _measured(
+                column, words, over, [(named[row], sizes[row], numbers[row], divisors[row]) for row in left]
+            )
         ),
         wide=not labels and len(values) > 1,
     )
 
 
-def _cell(column: TableColumn, row: int) -> str:
-    cell = column.cells[row].strip()
-    return "" if is_missing(cell) else cell
+def _is_label(column: TableColumn) -> bool:
+    """Whether its cells can name configurations: words that say neither when a run was nor how it ended."""
+    worded = not column.numeric or column.name.strip().lower() in LABEL_NAMES
+    return worded and not (RUN_WORDS.intersection(words_of(column.name)) or are_moments(column) or is_outcome(column))
+
+
+def _labels_of_rows(labels: Sequence[TableColumn], rows: int) -> list[str]:
+    """The label of each row: its cells that are not missing."""
+    cells = [[cell.strip() for cell in column.cells] for column in labels]
+    return [" ".join(own[row] for own in cells if own[row] and not is_missing(own[row])) for row in range(rows)]
+
+
+def _is_of_rows(column: TableColumn, named: Sequence[str], *, sized: bool) -> bool:
+    """Whether its numbers say which run a row is of, or when it was, and measure nothing.
+
+    `named`: the label of each row. `sized`: rows differ in size, over which a result may rise as evenly as a clock.
+    """
+    sense = sense_of(column.name, column.unit)
+    numbered = RUN_WORDS.intersection(words_of(column.name)) and sense is None  # run_time is a result
+    if numbered or role_beside(column, TableColumn(name="", cells=tuple(named))) in OF_ROWS:
+        return True
+    by_label: dict[str, list[float]] = {}
+    for label, number in zip(named, column.numbers(), strict=True):
+        by_label.setdefault(label, []).append(number)
+    steps = [later - earlier for own in by_label.values() for earlier, later in itertools.pairwise(own)]
+    clock = len(steps) >= FEWEST_STEPS and min(steps) > 0 and steps.count(min(steps)) >= SAMPLED * len(steps)
+    return clock and not sized and sense is not Sense.HIGHER
 
 
 def _mostly_numbers(column: TableColumn) -> bool:
@@ -173,7 +207,7 @@ def column_unit(name: str) -> tuple[str, Unit]:
     plain, _, time = words[-1].rpartition("/")
     if plain and not unit_of(words[-1]) and (rate := unit_of(f"1/{time}")):  # message_rate_per_s
         return " ".join([*words[:-1], plain]), rate
-    for start in range(max(len(words) - 3, 0), len(words)) if words[1:] else ():
+    for start in range(max(len(words) - 3, 0), len(words)) if words[1:] or "/" in name else ():
         text = "_".join(words[start:])
         if text != "min" and (unit := unit_of(text)):
             ambiguous = re.search(r"b(?!yte|it)", text)  # the s of gb_s is none of its own

@@ -13,7 +13,15 @@ from seatrial.importers.column_roles import MEASURED, MOMENT, role_beside
 from seatrial.importers.columns import TableColumn
 from seatrial.importers.node_names import SUMMARIES
 from seatrial.importers.row_outcomes import status_of
-from seatrial.model.column_words import CONDITION_WORDS, NODE_NAMES, PART_WORDS, RUN_WORDS, words_of
+from seatrial.model.column_words import (
+    CONDITION_WORDS,
+    NODE_NAMES,
+    PART_WORDS,
+    RUN_WORDS,
+    SENSOR_WORDS,
+    last_word,
+    words_of,
+)
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, names_capacity, sense_of
 from seatrial.model.words import name_form, natural_sorted, some
@@ -181,8 +189,8 @@ def _means(columns: Sequence[TableColumn]) -> list[TableColumn]:
 
 
 def _comparable(column: TableColumn) -> bool:
-    """Whether name or unit says which values are good, and a time or count of losses is nowhere 0."""
-    sense = sense_of(column.name, column.unit)
+    """Whether name or unit says which values are good, no sensor reads them, and no time or loss is 0."""
+    sense = None if last_word(column.name) in SENSOR_WORDS else sense_of(column.name, column.unit)
     return sense is Sense.HIGHER or (sense is Sense.LOWER and min(column.numbers()) > 0)
 
 

@@ -45,6 +45,8 @@ LOSSES = frozenset({
 RATES = frozenset(
     {"rate", "rates", "bandwidth", "bw", "busbw", "algbw", "throughput", "speed", "speedup", "efficiency", "iops"}
 )
+HEAT = frozenset({"temp", "temps", "temperature", "temperatures", "temperatur", "température", "celsius"})
+"""Words of temperatures: heat of which less is better."""
 QUANTITIES = re.compile(
     r"[kmgtp]?i?(?:b|byte|bytes|bit|bits|flop|flops|op|ops|msg|messages|steps|bps|bitps)|[kmgtp]i?bs"
 )
@@ -73,7 +75,7 @@ def sense_of(name: str, unit: str = "") -> Sense | None:
     behind = BEHIND.search(name)
     stated = unit or (behind["unit"] if behind else "")
     measure = unit_of(stated)
-    is_time = unit.strip().lower() in TIME_UNITS or (measure is not None and measure.base == "s")
+    is_time = unit.strip().lower() in TIME_UNITS or (measure is not None and measure.base in ("s", "°C"))
     if is_time or counts_losses(name) or counts_losses(unit):
         return Sense.LOWER
     return _sense_of_words(unit) or _sense_of_words(name) or (Sense.HIGHER if unit else None)
@@ -101,7 +103,7 @@ def _sense_of_words(text: str) -> Sense | None:
         return Sense.LOWER if timed and (above > below or not below) else Sense.HIGHER
     if RATES.intersection(words):
         return Sense.HIGHER
-    if TIMES.intersection(words):
+    if TIMES.intersection(words) or HEAT.intersection(words):
         return Sense.LOWER
     if any(map(QUANTITIES.fullmatch, words)):
         return Sense.HIGHER

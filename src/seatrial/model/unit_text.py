@@ -105,13 +105,16 @@ _COUNTS = re.compile(
 )
 _PER_TIME = {"1/s": 1.0, "/s": 1.0, "1/sec": 1.0, "1/min": 1 / 60, "1/h": 1 / 3600}
 _POWERS = re.compile(r"(?P<prefix>[mkKMG]?)(?P<unit>W|J)")
-_SHARES = {"": Unit("", 1.0), "%": Unit("", 0.01), "percent": Unit("", 0.01)}
+_WHOLE_UNITS = {
+    "": Unit("", 1.0), "%": Unit("", 0.01), "percent": Unit("", 0.01),
+    **dict.fromkeys(("°C", "degC", "deg_C", "Celsius", "celsius"), Unit("°C", 1.0)),
+}  # fmt: skip
 LONGEST = 24
 """Characters of a unit."""
 _RATE = re.compile(r"(?P<value>\d{1,18}(?:\.\d{1,18})?(?:[eE]\d{1,2})?) ?(?P<unit>\S{0,12})")
 _LINK = re.compile(r"(?P<prefix>[kKmMgGtT])(?:bits?|b?E?)")
 """Rates of links as `tc`, the lab and data sheets write them, in bits without a word for the second: gbit, G, GbE."""
-KNOWN = "s, ms, us, ns, min, h, B/s, MB/s, MiB/s, GB/s, Gbit/s, flop/s, Gflop/s, 1/s, IOPS, Hz, B, MiB, W, J, %"
+KNOWN = "s, ms, us, ns, min, h, B/s, MB/s, MiB/s, GB/s, Gbit/s, flop/s, Gflop/s, 1/s, IOPS, Hz, B, MiB, W, J, °C, %"
 
 
 @lru_cache(maxsize=1 << 12)
@@ -123,8 +126,8 @@ def unit_of(text: str) -> Unit | None:
     name = text.replace(" ", "")[: LONGEST + 1]
     if len(name) > LONGEST:
         return None
-    if name in _SHARES:
-        return _SHARES[name]
+    if name in _WHOLE_UNITS:
+        return _WHOLE_UNITS[name]
     if name in _PER_TIME:
         return Unit("1/s", _PER_TIME[name])
     if name.lower() in _WORDS:

@@ -137,6 +137,41 @@ def test_four_kernels_are_in_one_table_even_if_their_names_are_numbers(tmp_path:
     assert 'aria-label="327.36: 612.0 Gflop/s, n = 3"' in page.read_text()
 
 
+THREE = {"a": (10.1, 10.2, 10.1, 10.3), "b": (10.1, 10.15, 10.2, 10.25), "c": (14.0, 14.1, 14.2, 14.1)}
+"""Seconds of four runs of three configurations, of which two are alike."""
+
+
+@pytest.mark.parametrize("clock", ["minute", "date", "time", "ppn", "elapsed_min"])
+def test_neither_times_nor_conditions_nor_sensors_are_the_figure(
+    clock: str, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    rows = []
+    for place, (label, times) in enumerate(THREE.items()):
+        for run, time in enumerate(times):
+            number = 4 * place + run
+            whens = {
+                "minute": f"{run + 1}", "date": f"2026-11-{number + 1:02d}", "time": f"{10 + number}:00:01", "ppn": "4",
+                "elapsed_min": f"{5 * number}",
+            }  # fmt: skip
+            rows.append(f"{label},{whens[clock]},{90 - 10 * place + (run > 0)},{time}\n")
+    (tmp_path / "t.csv").write_text(f"variant,{clock},temp_C,run_time_s\n{''.join(rows)}")
+    ran = seatrial("compare", "--side-by-side", str(tmp_path / "t.csv"))
+    assert ran.out.startswith("SAME  a and b: alike; c: 38.6 % higher\n")
+    data = seatrial("compare", "--side-by-side", str(tmp_path / "t.csv"), "--json").object["data"]
+    figures = {each["figure"]["name"]: each["figure"]["better"] for each in data["figures"]}
+    assert figures == {"run time": "less", "temp_C": "less"}
+
+
+def test_a_run_that_failed_has_no_value_and_its_state_is_no_label(tmp_path: Path, seatrial: Seatrial) -> None:
+    rows = [("old", "ok", 12.1), ("old", "ok", 12.2), ("old", "FAILED", 0.1), ("new", "ok", 13.1), ("new", "ok", 13.2)]
+    text = "".join(f"{label},{state},{value}\n" for label, state, value in rows)
+    (tmp_path / "t.csv").write_text(f"config,status,GB/s\n{text}")
+    data = seatrial("compare", "--side-by-side", str(tmp_path / "t.csv"), "--json").object["data"]
+    (figure,) = data["figures"]
+    assert (figure["figure"]["unit"], [each["label"] for each in figure["curves"]]) == ("B/s", ["new", "old"])
+    assert figure["curves"][1]["runs"] == {"0.0": [12.1e9, 12.2e9]}
+
+
 def test_outputs_of_perftest_have_labels_of_the_command_line(tmp_path: Path, seatrial: Seatrial) -> None:
     files = []
     for name, most in (("a", 6e9), ("b", 12e9)):
@@ -209,6 +244,8 @@ def test_labels_are_what_distinguishes_names_of_files(files: tuple[str, ...], la
         ("hpl_Gflop_per_s", ("hpl", Unit("flop/s", 1e9))),
         ("frames per hour", ("frames per hour", Unit("", 1.0))),
         ("hs06", ("hs06", Unit("", 1.0))),
+        ("GB/s", ("GB/s", Unit("B/s", 1e9))),
+        ("Temperatur °C", ("Temperatur", Unit("°C", 1.0))),
     ],
 )
 def test_units_are_in_the_names_of_columns(name: str, found: tuple[str, Unit]) -> None:
