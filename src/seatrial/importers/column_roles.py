@@ -28,6 +28,7 @@ from seatrial.model.column_words import (
     PROPERTY_WORDS,
     RUN_NAMES,
     RUN_WORDS,
+    SENSOR_WORDS,
     last_word,
     names_result,
     words_of,
@@ -223,7 +224,8 @@ class _CellKinds:
 
 def measures_part(column: TableColumn) -> bool:
     """Whether it has numbers of something that a part of a node has, if its name has that of a part."""
-    return column.numeric and PART_NUMBERS.isdisjoint(words_of(column.name)[-1:])
+    words = words_of(column.name)
+    return column.numeric and (PART_NUMBERS.isdisjoint(words[-1:]) or not SENSOR_WORDS.isdisjoint(words))
 
 
 def are_moments(column: TableColumn) -> bool:

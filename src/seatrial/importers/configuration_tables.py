@@ -9,7 +9,7 @@ import msgspec
 
 from seatrial.importers.column_roles import are_moments, role_beside
 from seatrial.importers.columns import TableColumn, read_columns
-from seatrial.importers.other_outputs import refuse_listing
+from seatrial.importers.listings import refuse_listing
 from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
 from seatrial.importers.series_times import SAMPLED
 from seatrial.importers.written_numbers import is_missing

@@ -20,9 +20,9 @@ from seatrial.importers.columns import (
 from seatrial.importers.error_counts import ALL_COUNTS, counted, counting_columns, counts_apart, joined, label_of
 from seatrial.importers.headed_text import prefixed
 from seatrial.importers.labelled_columns import with_labels
+from seatrial.importers.listings import refuse_listing
 from seatrial.importers.lone_cells import LoneCell, MeasuredRow, lone_cells, lone_lines
 from seatrial.importers.node_names import are_numbered, is_summary, refuse_phrases, refuse_sets, short_names
-from seatrial.importers.other_outputs import refuse_listing
 from seatrial.importers.printed_text import labels_of_lines, no_line
 from seatrial.importers.row_keys import names_of_runs, refuse_copies, refuse_repeated, refuse_unlike_rows, row_keys
 from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
@@ -119,7 +119,7 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
         names = {_plain(str(name)) for name in value}
         if not names & set(NODE_NAMES):
             return one_stratum({name: [_json_number(run, str(name)) for run in runs] for name, runs in value.items()})
-    refuse_listing(text)
+    refuse_listing(text, column=column)
     columns = with_labels(split_outcomes(read_columns(text, line := column)), {column, *by, *part})
     if column and all(one.name != column for one in columns) and (labels := labels_of_lines(prefixed(text))):
         if column.lower() not in map(str.lower, labels):

@@ -13,7 +13,8 @@ from seatrial.importers.osu import parse_osu, parse_osu_files
 from seatrial.importers.other_outputs import UTF8_MARK, refuse_unread
 from seatrial.importers.pair_evidence import NotPairs, UnclearPairs
 from seatrial.importers.pair_lines import is_nxnlatbw, parse_csv, parse_nxnlatbw
-from seatrial.importers.pair_tables import is_square, parse_pair_table, refuse_conditions
+from seatrial.importers.pair_squares import is_square
+from seatrial.importers.pair_tables import parse_pair_table, refuse_conditions
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable
 
@@ -79,8 +80,11 @@ def read_matrix(source: Source, form: str = "auto") -> PairTable:
 
 
 def _otherwise(first: bytes, beginning: str, importer: Importer, error: NotPairs) -> PairTable:
-    """The pairs of a table that csv refused with `error`, in a form that people write. Raises UsageError."""
-    if importer is not FORMATS["csv"] or len(first) > PIECE_BYTES:
+    """The pairs of a table whose lines are none of pairs, as `error` says, in a form that people write.
+
+    Raises UsageError.
+    """
+    if importer not in (FORMATS["csv"], FORMATS["nxnlatbw"]) or len(first) > PIECE_BYTES:
         raise error
     try:
         return parse_pair_table(beginning)

@@ -4,7 +4,6 @@ A table of pairs is refused far more often because it is another tool's output t
 """
 
 import re
-from typing import NamedTuple
 
 from seatrial.importers.machine_outputs import MACHINE_OUTPUTS, OtherOutput
 from seatrial.model.errors import UsageError
@@ -266,76 +265,6 @@ OUTPUTS = (
     ),
 )
 """The first whose mark occurs in the text counts."""
-HEAD_LINES = 12
-"""Lines at the beginning of a listing among which its names of columns are."""
-LISTED_COLUMNS = 3
-LISTED_SHARE = 0.8
-"""A listing has at least as many columns whose names are known, and this share of all."""
-
-
-class Listing(NamedTuple):
-    """A table of what is there: jobs, nodes, processes. `own`: names of columns that hardly any other table has."""
-
-    program: str
-    own: frozenset[str]
-    others: frozenset[str]
-
-
-LISTINGS = (
-    Listing(
-        "Slurm",
-        frozenset({
-            "jobid", "partition", "nodelist", "nodelist(reason)", "avail", "timelimit", "time_left", "time_limit",
-            "s:c:t", "tmp_disk", "avail_fe", "free_mem", "cpu_load", "jobname", "alloccpus", "exitcode", "qos",
-            "jobidraw", "elapsedraw", "cputimeraw", "timelimitraw", "cputime", "totalcpu", "usercpu", "systemcpu",
-            "ncpus", "nnodes", "ntasks", "reqcpus", "reqmem", "reqnodes", "reqtres", "alloctres", "allocnodes",
-            "avecpu", "averss", "avevmsize", "avediskread", "avediskwrite", "maxrss", "maxrssnode", "maxrsstask",
-            "maxvmsize", "maxdiskread", "maxdiskwrite", "mincpu", "mincpunode", "consumedenergy",
-            "consumedenergyraw", "time_used", "timeused", "timeleft", "freemem", "cpusstate",
-            "cpusload", "allocmem", "gresused",
-        }),
-        frozenset({
-            "name", "user", "st", "state", "time", "nodes", "cpus", "memory", "weight", "reason", "account", "elapsed",
-            "start", "end", "hostnames", "submit_time", "start_time", "priority", "cluster", "min_memory", "features",
-            "host", "submit", "eligible", "suspended", "nodehost", "statelong", "statecompact", "numnodes",
-        }),
-    ),
-    Listing(
-        "ps or top",
-        frozenset({"pid", "ppid", "%cpu", "%mem", "vsz", "rss", "tty", "time+", "virt", "shr"}),
-        frozenset({
-            "user", "uid", "stat", "start", "stime", "time", "command", "cmd", "c", "pr", "ni", "res", "s", "args",
-        }),
-    ),
-    Listing(
-        "df or lsblk",
-        frozenset({"filesystem", "1k-blocks", "use%", "mounted", "maj:min", "mountpoint", "mountpoints"}),
-        frozenset({"name", "size", "used", "available", "avail", "on", "rm", "ro", "type", "fstype"}),
-    ),
-    Listing(
-        "LSF, PBS or Grid Engine",
-        frozenset({
-            "host_name", "jl/u", "njobs", "ssusp", "ususp", "exec_host", "from_host", "job_name", "r15s", "r1m", "r15m",
-            "vnode", "nmics", "f/t", "ncpu", "nsoc", "ncor", "nthr", "memtot", "memuse", "swapto", "swapus",
-        }),
-        frozenset({
-            "status", "max", "run", "rsv", "jobid", "user", "stat", "queue", "submit_time", "ut", "pg", "ls", "it",
-            "tmp", "swp", "mem", "state", "os", "hardware", "host", "ncpus", "ngpus", "comment", "susp", "jobs",
-            "hostname", "arch", "load",
-        }),
-    ),
-    Listing(
-        "nvidia-smi",
-        frozenset({
-            "temperature.gpu", "utilization.gpu", "utilization.memory", "memory.used", "memory.total", "memory.free",
-            "power.draw", "power.limit", "pci.bus_id", "clocks.sm", "clocks.mem", "clocks.gr", "driver_version",
-        }),
-        frozenset({
-            "index", "name", "uuid", "timestamp", "pstate", "count", "gpu_name", "gpu_uuid", "serial", "[%]", "[mib]",
-            "[w]", "[mhz]", "node", "host", "hostname",
-        }),
-    ),
-)  # fmt: skip
 PACKED = (
     ("\x1f\ufffd", "gzip", "zcat"),
     ("BZh", "bzip2", "bzcat"),
@@ -384,16 +313,3 @@ def refuse_binary(text: str) -> None:
         raise UsageError("The file is text in UTF-16.", "Convert it: iconv -f utf-16 -t utf-8 FILE > NEW.")
     if ("\0" in sample or controls > MOST_CONTROLS * len(sample)) and not text.startswith(SION):
         raise UsageError("The file is binary, not text.", "Check that it is the right file.")
-
-
-def refuse_listing(text: str, remedy: str = "") -> None:
-    """Raises UsageError for a listing of jobs, nodes, processes or file systems: its numbers are not measurements."""
-    for line in text[:LOOKED_AT].splitlines()[:HEAD_LINES]:
-        words = [word.strip().lower() for word in re.split(r"[|,;\s]+", line) if word.strip()]
-        for listing in LISTINGS:
-            listed = sum(word in listing.own | listing.others for word in words)
-            if listed >= max(LISTED_COLUMNS, LISTED_SHARE * len(words)) and listing.own.intersection(words):
-                raise UsageError(
-                    f"This looks like the output of {listing.program}, not like a table of measurements.",
-                    remedy or "Give the numbers that a benchmark reached, as CSV with a first line of names.",
-                )

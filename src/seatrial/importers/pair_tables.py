@@ -3,7 +3,6 @@
 They are small, and are rewritten as lines of pairs: `pair_lines` alone says what the numbers mean.
 """
 
-import io
 import itertools
 import re
 from collections import Counter
@@ -11,33 +10,34 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from seatrial.importers.column_roles import planned_columns
 from seatrial.importers.columns import (
-    MOST_TITLES,
     SEPARATOR,
     UNIT_NAMES,
     TableColumn,
     json_object,
     read_columns,
-    titles,
 )
-from seatrial.importers.node_names import is_summary, short_names
 from seatrial.importers.pair_evidence import (
     LineCount,
     NotPairs,
     UnclearPairs,
     is_name,
     names_an_end,
-    receivers_first,
 )
-from seatrial.importers.pair_lines import DELIMITER, ENDS, column_names, has_units, names_columns, parse_csv
+from seatrial.importers.pair_lines import ENDS, column_names, has_units, names_columns, parse_csv
+from seatrial.importers.pair_squares import (
+    FEWEST_NAMES,
+    SAME,
+    bare,
+    begins_square,
+    lines_of_square,
+    plain_table,
+    without_titles,
+)
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable
 from seatrial.model.unit_text import NUMBER, Unit, is_number, unit_of
 from seatrial.model.words import name_form, some
 
-FEWEST_NAMES = 3
-NAMELESS = "column 1"
-SAME = 0.8
-"""Share of the names in the first line that a square of names has in its first column as well."""
 SAMPLE = 8
 """Lines at the beginning of a text among which one is of a pair if most are."""
 BASES = {"B/s": "bandwidth (B/s)", "s": "latency (s)"}
@@ -59,22 +59,22 @@ QUANTITY = re.compile(rf"(?P<number>{NUMBER})[ \t]?(?P<unit>[A-Za-zµμ][A-Za-z�
 
 def parse_pair_table(text: str) -> PairTable:
     """The pairs of a table. Raises UsageError for one whose columns do not name two ends and a measurement."""
-    text = _without_titles(_with_corner(text))
+    text = plain_table(text)
     columns = _sentences(text) or _nested(text)
     if not columns:
         columns = read_columns(text)
         _refuse_nameless(columns)
-        columns = _lines_of_square(columns) if is_square(text) else _with_ends_first(columns)
+        columns = lines_of_square(columns) if begins_square(text) else _with_ends_first(columns)
     columns = _with_units(columns)
     if share := next((one.name for one in columns if one.unit == "%" and names_columns(f"i,j,{one.name}")), ""):
         raise UnclearPairs(f"Column {share!r} has shares.", "Give the rates or times themselves.")
-    heading = ",".join(_bare(f"{one.name} ({one.unit})" if one.unit else one.name) for one in columns)
+    heading = ",".join(bare(f"{one.name} ({one.unit})" if one.unit else one.name) for one in columns)
     if not names_columns(heading):
         raise NotPairs(
             f"The columns do not name two ends of pairs and a measurement: {heading[:80]!r}.",
             "Call them source, target, and latency_us or bandwidth_mb_s.",
         )
-    rows = (",".join(map(_bare, row)) for row in zip(*(one.cells for one in columns), strict=True))
+    rows = (",".join(map(bare, row)) for row in zip(*(one.cells for one in columns), strict=True))
     try:
         return parse_csv(iter(["\n".join([heading, *rows, ""]).encode()]))
     except NotPairs:
@@ -85,8 +85,8 @@ def parse_pair_table(text: str) -> PairTable:
 
 def is_pair_table(text: str) -> bool:
     """Whether a text is a square of names, or pairs in lines of prose, in JSON, in bars, or with ends elsewhere."""
-    bare = _without_titles(_with_corner(text))
-    if is_square(bare):
+    bare = plain_table(text)
+    if begins_square(bare):
         return True
     try:
         return _is_rows(bare, titled=bare != text) and parse_pair_table(text).pairs > 0
@@ -96,55 +96,19 @@ def is_pair_table(text: str) -> bool:
 
 def refuse_conditions(text: str) -> None:
     """Raise UsageError where a column says under which condition, or on which rail, each row of a pair was measured."""
-    columns = _with_ends_first(read_columns(_without_titles(text)))
+    columns = _with_ends_first(read_columns(without_titles(text)))
     names = tuple(one.name for one in columns)
-    if has_units(names) or not names_columns(",".join(map(_bare, names))):
+    if has_units(names) or not names_columns(",".join(map(bare, names))):
         return
     ends = zip(columns[0].cells, columns[1].cells, strict=True)
     pairs = TableColumn(name="pair", cells=tuple(">".join(pair) for pair in ends))
-    others = [one for one in columns[2:] if not names_columns(f"i,j,{_bare(one.name)}")]
+    others = [one for one in columns[2:] if not names_columns(f"i,j,{bare(one.name)}")]
     if planned := planned_columns([pairs, *others], pairs):
         cells = some(list(dict.fromkeys(planned[0].cells)), FEWEST_NAMES)
         raise UsageError(
             f"Column {planned[0].name!r} has several conditions for each pair: {cells}.",
             "Give a file for each of them: what was measured unlike is not compared.",
         )
-
-
-def _without_titles(text: str) -> str:
-    """The text from the line on that names its columns."""
-    lines = [*itertools.islice(filter(str.strip, io.StringIO(text)), MOST_TITLES + 2)]
-    number = titles([line.strip() for line in lines])
-    return text[text.index(lines[number]) :] if number else text
-
-
-def _with_corner(text: str) -> str:
-    """The text of a square with what its title says of the numbers in its first cell, if that is empty or missing."""
-    lines = [*itertools.islice(filter(str.strip, io.StringIO(text)), MOST_TITLES + 2)]
-    for place, (head, row) in enumerate(itertools.pairwise(lines)):
-        names, cells = column_names(head), column_names(row)
-        named = [*filter(None, names)]
-        if len(named) < FEWEST_NAMES or len(cells) != len(named) + 1 or cells[0] not in named:
-            continue
-        phrases = itertools.chain.from_iterable(re.split("[,;:]", line) for line in lines[:place])
-        if title := next((one for one in phrases if names_columns(f"source,target,{_bare(one)}")), ""):
-            mark = DELIMITER.search(head.strip())
-            corner, below = "_".join(title.split()), text[text.index(head) + len(head) :]
-            return (mark[0].strip(" ") if mark else " ").join((corner, *named)) + "\n" + below
-    return text
-
-
-def is_square(text: str) -> bool:
-    """Whether the first line names nodes, and most of them begin the other lines: a cell for each pair."""
-    lines = [line for line in SEPARATOR.sub("", text).splitlines() if line.strip()]
-    corner, *names = column_names(lines[0]) if lines else ("",)
-    if len({*names}) < max(FEWEST_NAMES, len(names)) or len(lines) > 2 * len(names) + 2:
-        return False
-    firsts = [column_names(line)[0] for line in lines[1:]]
-    short = short_names({*names, *firsts})
-    names, firsts = ([short.get(name, name) for name in ends] for ends in (names, firsts))
-    ranks = any(name.isdecimal() for name in names) and not names_columns(f"source,target,{corner}")
-    return not ranks and len({*names} & {*firsts}) >= SAME * len(names)
 
 
 def _is_rows(text: str, *, titled: bool) -> bool:
@@ -181,28 +145,6 @@ def _refuse_nameless(columns: Sequence[TableColumn]) -> None:
             f"Lines such as {row[:60]!r} are of two nodes each, and nothing says what the numbers are.",
             "Write a first line that names the columns: source,target,bandwidth_GB/s or source,target,latency_us.",
         )
-
-
-def _lines_of_square(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
-    """Row and column of each cell as the ends of a pair; the cell at the corner names the numbers."""
-    if columns[0].name == NAMELESS:  # the first line has numbers of ranks
-        columns = [TableColumn(name=one.cells[0], cells=one.cells[1:]) for one in columns]
-    first, *others = columns
-    ends = [(source, one.name, cell) for one in others for source, cell in zip(first.cells, one.cells, strict=True)]
-    if receivers_first(first.name):
-        ends = [(source, target, cell) for target, source, cell in ends]
-    pairs = [one for one in ends if one[0] != one[1] and not (is_summary(one[0]) or is_summary(one[1]))]
-    if not names_columns(f"source,target,{_bare(first.name)}"):
-        raise NotPairs(
-            "The table has a cell for each pair of nodes, and its first cell does not say what the numbers are.",
-            "Write it there: bandwidth_MB/s, bandwidth_Gbit/s, latency_us. Rows are senders, columns receivers.",
-        )
-    sources, targets, cells = zip(*pairs, strict=True) if pairs else ((), (), ())
-    return (
-        TableColumn(name="source", cells=sources),
-        TableColumn(name="target", cells=targets),
-        TableColumn(name=first.name, cells=cells),
-    )
 
 
 def _sentences(text: str) -> tuple[TableColumn, ...]:
@@ -263,7 +205,7 @@ def _nested(text: str) -> tuple[TableColumn, ...]:
     columns += [
         (one, tuple("" if row.get(one) is None else str(row[one]) for row in cells.values())) for one in metrics
     ]
-    if not names_columns(",".join(_bare(name) for name, _ in columns)):
+    if not names_columns(",".join(bare(name) for name, _ in columns)):
         raise UnclearPairs(
             "The JSON has a number for each pair of nodes, and nothing says what the numbers are.",
             'Say it around them: {"bandwidth_GB/s": {"n1": {"n2": 11.9}}}.',
@@ -357,8 +299,3 @@ def _with_ends_first(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
     columns = _split_pairs(columns)
     ends = [one for one in columns if names_an_end(one.name.lower()) and not one.numeric]
     return tuple(columns) if len(ends) != 2 else (*ends, *(one for one in columns if one not in ends))
-
-
-def _bare(cell: str) -> str:
-    """The cell without what divides cells and lines."""
-    return " ".join(cell.replace(",", " ").replace(";", " ").split())

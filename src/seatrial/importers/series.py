@@ -9,7 +9,7 @@ import msgspec
 
 from seatrial.importers.column_roles import FEWEST_COUNTED, are_moments, planned_columns
 from seatrial.importers.columns import TableColumn, columns_of, json_value, read_columns
-from seatrial.importers.other_outputs import refuse_listing
+from seatrial.importers.listings import refuse_listing
 from seatrial.importers.row_outcomes import failed_rows, split_outcomes
 from seatrial.importers.series_times import moments
 from seatrial.model.column_words import NODE_NAMES
@@ -64,7 +64,7 @@ def read_series(text: str, wanted: Sequence[str] = ()) -> tuple[ValueSeries, ...
 
     A run that failed has no value.
     """
-    refuse_listing(text)
+    refuse_listing(text, column="".join(wanted[:1]))
     series = _tcpd_series(text) if text.lstrip()[:1] in ("[", "{") else _column_series(read_columns(text))
     if not series or not any(one.values for one in series):
         raise UsageError("The file has no column of numbers.", REMEDY)

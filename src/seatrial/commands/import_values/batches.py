@@ -11,7 +11,7 @@ from seatrial.benchmarks.catalogue import detected, output_batch
 from seatrial.importers.column_roles import MOMENT
 from seatrial.importers.columns import is_json, read_columns
 from seatrial.importers.fleets import Stratum, read_fleet_table
-from seatrial.importers.other_outputs import refuse_listing
+from seatrial.importers.listings import refuse_listing
 from seatrial.importers.reframe import ReframeRow, is_perflog, read_perflog
 from seatrial.importers.series import read_series
 from seatrial.importers.table_kinds import TableKind, kinds_of_table

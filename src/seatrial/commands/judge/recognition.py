@@ -17,9 +17,10 @@ from seatrial.importers.fields import pieces
 from seatrial.importers.formats import FORMATS
 from seatrial.importers.line_prefixes import untagged
 from seatrial.importers.linktest import LIST
+from seatrial.importers.listings import refuse_listing
 from seatrial.importers.nccl_tests import is_nccl_folder
 from seatrial.importers.osu import pairs_of_names, size_tables
-from seatrial.importers.other_outputs import JSON_TEXT, PROSE, UTF8_MARK, refuse_listing, refuse_unread
+from seatrial.importers.other_outputs import JSON_TEXT, PROSE, UTF8_MARK, refuse_unread
 from seatrial.importers.output_names import OUTPUT_NAME
 from seatrial.importers.pair_lines import RANK_COLUMNS, column_names, names_columns, parse_columns, parse_csv
 from seatrial.importers.pair_tables import is_pair_table
