@@ -17,7 +17,7 @@ from seatrial.benchmarks.gates import judge, with_lacking
 from seatrial.benchmarks.gpu_peers import Condition, metric_of, values_of_gpus
 from seatrial.importers.fleets import FleetTable, Stratum, aligned, one_stratum
 from seatrial.importers.outcome_words import ran
-from seatrial.importers.output_names import place_of, reason, without_output
+from seatrial.importers.output_names import places_of, reason, without_output
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.errors import UsageError
 
@@ -57,11 +57,13 @@ def table_of_outputs(texts: Mapping[str, str], column: str = "", expected: Colle
         first = first or benchmark
         if benchmark is not first:
             raise UsageError(f"{name} is of {benchmark.name}, other files are of {first.name}.", "Give one of them.")
-        read.append(NodeOutput(name, *place_of(name, first.name), judge(first, output), outputs_in(first, text)))
+        read.append(NodeOutput(name, "", 0, judge(first, output), outputs_in(first, text)))
     if first is None:
         return None
+    places = places_of(texts, first.name)
+    read = [run._replace(node=places[run.name].node, run=places[run.name].run) for run in read]
     lost = without_output(texts.keys() - others, others, first.name) | {name: reason(texts[name]) for name in expected}
-    read += (NodeOutput(name, *place_of(name, first.name), Output(benchmark="", missing=(lost[name],)))
+    read += (NodeOutput(name, *places[name], Output(benchmark="", missing=(lost[name],)))
              for name in sorted(lost))  # fmt: skip
     silent = frozenset(run.node for run in read if not run.output.benchmark and not ran(run.output.missing[0]))
     tables: dict[str, FleetTable] = {}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from textwrap import dedent
 
-from seatrial.importers.output_names import ADDRESS, place_of
+from seatrial.importers.output_names import ADDRESS, places_of
 from seatrial.model.column_words import CONDITION_WORDS, PART_WORDS, RUN_WORDS
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand
@@ -162,9 +162,9 @@ def _of_paths(text: str) -> str:
     for names in zip(*paths, strict=True):
         nodes = all(NAME.fullmatch(name) and may_be_node(name) for name in {*names})
         if nodes and len({*names}) > 1 and not are_sizes(names, lines):
-            nodes_of = {name: place_of(name).node for name in names}
+            places = places_of({*names})
             return "".join(
-                f"{nodes_of[name]}: {FOUND_IN.sub('', line)}\n" for name, line in zip(names, lines, strict=True)
+                f"{places[name].node}: {FOUND_IN.sub('', line)}\n" for name, line in zip(names, lines, strict=True)
             )
     return text
 

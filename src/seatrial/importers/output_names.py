@@ -49,19 +49,34 @@ def place_of(name: str, benchmark: str = "") -> OutputPlace:
     return OutputPlace(stem)
 
 
+def places_of(names: Collection[str], benchmark: str = "") -> dict[str, OutputPlace]:
+    """Node and run of each output, without what all of their names have besides: `hpl_n92160_node04.out` to node04.
+
+    The name of a host has no underscore (RFC 952), so it is between two of them, and begins with a letter.
+    """
+    places = {name: place_of(name, benchmark) for name in names}
+    words = {place.node: place.node.split("_") for place in places.values()}
+    shared = set.intersection(*map(set, words.values())) if len(words) > 1 else set[str]()
+    nodes = {node: "_".join(word for word in own if word not in shared) for node, own in words.items()}
+    if not all(node[:1].isalpha() for node in nodes.values()):
+        return places
+    return {name: place._replace(node=nodes[place.node]) for name, place in places.items()}
+
+
 def without_output(outputs: Collection[str], others: Mapping[str, str], benchmark: str) -> dict[str, str]:
     """Name -> what is in place of an output, of the files that are named as the outputs are: each should have one.
 
     Files of another ending, of standard error beside an output, and of another form are none of these. A name of other
     letters is that of a node if it has the benchmark, or outputs differ in letters, and its text is empty or an error.
     """
-    nodes = {place_of(name, benchmark).node for name in outputs}
+    places = places_of({*outputs, *others}, benchmark)
+    nodes = {places[name].node for name in outputs}
     forms = {name_form(node) for node in nodes}
-    frames = {_frame(name, benchmark) for name in outputs}
+    frames = {_frame(name, places[name]) for name in outputs}
     without = {}
     for name, text in others.items():
-        node = place_of(name, benchmark).node
-        if _frame(name, benchmark) not in frames:
+        node = places[name].node
+        if _frame(name, places[name]) not in frames:
             continue
         free = len(forms) > 1 or benchmark.lower() in name.lower()
         beside = any(node.startswith(tuple(before + mark for mark in DIVIDES)) for before in nodes)
@@ -76,6 +91,6 @@ def reason(text: str) -> str:
     return " ".join(text.split())[:LONGEST_REASON] or "it is empty"
 
 
-def _frame(name: str, benchmark: str) -> str:
+def _frame(name: str, place: OutputPlace) -> str:
     """The name of a file without that of its node: `stream-.txt`, `-stream-0n-0-iter-0.out`."""
-    return name_form(name.replace(place_of(name, benchmark).node, "", 1))
+    return name_form(name.replace(place.node, "", 1))

@@ -3,7 +3,7 @@
 import pytest
 
 from seatrial.benchmarks.node_outputs import table_of_outputs
-from seatrial.importers.output_names import place_of, without_output
+from seatrial.importers.output_names import place_of, places_of, without_output
 from tests.support.benchmark_outputs import hpl, stream
 
 FAILED = "./stream_c.exe: cannot execute: Permission denied\n"
@@ -93,3 +93,22 @@ def test_an_output_without_a_result_that_nearly_all_others_have_was_cut_off(of: 
     assert table is not None
     assert [*table.failed] == lacking
     assert len(table.values) == of
+
+
+@pytest.mark.parametrize(
+    ("names", "benchmark", "nodes"),
+    [
+        (("hpl_node03.out", "hpl_node04.out"), "", ("node03", "node04")),  # before the lines that grep found
+        (("hpl_gpu_node03.out", "hpl_gpu_node04.out"), "hpl", ("node03", "node04")),
+        (("node03_stream_triad.log", "node04_stream_triad.log"), "stream", ("node03", "node04")),
+        (("2026-11-03_xhpl_N92160_cn-03.out", "2026-11-03_xhpl_N92160_cn-04.out"), "hpl", ("cn-03", "cn-04")),
+        (("cn_03.out", "cn_04.out"), "hpl", ("cn_03", "cn_04")),  # numbers alone are no names
+        (("gpu-node03.out", "gpu-node04.out"), "hpl", ("gpu-node03", "gpu-node04")),
+        (("hpl_node03.out",), "", ("hpl_node03",)),
+    ],
+)
+def test_what_all_names_have_is_no_part_of_the_node(
+    names: tuple[str, ...], benchmark: str, nodes: tuple[str, ...]
+) -> None:
+    places = places_of(names, benchmark)
+    assert tuple(places[name].node for name in names) == nodes
