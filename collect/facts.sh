@@ -243,7 +243,10 @@ main() {
   export LC_ALL=C
   PATH=${PATH:-/usr/bin:/bin}:/usr/sbin:/sbin
   choose_roots
-  if first_line /proc/sys/kernel/hostname; then :; elif [ "$live" = yes ]; then line=$(uname -n); fi
+  if first_line /proc/sys/kernel/hostname; then :; elif [ "$live" = yes ]; then line=$(uname -n); else
+    # A sosreport has no /proc/sys, and the output of hostname as a file.
+    first_line /sos_commands/host/hostname || first_line /hostname || first_line /etc/hostname || line=''
+  fi
   hostname=${line%%[!A-Za-z0-9._-]*}
   hostname=${hostname:-unknown}
   printf '#seatrial-facts 1 %s\n' "$hostname"

@@ -208,6 +208,15 @@ def test_a_tree_without_a_name_gets_that_of_its_folder_or_archive(tmp_path: Path
     assert facts.hostname == "node-3"
 
 
+@pytest.mark.parametrize("place", ["sos_commands/host/hostname", "hostname", "etc/hostname"])
+def test_a_sosreport_has_the_name_of_its_host(place: str, tmp_path: Path) -> None:
+    folder = tree(tmp_path / "sosreport-a-2026-11-30-xyz")
+    (folder / place).parent.mkdir(parents=True, exist_ok=True)
+    (folder / place).write_text("node17.cluster\n")
+    (facts,) = read_recording(tarball(tmp_path / "sosreport-a.tar.xz", folder, "w:xz")).facts.values()
+    assert facts.hostname == "node17.cluster"
+
+
 def test_several_trees_are_a_cluster(tmp_path: Path) -> None:
     for name, hostname in (("a", "n1"), ("b", ""), ("c", "n1")):
         tree(tmp_path / "all" / name, hostname)
