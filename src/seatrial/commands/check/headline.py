@@ -110,14 +110,14 @@ def headline(run: RunInfo, judgement: Judgement, acts: Mapping[str, str] = NO_AC
         limits = "limits, " if any(pair.limit for pair in judgement.pairs) else ""
         past = references_text(run.past, judgement.past)
         what = [f"{what[0]}; compared with {limits}peers and the past ({past})"]
-    lost = judgement.lost or run.lost
-    if lost:
+    if lost := judgement.lost or run.lost:
         what.append(f"{count(len(lost), 'node')} not measured")
     broken = broken_text(judgement.trials.storage) if judgement.trials else ""
     if broken:
         what = [f"{broken}; {what[0]}", *what[1:]] if word == INCOMPLETE else [*what, broken]
-    if not judgement.complete and (run.reason or not broken or run.ending is not Ending.COMPLETE):
-        what.append(f"incomplete: {why_incomplete(run)}")
+    cut = run.ending is not Ending.COMPLETE
+    if not judgement.complete and (run.reason or not broken or cut):
+        what.insert(0 if names and cut else len(what), f"incomplete: {why_incomplete(run)}")
     return CheckHeadline(word=word, what=", ".join(what))
 
 

@@ -9,7 +9,7 @@ import pytest
 from seatrial.commands.check.headline import headline
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.view import check_report
-from seatrial.model.run import NodeCause, NodeState, RecordedRun
+from seatrial.model.run import Ending, NodeCause, NodeState, RecordedRun
 from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import CLUSTER, pair
 from seatrial.model.verdict import Finding, FindingKind, Verdict
@@ -90,6 +90,9 @@ def test_a_run_that_was_cut_off_decides_nothing() -> None:
     line = headline(recorded.info, judge(recorded))
     assert line.word != Verdict.PASS
     assert line.what.startswith("n3: not decided: 6 of 6 pairs did not pass")
+    cut = msgspec.structs.replace(recorded.info, ending=Ending.INTERRUPTED, reason="SIGINT")
+    line = headline(cut, judge(msgspec.structs.replace(recorded, info=cut)))
+    assert line.what.startswith(f"incomplete: {Ending.INTERRUPTED.value}: SIGINT, n3: not decided")
 
 
 @pytest.mark.parametrize("suspected", [False, True])
