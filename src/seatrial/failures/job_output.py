@@ -32,7 +32,7 @@ from seatrial.failures.last_words import (
     without_consequences,
 )
 from seatrial.failures.output_order import OutputOrder
-from seatrial.failures.printed_text import boxes, origins, plain, translations, without_warnings
+from seatrial.failures.printed_text import boxes, errors, origins, plain, without_warnings
 from seatrial.failures.rank_deaths import OOM_KILL, TIME_LIMIT, Ranks, read_loss
 from seatrial.failures.start_failure import COMPLAINS, causes_of_job, spoken, stronger_line, words_above
 from seatrial.model.loss import Loss, LossCause
@@ -87,7 +87,7 @@ LEAST_QUIET = 2
 CALLS = re.compile(r"(?:\n {1,8}\S[^\n]{0,1000}){1,200}")
 DEEPEST = re.compile(r"\n {1,8}(#\d{3,6}: \S[^\n]{0,1000})")
 """What HDF5 lists below the name of a failure, the deepest call last."""
-SYSTEM = re.compile(rf"\berrno\W{{1,3}}[1-9]\d{{0,2}}\b|(?:: |\] |\()(?:{'|'.join(map(re.escape, translations()))})\b")
+SYSTEM = re.compile(rf"\berrno\W{{1,3}}[1-9]\d{{0,2}}\b|(?:: |\] |\()(?:{'|'.join(map(re.escape, errors()))})\b")
 """How programs print an error of the system."""
 WHAT = re.compile(r"\n{1,2} +((?:what\(\)|nested task error): [^\n]{1,400})")
 """The message of an exception of C++ or Julia, below its name."""
@@ -237,7 +237,8 @@ def _crash(end: RankEnd, telling: str, order: OutputOrder) -> JobFailure:
     failure = JobFailure(meaning=f"{end.meaning}.{says}", remedy=remedy, quote=quote)
     if end.signal in FROM_OUTSIDE:
         return failure
-    others = (Complaint(line=line, words=line) for line in (order.not_a_number, end.meaning))
+    last = "" if end.signal else quote  # before a crash the last line may be any progress
+    others = (Complaint(line=line, words=line) for line in (order.not_a_number, end.meaning, last))
     return _of_complaints(failure, [*last_complaints(of_dead), *others], order)
 
 

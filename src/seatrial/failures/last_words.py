@@ -102,8 +102,9 @@ IN_SHELL = re.compile(
     r"(?m)^[ \t]{0,8}(?:\S{0,400}: line \d{1,9}: +\d{1,9}|(?:\[\d{1,9}\] )?signal \(\d{1,2}[\d.-]{0,9}\):) ("
     + "|".join(re.escape(str(name)) for name in SIGNALS)
     + r")\b"
+    r"|(?m:^)(Killed|Segmentation fault|Bus error)(?: \(core dumped\))?$"
 )
-"""How a shell reports that a signal ended a program of its script, and Julia that one ends itself."""
+"""How a shell reports that a signal ended a program of its script, or of one line, and Julia that one ends itself."""
 CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
 """Signals that no scheduler sends."""
 STEP_ENDED = "*** STEP "
@@ -133,6 +134,10 @@ def first_end(loss: Loss, text: str) -> RankEnd | None:
     aborted = next(filter(None, (abort.search(text) for abort in ABORTS)), None)
     reported = TASKS.search(text)
     killed_after = aborted and reported and aborted.start() < reported.start() and death and death.signal == KILL
+    shell = None if ABORTED.search(text) else IN_SHELL.search(text)
+    before = shell and (not reported or shell.start() < reported.start()) and death and death.signal is None
+    if shell and before:  # the code is the one of a script around the program
+        return _of_shell(shell)
     if death is not None and not killed_after:
         return RankEnd(meaning=_death(death), signal=death.signal)
     if aborted is not None:
@@ -143,10 +148,11 @@ def first_end(loss: Loss, text: str) -> RankEnd | None:
         return _torch_end(rank, code)
     if PRIMARY_JOB.search(text):
         return RankEnd(meaning="a rank ended with a non-zero exit code")
-    shell = IN_SHELL.search(text)
-    if shell is None or ABORTED.search(text):
-        return None
-    number = SIGNALS[shell[1]]
+    return _of_shell(shell) if shell else None
+
+
+def _of_shell(report: re.Match[str]) -> RankEnd:
+    number = SIGNALS[report[1] or report[2]]
     return RankEnd(meaning=f"a program of the script was ended by {_signal(number)}", signal=number)
 
 

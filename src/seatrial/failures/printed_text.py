@@ -24,11 +24,12 @@ ELASTIC = re.compile(r"torchrun|torch\.distributed\.(?:elastic|run|launch)|\bloc
 STAMPED = re.compile(rf"^(?:{QUOTED})?+(?:(?!\[\d{{10}}\.\d{{1,9}}\] \[)(?:\[{MOMENT}\]|{MOMENT}):?[ \t])?")
 """What a mail, and then a clock, puts before a line."""
 SCRIPT_LINE = re.compile(
-    r"(?:(?:Zeile|ligne|línea|riga|linha|linia|строка) (\d{1,9})[ \xa0]?|(?:第 )?(\d{1,9}) 行)[:：] ?"
+    r"(?P<script>[ \xa0]?:[ \xa0])?(?:(?:Zeile|ligne|línea|riga|linha|linia|строка) (?P<line>\d{1,9})[ \xa0]?"
+    r"|(?:第 )?(?P<place>\d{1,9}) 行)[:：][ \xa0]{0,8}(?:(?P<process>\d{1,9})[ \xa0]{1,40}(?P<ended>[^\n]{1,80}))?"
 )
-"""How bash names the line of a script in other languages."""
-ERRNO = re.compile(r"\b[Ee]rrno\W{1,3}(\d{1,3})\b|(?:-1 |: |\()(E[A-Z]{3,14})\b")
-"""An error of the system by its number or name alone."""
+"""How bash names the line of a script in other languages, and says that a signal ended a program there."""
+ERRNO = re.compile(r"\b[Ee]rrno[^\w-]{1,3}(\d{1,3})\b|(?:-1 |: |\()(E[A-Z]{3,14})\b")
+"""An error of the system by its number or name alone; a negative one is of another table."""
 LONGEST_LINE = 6000
 """More than a path may have, with a message about it."""
 MOST_CHARACTERS = 200_000
@@ -98,13 +99,28 @@ def translations() -> Mapping[str, Sequence[str]]:
     return msgspec.toml.decode(table, type=dict[str, list[str]])
 
 
+def errors() -> list[str]:
+    """The English words without those of signals, which also have other meanings."""
+    return [english for english, others in translations().items() if not others[0].startswith("signal ")]
+
+
 def in_english(text: str) -> str:
     """The text with English words for what the system and a shell say in another language, or by its number or name."""
     text = ERRNO.sub(_in_words, text)
-    foreign = [(words, english) for english, others in translations().items() for words in others if words in text]
+    foreign = [(words, english) for english in errors() for words in translations()[english] if words in text]
     for words, english in foreign:
         text = re.sub(rf"(?:[ \xa0]?(: ))?{re.escape(words)}", rf"\1{english}", text)
-    return SCRIPT_LINE.sub(r"line \1\2: ", text) if foreign else text
+    return SCRIPT_LINE.sub(lambda line: _of_script(line) if foreign or line["ended"] else line[0], text)
+
+
+def _of_script(report: re.Match[str]) -> str:
+    """`line 9: 3312 Killed ./solver` for what bash says in another language."""
+    where = f"{': ' if report['script'] else ''}line {report['line'] or report['place']}: "
+    if not report["process"]:
+        return where
+    rests = ((report["ended"].removeprefix(one), name) for name, others in translations().items() for one in others)
+    ended = next((name + rest for rest, name in rests if rest != report["ended"]), report["ended"])
+    return f"{where}{report['process']} {ended}"
 
 
 def _in_words(number: re.Match[str]) -> str:

@@ -306,10 +306,33 @@ def test_ranks_that_are_killed_after_an_abort_are_not_the_cause(text: str, meani
         ("s.sh: 第 3 行：x: 未找到命令", "s.sh: line 3: x: command not found"),
         ("s.sh: ligne 12 : x\xa0: commande introuvable", "s.sh: line 12: x: command not found"),
         ("Zeile 12: x : 3", "Zeile 12: x : 3"),
+        ("s.sh : ligne 9 :  3312 Processus arrêté   ./x", "s.sh: line 9: 3312 Killed   ./x"),
+        ("s.sh: Zeile 9: 3312 Abgebrochen (Speicherabzug geschrieben) ./x", "s.sh: line 9: 3312 Aborted"),
+        ("Abgebrochen nach Zeile 9: 12 Werte", "Abgebrochen nach line 9: 12 Werte"),
+        ("x : Le réseau n'est pas accessible", "x: Network is unreachable"),
     ],
 )
 def test_what_the_system_says_in_another_language_is_read_in_english(printed: str, english: str) -> None:
-    assert in_english(printed) == english
+    assert in_english(printed).startswith(english)
+
+
+SHELL = "/var/spool/slurmd/job1/slurm_script: line 12: 48213 Killed   ./solver > solver.log\n"
+SCRIPT = "srun: error: node07: task 3: Exited with exit code 1\n"
+
+
+@pytest.mark.parametrize("said", [SHELL, "Killed\n", "Segmentation fault (core dumped)\n"])
+def test_the_shell_around_a_program_says_by_which_signal_it_ended(said: str) -> None:
+    failure = explained(f"step 1\n{said}{SCRIPT}")
+    number = 11 if said.startswith("Seg") else 9
+    assert failure.meaning.startswith(f"a program of the script was ended by signal {number} ")
+    later = explained(f"step 1\n{SCRIPT}{said}")
+    assert later.meaning.startswith("rank 3 on node07 ended with exit code 1")
+
+
+def test_the_last_line_before_a_chosen_end_states_its_kind_without_any_word_of_an_error() -> None:
+    assert explained(f"Step 100\nLicense server not reachable at 27000@lic1\n{SCRIPT}").meaning.startswith(
+        "the program gets no licence: "
+    )
 
 
 @pytest.mark.parametrize(
