@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from seatrial.importers.column_roles import MEASURED, ColumnRoles, role_beside
 from seatrial.importers.columns import TableColumn
+from seatrial.importers.labelled_columns import ANONYMOUS
 from seatrial.importers.lone_cells import LoneCell
 from seatrial.importers.row_outcomes import COUNTED_WORDS
 from seatrial.model.column_words import TRAFFIC_WORDS, last_word, words_of
@@ -50,9 +51,10 @@ def counting_columns(columns: Sequence[TableColumn], nodes: TableColumn) -> tupl
 
 
 def _counts(column: TableColumn) -> bool:
-    """Whether a column has whole numbers, and a name of errors and not of their share in something."""
+    """Whether a column has whole numbers, and a name of errors and not of their share in something; or none, and 0."""
     named = counts_losses(column.name) or not COUNTED_WORDS.isdisjoint(words_of(column.name))
-    return named and not column.unit and column.numeric and all(map(str.isdecimal, column.written))
+    unnamed = column.name.startswith(ANONYMOUS) and 2 * column.written.count("0") > len(column.cells)
+    return (named or unnamed) and not column.unit and column.numeric and all(map(str.isdecimal, column.written))
 
 
 def joined(counting: Sequence[TableColumn]) -> TableColumn:

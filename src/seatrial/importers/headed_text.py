@@ -26,6 +26,7 @@ HEADINGS = tuple(
         r"(?: [^\n]{0,99}?(?P<rc>\d{1,9})?)?",  # pssh
         # what loops over nodes print before each of them: ==> n01 <==, --- n01 ---
         rf"(?P<loop>(?P<rule>[=*#-])(?P=rule){{1,20}}>? ?){NUMBERED} ?:?<?(?P=rule){{2,21}}",
+        rf"(?P<loop>)Connecting to host {NUMBERED}, port \d{{1,5}}",  # iperf3
         rf"(?P<loop>)(?P<before>[=*#>-]{{1,20}} ?|\[|(?i:host|node|server)(?:name)?:? ?|){NUMBERED}\]?:?[ \t]*",
     )
 )
@@ -160,12 +161,11 @@ def _of_paths(text: str) -> str:
     if len(matches) != len(lines) or len({*map(len, paths)}) != 1:
         return text
     for names in zip(*paths, strict=True):
-        nodes = all(NAME.fullmatch(name) and may_be_node(name) for name in {*names})
-        if nodes and len({*names}) > 1 and not are_sizes(names, lines):
-            places = places_of({*names})
-            return "".join(
-                f"{places[name].node}: {FOUND_IN.sub('', line)}\n" for name, line in zip(names, lines, strict=True)
-            )
+        places = places_of({*names})
+        nodes = [places[name].node for name in names]
+        named = all(NAME.fullmatch(node) and may_be_node(node) for node in {*nodes})
+        if named and len({*nodes}) > 1 and not are_sizes(nodes, lines):
+            return "".join(f"{node}: {FOUND_IN.sub('', line)}\n" for node, line in zip(nodes, lines, strict=True))
     return text
 
 

@@ -111,6 +111,11 @@ MACHINE_OUTPUTS = (
         "a file of /proc (cmdline, limits, mounts) or the output of ulimit",
     ),
     _described(
+        r"^[^|\n]{1,80}\| *-?[\d.]{1,12} (?:degrees C|RPM|Volts|Amps|Watts|percent) *\| *(?:ok|ns|nc|cr|nr)\b",
+        "the output of ipmitool sdr",
+        "seatrial facts --drift --from FILE reads it, also of many nodes.",
+    ),
+    _described(
         r"^[^|\n]{1,40}\|[^|\n]{1,20}\| *(?:degrees C|RPM|Volts|Amps|Watts|percent|discrete) *\||"
         r"^ID +\| Name +\| Type +\|",
         "the output of ipmitool sensor or ipmi-sensors",
@@ -141,6 +146,6 @@ MACHINE_OUTPUTS = (
         r"^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\] [\w.-]{2,40}(?: [\da-f:.]{7,12})?: |"
         r"^\[[^\]\n]{1,60}\] NVRM: |\bNVRM: Xid \(|^\w{3} [ \d]\d [\d:]{8} \S{1,60} kernel: |^\[ *\d{1,9}\.\d{6}\] ",
         "the log of a kernel",
-        "seatrial facts reads it on the node.",
+        "seatrial doctor --from FILE names faults of hardware in it.",
     ),
 )

@@ -134,8 +134,9 @@ OUTPUTS = (
         f"It has one pair of nodes at most. {CHECK}",
     ),
     _output(
-        r"\bbytes +#sent +#ack +total +time\b|^\|[ \t]+Stage[ \t]+\|[ \t]*# iterations[ \t]*\|",
-        "the output of fi_pingpong or ucx_perftest",
+        r"\bbytes +#sent +#ack +total +time\b|^#?p0[ \t]+p1[ \t]+dist[ \t]+len\b"
+        r"|^\|[ \t]+Stage[ \t]+\|[ \t]*# iterations[ \t]*\|",
+        "the output of fi_pingpong, ucx_perftest or mpptest",
         f"It has one pair of nodes at most. {CHECK}",
         document=True,
     ),

@@ -132,7 +132,7 @@ def no_line(line: str, labels: Sequence[str]) -> UsageError:
 def labels_of_lines(text: str) -> list[str]:
     """What lines with numbers are called that most nodes print: the names by which a user chooses one."""
     _, usual = _usual_forms(with_seconds(text))
-    return list(dict.fromkeys(label for form in usual if MARK in "".join(form) for label in _labels(form)[::-1]))
+    return list(dict.fromkeys(label for form in usual if MARK in "".join(form) for label in _called(form)))
 
 
 FAILED = ("failed",)
@@ -172,7 +172,7 @@ def _with_forms(rows: Mapping[str, Sequence[list[str]]]) -> Printed:
 def _measures(parts: Printed, usual: Sequence[Form], line: str) -> list[Form]:
     """The forms of the lines that have results. Raises UnclearResultError where several may be."""
     numbered = [form for form in usual if any(MARK in word for word in form) and not _ended(form)]
-    if chosen := [form for form in numbered if line and line.lower() in {label.lower() for label in _labels(form)}]:
+    if chosen := [form for form in numbered if line and line.lower() in map(str.lower, _called(form))]:
         return chosen
     of_results = [*filter(_may_be_result, numbered)]
     varying = [form for form in of_results if len({str(_numbers(form, rows)) for rows in parts.values()}) > 1]
@@ -262,6 +262,12 @@ def _labels(form: Form) -> tuple[str, str]:
     words = [word.replace(MARK, "").strip("=:,;()[] ") for word in form]
     whole = " ".join(filter(None, words))
     return whole, " ".join(filter(None, words[: _first_number(form)])) or words[_first_number(form)] or whole
+
+
+def _called(form: Form) -> tuple[str, ...]:
+    """All words by which a user may choose a line: those of `_labels`, and its last word: `receiver` of iperf3."""
+    whole, before = _labels(form)
+    return before, whole, whole.split()[-1] if whole else whole
 
 
 def _counting_failures(beside: Sequence[tuple[str, str]], nodes: int) -> set[str]:

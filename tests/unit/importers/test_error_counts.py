@@ -129,3 +129,10 @@ def test_no_counts_pass(count: Callable[[int], int], words: str, tmp_path: Path,
     printed = " ".join(seatrial("judge", str(tmp_path / "t.csv"), code=2).out.split())
     assert words in printed
     assert "Nothing says which values are good" not in printed
+
+
+def test_counts_without_names_are_counts_where_most_are_zero() -> None:
+    rows = "".join(f"{node}: {37 * (node == 'n6')} 0 {2 * (node == 'n2')}\n" for node in NODES)
+    table = read_fleet_table(rows)
+    assert table.roles.value == ALL_COUNTS
+    assert [(cell.subject, cell.cell) for cell in table.lone] == [("n6", "37"), ("n2", "2")]

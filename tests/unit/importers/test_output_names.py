@@ -3,6 +3,7 @@
 import pytest
 
 from seatrial.benchmarks.node_outputs import table_of_outputs
+from seatrial.importers.headed_text import prefixed
 from seatrial.importers.output_names import place_of, places_of, without_output
 from tests.support.benchmark_outputs import hpl, stream
 
@@ -112,3 +113,8 @@ def test_what_all_names_have_is_no_part_of_the_node(
 ) -> None:
     places = places_of(names, benchmark)
     assert tuple(places[name].node for name in names) == nodes
+
+
+def test_a_path_that_grep_found_is_of_the_node_in_it_whatever_else_has_a_number() -> None:
+    text = "".join(f"results/stream_omp64_node{node:02d}.log:Triad: {371000 + node}.5\n" for node in range(1, 6))
+    assert prefixed(text).startswith("node01: Triad: 371001.5\nnode02: ")
