@@ -140,8 +140,8 @@ class Survey:
 
     def _was_good(self, metric: str, pair: Pair, after: int, references: References) -> bool:
         """Whether the pair was as good as its peers before the last look, as far as it was measured."""
-        known = self.evidence[pair].of(metric)
-        before = [known[phase].runs for phase in AVERAGED if phase in known] + [_runs_before(known, after)]
+        by_phase = self.evidence[pair].of(metric)
+        before = [by_phase[phase].runs for phase in AVERAGED if phase in by_phase] + [_runs_before(by_phase, after)]
         return not any(before) or any(_cleared(pair, metric, median(runs), references) for runs in before if runs)
 
     def _crosses_turned(self, metric: str, pair: Pair) -> bool:
@@ -200,9 +200,9 @@ class Survey:
         self._good[LATENCY].change(*moved)
 
 
-def _runs_before(known: Mapping[Phase, RunSeries], after: int) -> tuple[float, ...]:
+def _runs_before(by_phase: Mapping[Phase, RunSeries], after: int) -> tuple[float, ...]:
     """The runs of the retest that have lower numbers."""
-    again = known.get(Phase.RETEST, NO_SERIES)
+    again = by_phase.get(Phase.RETEST, NO_SERIES)
     return tuple(run for run, number in zip(again.runs, again.numbers, strict=True) if number < after)
 
 
