@@ -83,17 +83,9 @@ class Crossings:
     Nothing is counted before somebody asks: where nothing is suspected, nobody does.
     """
 
-    def __init__(
-        self,
-        fabric: Paths,
-        pairs: Iterable[Pair] = (),
-        stale: frozenset[Pair] = frozenset(),
-        turned: frozenset[Component] = frozenset(),
-    ) -> None:
-        """`stale`: pairs that do not count for the parts that `turned`, which they crossed before."""
+    def __init__(self, fabric: Paths, pairs: Iterable[Pair] = ()) -> None:
         self.fabric = fabric
         self.pairs = set(pairs)
-        self._stale, self._turned = stale, turned
         self._counts: Counter[Component] | None = None
 
     def change(self, joined: Collection[Pair], left: Collection[Pair]) -> None:
@@ -104,13 +96,13 @@ class Crossings:
         self.pairs -= left
         if self._counts is not None:
             for pair in joined:
-                self._counts.update(self._path(pair))
+                self._counts.update(self.fabric.path(*pair))
             for pair in left:
-                self._counts.subtract(self._path(pair))
+                self._counts.subtract(self.fabric.path(*pair))
 
     def changed(self, joined: Collection[Pair], left: Collection[Pair]) -> "Crossings":
         """A copy with pairs added and removed."""
-        copy = Crossings(self.fabric, self.pairs, self._stale, self._turned)
+        copy = Crossings(self.fabric, self.pairs)
         copy._counts = None if self._counts is None else self._counts.copy()
         copy.change(joined, left)
         return copy
@@ -132,12 +124,8 @@ class Crossings:
 
     def _counted(self) -> Counter[Component]:
         if self._counts is None:
-            self._counts = Counter(part for pair in self.pairs for part in self._path(pair))
+            self._counts = Counter(part for pair in self.pairs for part in self.fabric.path(*pair))
         return self._counts
-
-    def _path(self, pair: Pair) -> Iterator[Component]:
-        path = self.fabric.path(*pair)
-        return (part for part in path if part not in self._turned) if pair in self._stale else path
 
 
 def locate(

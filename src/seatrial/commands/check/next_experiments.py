@@ -136,8 +136,9 @@ def next_bandwidth(
 def _within_leaves(
     suspects: Sequence[PartSuspect], good: Crossings, fabric: Wiring, nodes: Sequence[str], had: Collection[Pair]
 ) -> list[Pair]:
-    """A pair within its leaf for each suspected node that has none: with static routes all that other leaves send to a
-    node crosses one cable between switches, which is slow for no other node. None where the routes are known."""
+    """One more pair within its leaf for each suspected node with less than two bad ones: of one the partner may be at
+    fault, and with static routes all that other leaves send to a node crosses one cable between switches, which is slow
+    for no other node. None where the routes are known."""
     chosen: list[Pair] = []
     for suspect in suspects:
         name, leaf = suspect.subject.name, fabric.leaf_of.get(suspect.subject.name, "")
@@ -146,10 +147,11 @@ def _within_leaves(
         mates = [mate for mate in nodes if fabric.leaf_of.get(mate) == leaf and mate != name]
         for way in (Direction.OUT, Direction.IN):
             ordered = [(name, mate) if way is Direction.OUT else (mate, name) for mate in mates]
-            if suspect.direction in (way, Direction.BOTH) and not any(pair in had for pair in ordered):
+            if suspect.direction in (way, Direction.BOTH) and len(set(ordered).intersection(suspect.pairs)) < 2:
                 other = Direction.IN if way is Direction.OUT else Direction.OUT
                 clear = [not good.parts.isdisjoint(links_of(mate, other)) for mate in mates]
-                chosen += [pair for pair, cleared in zip(ordered, clear, strict=True) if cleared][:1]
+                cleared = [pair for pair, sure in zip(ordered, clear, strict=True) if sure]
+                chosen += [pair for pair in cleared if pair not in had][:1]
     return chosen
 
 

@@ -8,16 +8,7 @@ from statistics import fmean
 from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, judge_bandwidth, judge_latency
 from seatrial.commands.check.survey_suspects import SurveyRuns, locate_survey
 from seatrial.judgement.processor_waits import TIMES_PEERS
-from seatrial.locate.evidence import (
-    AVERAGED,
-    NO_SERIES,
-    SHORTEST_S,
-    Fresh,
-    MeasuredPair,
-    Pair,
-    RunSeries,
-    in_one_direction,
-)
+from seatrial.locate.evidence import AVERAGED, SHORTEST_S, Fresh, MeasuredPair, Pair, in_one_direction
 from seatrial.locate.explanation import BUNDLES, Crossings, PartSuspect, blame, both_ways, pair_suspects, suspects_of
 from seatrial.locate.references import References
 from seatrial.locate.references import crosses as crosses_leaves
@@ -96,7 +87,7 @@ class Survey:
         self._judge(changed, references)
         self.retested = {metric: set(pairs) for metric, pairs in self._again.items()}
         if self._latest[BANDWIDTH] or self._latest[LATENCY]:
-            self._find_stale(fresh.first_after_last_look, references)
+            self._find_stale(fresh.first_after_last_look)
             self._forget_old_retests(fresh, references)
         if rescaled or (Kernel.ONEWAY, Phase.SURVEY) in fresh.sources:
             self.survey_runs = SurveyRuns(evidence, references.scales)
@@ -107,12 +98,11 @@ class Survey:
 
     def good(self, metric: str) -> Crossings:
         """Pairs that are clearly good by the survey, with the parts that they cross."""
-        good, stale = self._good[metric], self._stale[metric]
-        return Crossings(good.fabric, good.pairs, stale, frozenset(self._turned[metric])) if stale else good
+        return self._good[metric].changed((), self._stale[metric]) if self._stale[metric] else self._good[metric]
 
     def stale(self, metric: str) -> frozenset[Pair]:
-        """Pairs that were good before parts on their way turned out slow, late or lossy at the end of the run: they do
-        not clear these any more."""
+        """Pairs whose good numbers clear no part any more: they were measured before a part on their way turned out
+        slow, late or lossy at the end of the run."""
         return self._stale[metric]
 
     @property
@@ -121,28 +111,19 @@ class Survey:
         stale = self._stale[LATENCY] - self._trips_since
         return self._without_stalls.changed((), stale) if stale else self._without_stalls
 
-    def _find_stale(self, after: int, references: References) -> None:
+    def _find_stale(self, after: int) -> None:
         """`after`: number of the first run of a retest after the last look."""
         lossy = {pair for pair in self._latest[LATENCY] & self.stalled if self.evidence[pair].lost_at_last}
         for metric, bad, good in (
-            (BANDWIDTH, set(), self._good[BANDWIDTH].pairs),
-            (LATENCY, lossy, self._good[LATENCY].pairs | self._without_stalls.pairs),
+            (BANDWIDTH, self._verdicts[BANDWIDTH].slow, self._good[BANDWIDTH].pairs),
+            (LATENCY, self._verdicts[LATENCY].slow | lossy, self._good[LATENCY].pairs | self._without_stalls.pairs),
         ):
             latest = self._latest[metric]
-            slow = [
-                pair for pair in latest & self._verdicts[metric].slow if self._was_good(metric, pair, after, references)
-            ]
-            self._turned[metric] = {part for pair in bad.union(slow) for part in self._path(metric, pair)}
+            self._turned[metric] = {part for pair in latest & bad for part in self._path(metric, pair)}
             before = good - latest if self._turned[metric] else ()
             self._stale[metric] = frozenset(pair for pair in before if self._crosses_turned(metric, pair))
         again = {pair: self.evidence[pair].latency.get(Phase.RETEST) for pair in self._stale[LATENCY]}
         self._trips_since = {pair for pair, series in again.items() if series and series.numbers[-1] >= after}
-
-    def _was_good(self, metric: str, pair: Pair, after: int, references: References) -> bool:
-        """Whether the pair was as good as its peers before the last look, as far as it was measured."""
-        by_phase = self.evidence[pair].of(metric)
-        before = [by_phase[phase].runs for phase in AVERAGED if phase in by_phase] + [_runs_before(by_phase, after)]
-        return not any(before) or any(_cleared(pair, metric, median(runs), references) for runs in before if runs)
 
     def _crosses_turned(self, metric: str, pair: Pair) -> bool:
         return not self._turned[metric].isdisjoint(self._path(metric, pair))
@@ -158,10 +139,11 @@ class Survey:
             bad = self._verdicts[metric].slow | (self.stalled if metric == LATENCY else set())
             for pair in sorted(self._again[metric] & (bad | self._stale[metric])) if self._turned[metric] else ():
                 known = self.evidence[pair]
-                old = _runs_before(known.of(metric), after)
+                again = known.of(metric)[Phase.RETEST]
+                old = [run for run, number in zip(again.runs, again.numbers, strict=True) if number < after]
                 if old and self._crosses_turned(metric, pair) and _cleared(pair, metric, median(old), references):
                     self.evidence[pair] = known.retested_since(metric, after)
-                    if known.of(metric)[Phase.RETEST].numbers[-1] < after:
+                    if again.numbers[-1] < after:
                         self.retested[metric].discard(pair)
 
     def _note(self, pair: Pair, known: MeasuredPair) -> None:
@@ -198,12 +180,6 @@ class Survey:
         self._good[BANDWIDTH].change(*moved)
         moved = self._verdicts[LATENCY].update(speeds, speed_lines, speed)
         self._good[LATENCY].change(*moved)
-
-
-def _runs_before(by_phase: Mapping[Phase, RunSeries], after: int) -> tuple[float, ...]:
-    """The runs of the retest that have lower numbers."""
-    again = by_phase.get(Phase.RETEST, NO_SERIES)
-    return tuple(run for run, number in zip(again.runs, again.numbers, strict=True) if number < after)
 
 
 def _cleared(pair: Pair, metric: str, run: float, references: References) -> bool:
