@@ -2,7 +2,8 @@
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -27,6 +28,7 @@ from seatrial.archive.reader import (
 )
 from seatrial.archive.run_values import LEFT_OUT, ValuesFile, read_tables
 from seatrial.files.inputs import JOURNAL_BYTES, journal_lines
+from seatrial.judgement.comparison.records import unlike_runs
 from seatrial.model.errors import NoRun, SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import node_of
@@ -299,6 +301,22 @@ def _readable(folder: Path, note: Callable[[str], None]) -> StoredRun | None:
     except DamagedRun as error:
         note(LEFT_OUT.format(folder.name, error.what))
         return None
+
+
+def like_usual(runs: Sequence[StoredRun], permitted: Collection[str] = ()) -> list[StoredRun]:
+    """Those of the runs, oldest first, that are like the newest one of the command of most of them.
+
+    So a run of another command hides none, and after a change of conditions the newer ones count. `permitted`:
+    conditions in which they may differ.
+    """
+    ((usual, _),) = Counter(run.summary.kind for run in reversed(runs)).most_common(1)
+    newest = next(run for run in reversed(runs) if run.summary.kind == usual)
+    return [run for run in runs if is_like(run, newest, permitted)]
+
+
+def is_like(run: StoredRun, other: StoredRun, permitted: Collection[str] = ()) -> bool:
+    """Whether both measured under the same conditions, but for those that are permitted."""
+    return all(each.condition in permitted for each in unlike_runs([run.summary], [other.summary]))
 
 
 def without(chosen: StoredSet, others: StoredSet) -> StoredSet:

@@ -128,7 +128,9 @@ PROOF = ("launcher", *HOSTS, "partition", *JOB)
 @plan_option(
     "--detect SHARE", type=SHARE, default=f"{PRACTICAL:.0%}", help="With --plan: the change that is to be shown."
 )
-@plan_option("--runs RUNS", help="With --plan: runs to learn from.  [default: all that were measured like the newest]")
+@plan_option(
+    "--runs RUNS", help="With --plan: runs to learn from.  [default: all like the newest of the most usual command]"
+)
 @option(
     "--blocks N",
     type=click.IntRange(min=1),

@@ -38,7 +38,7 @@ def parse_subject(text: str, what: str) -> Subject:
     default="",
     help="A node (n3) or a pair ('n1>n2').  [default: all pairs together]",
 )
-@option("--runs RUNS", help="Runs, as compare takes them.  [default: all that were measured like the newest]")
+@option("--runs RUNS", help="Runs, as compare takes them.  [default: all; see history.md]")
 @archive_option
 @output_options("plot")
 def history(metric: str, subject: Subject, runs: str, archive: Path, output: OutputForms) -> int:

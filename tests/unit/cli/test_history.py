@@ -10,6 +10,7 @@ import pytest
 
 from seatrial.commands.history import run as history_run
 from seatrial.judgement.comparison.history import values_over_runs
+from seatrial.model.run import RunKind
 from seatrial.model.subject import FABRIC, node, pair
 from tests.support.command_line import Seatrial
 from tests.support.paths import ROOT
@@ -102,6 +103,30 @@ def test_the_history_of_a_curve_begins_with_its_largest_message(tmp_path: Path, 
     )
 
 
+def test_metrics_with_few_values_are_one_line(tmp_path: Path, seatrial: Seatrial) -> None:
+    """The curves of one run have some forty metrics: the first is printed, the others are counted."""
+    shutil.copytree(ROOT / "tests" / "data" / "archives" / "curve", tmp_path / "curve")
+    ran = seatrial("history", "bandwidth", "--archive", tmp_path, code=2)
+    metrics = seatrial("history", "bandwidth", "--archive", tmp_path, "--json", code=2).data["histories"]
+    assert ran.out.count("value\n") == 1 and len(metrics) > 2
+    assert f"{len(metrics) - 1} more metrics have fewer than 12 values: bandwidth" in ran.out
+    assert "Measure until there are 12 runs" in " ".join(ran.out.split())
+
+
+def test_newer_runs_of_another_command_do_not_hide_those_of_checks(tmp_path: Path, seatrial: Seatrial) -> None:
+    """They have the same metric, measured under other conditions; a check under other conditions begins anew."""
+    for number in (1, 2, 3):
+        healthy_run(tmp_path, number, nodes=3)
+    healthy_run(tmp_path, 9, nodes=3, kind=RunKind.PLACEMENT, launcher="hosts")
+    found = printed(tmp_path, "bandwidth", seatrial=seatrial, code=2)
+    assert [each["run"] for each in found["values"]] == ["h1", "h2", "h3"]
+    healthy_run(tmp_path, 12, nodes=3, launcher="hosts")
+    found = printed(tmp_path, "bandwidth", seatrial=seatrial, code=2)
+    assert [each["run"] for each in found["values"]] == ["h9", "h12"]
+    found = printed(tmp_path, "bandwidth", "--runs", "h1,h2,h9", seatrial=seatrial, code=2)
+    assert [each["run"] for each in found["values"]] == ["h1", "h2"]
+
+
 def test_few_of_many_metrics_are_listed(archive: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:
     """The curves of one run have some hundred."""
     monkeypatch.setattr("seatrial.commands.history.run.MOST_METRICS", 1, raising=False)
@@ -116,7 +141,7 @@ def test_an_archive_without_runs_or_without_values_is_refused(
     assert f"{tmp_path} has no closed run. Measure first" in ran.err
     monkeypatch.setattr(history_run, "load_tables", lambda *_, **__: ())
     ran = seatrial("history", "bandwidth", "--archive", archive, code=64)
-    assert "like the newest, s9 (check), have no values of pairs. Name other runs" in ran.err
+    assert f"The runs of {archive} have no values. Name other runs" in ran.err
 
 
 def test_values_are_of_the_subjects_pairs() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from seatrial.model.run import RunKind
 from tests.support.command_line import Seatrial
 from tests.support.paths import DATA
 from tests.support.run_archives import healthy_run
@@ -43,6 +44,13 @@ def test_smaller_changes_and_more_subjects_take_more_runs(archive: Path, seatria
     known, unknown = large["needs"][1:]
     assert known["runs_each"] <= unknown["runs_each"]
     assert known["node_hours"] == pytest.approx(known["more_runs"] * 5 / 60)
+
+
+def test_a_run_of_another_command_hides_no_check(tmp_path: Path, seatrial: Seatrial) -> None:
+    for number in (1, 2, 3):
+        healthy_run(tmp_path, number)
+    healthy_run(tmp_path, 9, kind=RunKind.PLACEMENT, launcher="hosts")
+    assert planned(tmp_path, "bandwidth", seatrial=seatrial)["runs"] == ["h1", "h2", "h3"]
 
 
 def test_a_command_has_all_its_metrics(archive: Path, seatrial: Seatrial) -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from seatrial.archive import baselines
 from seatrial.archive.reader import parse_all
-from seatrial.archive.run_sets import StoredRun, find_runs, load_tables
+from seatrial.archive.run_sets import StoredRun, StoredSet, find_runs, is_like, like_usual, load_tables
 from seatrial.importers.series import ValueSeries
 from seatrial.judgement.comparison.history import (
     Explained,
@@ -19,7 +19,6 @@ from seatrial.judgement.comparison.history import (
     values_over_runs,
     worsened_nodes,
 )
-from seatrial.judgement.comparison.records import unlike_runs
 from seatrial.judgement.comparison.verdicts import find_suspects
 from seatrial.judgement.series_changes import judge_series
 from seatrial.model.errors import SeatrialError, UsageError
@@ -45,28 +44,37 @@ def read_history(
     """Each metric whose name begins with `name`. `note`: as `load_tables` takes it.
 
     Raises UsageError where nothing fits, DamagedRun.
-
-    Of runs that were measured under unlike conditions those count that are like the newest with such a value.
     """
     chosen = find_runs(archive, runs or ALL_RUNS)
-    left = list(chosen.runs)
-    tables: list[MetricTable] = []
-    while left:
-        alike = [run for run in left if _alike(run, left[-1])]
-        left = [run for run in left if run not in alike]
-        of_alike = load_tables([replace(chosen, runs=tuple(alike))], trials=True, note=note)
-        chosen = replace(chosen, left_out=())  # each is noted once
-        tables += of_alike
-        kept = tuple(_baselines(archive, alike[-1], note))
-        if histories := tuple(_histories(alike, of_alike, name, subject, kept)):
-            return tuple(sorted(histories, key=_prominence))
-    raise _nothing(archive, name, subject, tables, chosen.runs[-1])
+    tables = load_tables([chosen], trials=True, note=note)
+    kept = tuple(_baselines(archive, note))
+    histories = [
+        history
+        for table in tables
+        if table.metric.name.startswith(name) and (rows := _usual_rows(table, chosen.runs, subject))
+        for history in _histories([chosen.runs[row] for row in rows], _part(table, rows), subject, kept)
+    ]
+    if not histories:
+        raise _nothing(archive, name, subject, tables)
+    return tuple(sorted(histories, key=_prominence))
 
 
-def _baselines(
-    archive: Path, newest: StoredRun, note: Callable[[str], None]
-) -> Iterator[tuple[str, Sequence[MetricTable]]]:
-    """Names and values of baselines that were measured like a run; `note` gets a sentence on one that is damaged."""
+def _usual_rows(table: MetricTable, runs: Sequence[StoredRun], subject: Subject) -> list[int]:
+    """The runs of a history, by their place: of those that have the metric the usual ones."""
+    having = np.flatnonzero(~np.isnan(values_over_runs(table, subject, {}))).tolist()
+    usual = like_usual([runs[row] for row in having], PERMITTED) if having else []
+    return [row for row in having if runs[row] in usual]
+
+
+def _part(table: MetricTable, rows: Sequence[int]) -> MetricTable:
+    """The table of these runs with the pairs that they measured."""
+    part = table.rows(rows)
+    columns = np.flatnonzero(~np.isnan(part.values).all(axis=0))
+    return replace(part, pairs=tuple(table.pairs[column] for column in columns), values=part.values[:, columns])
+
+
+def _baselines(archive: Path, note: Callable[[str], None]) -> Iterator[tuple[str, StoredSet, Sequence[MetricTable]]]:
+    """Names, runs and values of baselines; `note` gets a sentence on one that is damaged."""
     try:
         names = baselines.names(archive)[:MOST_BASELINES]
     except SeatrialError as error:
@@ -75,8 +83,7 @@ def _baselines(
     for name in names:
         try:
             kept = find_runs(archive, f"{name}@{max(baselines.versions(archive, name), default=0)}")
-            if all(_alike(run, newest) for run in kept.runs):
-                yield name, load_tables([kept], trials=True)
+            yield name, kept, load_tables([kept], trials=True)
         except SeatrialError as error:
             note(f"The baseline {name} is left out: {error}")
 
@@ -99,29 +106,26 @@ def _level(
 
 def _histories(
     runs: Sequence[StoredRun],
-    tables: Sequence[MetricTable],
-    name: str,
+    table: MetricTable,
     subject: Subject,
-    kept: Sequence[tuple[str, Sequence[MetricTable]]],
+    kept: Sequence[tuple[str, StoredSet, Sequence[MetricTable]]],
 ) -> Iterator[History]:
-    """The histories of the metrics of this name that these runs have of the subject. `kept`: names and values of
-    baselines.
+    """The histories of a metric that these runs have of the subject. `kept`: name, runs and values of each baseline.
 
     Nodes that became worse, which all pairs together do not show, are further subjects.
     """
     leaf_of = {node: leaf for run in runs for node, leaf in run.summary.leaf_of.items()}
-    for table in (table for table in tables if table.metric.name.startswith(name)):
-        for own in (subject, *(worsened_nodes(table, leaf_of) if subject == FABRIC else ())):
-            values = values_over_runs(table, own, leaf_of)
-            if not np.isnan(values).all():
-                levels = (
-                    BaselineLevel(name=label, value=_level(earlier, table, values, own, leaf_of))
-                    for label, of_baseline in kept
-                    for earlier in of_baseline
-                    if earlier.metric == table.metric
-                )
-                beside = tuple(level for level in levels if np.isfinite(level.value))
-                yield replace(_history(runs, table, own, values), baselines=beside)
+    for own in (subject, *(worsened_nodes(table, leaf_of) if subject == FABRIC else ())):
+        values = values_over_runs(table, own, leaf_of)
+        levels = (
+            BaselineLevel(name=label, value=_level(earlier, table, values, own, leaf_of))
+            for label, of_baseline, its_tables in kept
+            if all(is_like(run, runs[-1], PERMITTED) for run in of_baseline.runs)
+            for earlier in its_tables
+            if earlier.metric == table.metric
+        )
+        beside = tuple(level for level in levels if np.isfinite(level.value))
+        yield replace(_history(runs, table, own, values), baselines=beside)
 
 
 def _prominence(history: History) -> tuple[int, int]:
@@ -130,15 +134,11 @@ def _prominence(history: History) -> tuple[int, int]:
     return -len(history.runs) if size else 0, -size
 
 
-def _nothing(
-    archive: Path, name: str, subject: Subject, tables: Sequence[MetricTable], newest: StoredRun
-) -> UsageError:
+def _nothing(archive: Path, name: str, subject: Subject, tables: Sequence[MetricTable]) -> UsageError:
     """What the runs lack: any values, the metric, or the subject; and what they have."""
     if not tables:
-        like = f"{newest.summary.run} ({newest.summary.kind})"
         return UsageError(
-            f"The runs of {archive} that are like the newest, {like}, have no values of pairs.",
-            "Name other runs with --runs; seatrial runs list shows all.",
+            f"The runs of {archive} have no values.", "Name other runs with --runs; seatrial runs list shows all."
         )
     of_metric = [table for table in tables if table.metric.name.startswith(name)]
     if not of_metric:
@@ -149,10 +149,6 @@ def _nothing(
         f"No run of {archive} measured {name!r} of {subject.kind.value} {subject.name}.",
         f"Measured nodes: {some(nodes, MOST_NODES)}.",
     )
-
-
-def _alike(run: StoredRun, newest: StoredRun) -> bool:
-    return all(each.condition in PERMITTED for each in unlike_runs([run.summary], [newest.summary]))
 
 
 def _history(measured: Sequence[StoredRun], table: MetricTable, subject: Subject, values: Reals) -> History:

@@ -1,6 +1,6 @@
 """A history in words and as JSON."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import msgspec
@@ -10,16 +10,16 @@ from seatrial.judgement.comparison.records import Suspect
 from seatrial.model.subject import Subject
 from seatrial.model.units import quantity, share
 from seatrial.model.verdict import Verdict, exit_code, worst
-from seatrial.model.words import count, verb
+from seatrial.model.words import count, some, verb
 from seatrial.render.change_text import suspect_text
 from seatrial.render.finding_text import fitting_sentence
 from seatrial.render.json import MetricName, filled
 from seatrial.render.report import Block, Drawing, Lines, Paragraph, Report, Table, columns
 from seatrial.render.run_plot import RunValue, bars, over_runs
-from seatrial.statistics.change_points import ChangePoint
+from seatrial.statistics.change_points import FEWEST, ChangePoint
 
 MOST_VALUES = 30
-MOST_SUSPECTS = 5
+MOST_SUSPECTS = MOST_METRICS = 5
 DAY = 10
 """Characters of 2026-11-21."""
 
@@ -81,11 +81,23 @@ def history_report(histories: Sequence[History]) -> Report:
         sentence=_sentence(histories, verdict.value),
         exit_code=exit_code(verdict),
         payload=lambda: HistoriesFields(histories=tuple(map(_fields, histories))),
-        terminal=lambda width: [
-            block for each in histories for block in (*_blocks(each, named=len(histories) > 1), *_small(each, width))
-        ],
-        page=lambda: [block for each in histories for block in _page(each, named=len(histories) > 1)],
+        terminal=lambda width: _each(
+            histories, lambda each, named: (*_blocks(each, named=named), *_small(each, width))
+        ),
+        page=lambda: _each(histories, lambda each, named: _page(each, named=named)),
     )
+
+
+def _each(histories: Sequence[History], blocks: Callable[[History, bool], Iterable[Block]]) -> Iterator[Block]:
+    """The blocks of each that can be judged, else of the first, and one line on the others: a curve has some forty."""
+    shown = [each for each in histories if len(each.values) >= FEWEST] or histories[:1]
+    for each in shown:
+        yield from blocks(each, len(histories) > 1)
+    others = dict.fromkeys(_named(each) for each in histories if each not in shown)
+    if others:
+        text = f"{count(len(others), 'more metric')} {verb(len(others), 'has', 'have')} fewer than {FEWEST} values: "
+        remedy = f"Measure until there are {FEWEST} runs; seatrial history 'METRIC' shows the values of one."
+        yield Paragraph(text=f"{text}{some(list(others), MOST_METRICS)}. {remedy}")
 
 
 def _small(history: History, width: int) -> Iterable[Block]:

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.run_sets import StoredSet, find_runs, load_tables
+from seatrial.archive.run_sets import StoredSet, find_runs, like_usual, load_tables
 from seatrial.judgement.comparison.planning import Claim, ComparisonPlan, Need, plan_runs
-from seatrial.judgement.comparison.records import unlike_runs
 from seatrial.judgement.comparison.subjects import FEWEST_RUNS
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.run import RunKind
@@ -22,8 +21,8 @@ ALL_RUNS = ".."
 
 
 def plan(archive: Path, wanted: str, effect: float, note: Callable[[str], None], runs: str = "") -> ComparisonPlan:
-    """`wanted`: a kind of run, or the beginning of a metric's name. `runs`: which; empty: all in the archive
-    that were measured like the newest. `note`: as `load_tables` takes it.
+    """`wanted`: a kind of run, or the beginning of a metric's name. `runs`: which; empty: of all in the
+    archive the usual ones. `note`: as `load_tables` takes it.
 
     Raises UsageError where nothing fits, DamagedRun.
     """
@@ -40,8 +39,7 @@ def plan(archive: Path, wanted: str, effect: float, note: Callable[[str], None],
             f"No run of {archive} measured {wanted!r}.",
             f"Name a kind of run ({', '.join(RunKind)}), or a metric as reports name it: bandwidth, latency 8 B.",
         )
-    newest = chosen.runs[-1]
-    alike = [run for run in chosen.runs if not unlike_runs([run.summary], [newest.summary])]
+    alike = like_usual(chosen.runs)
     rows = [place for place, run in enumerate(chosen.runs) if run in alike]
     leaf_of = {node: leaf for run in alike for node, leaf in run.summary.leaf_of.items()}
     return plan_runs([run.summary for run in alike], [table.rows(rows) for table in tables], effect, leaf_of)

@@ -21,7 +21,8 @@ from seatrial.model.run_values import RunSummary
 from seatrial.render.report import PageLink, Report, rows_table
 
 MOST_RUNS = 60
-"""Runs of a history, the newest: two months of a check every night. Each new run reads all of them again."""
+"""Checks of a history, the newest, and at least as many runs: two months of a check every night. Each new run reads all
+of them again."""
 MOST_LOOKED_AT = 30
 """Checks among which two of the same nodes are looked for, the newest."""
 MOST_TRIED = 3
@@ -71,8 +72,9 @@ def _render_histories(
     archive: Path, made: Generation, closed: Mapping[str, RunRow], readers: Readers, at: datetime, source: str
 ) -> None:
     links = {row.run: run_page(row.run, stem) for stem, row in closed.items()}
+    words = _words([*closed.values()])
     try:
-        histories = readers.histories(archive, _words([*closed.values()]))
+        histories = readers.histories(archive, words)
     except SeatrialError as error:
         made.write(OVER_TIME, source, *page_texts(OVER_TIME, _nothing(error), at))
         return
@@ -87,17 +89,19 @@ def _render_histories(
         sentence="Metrics over time",
         payload=lambda: SiteHistoryFields(metrics=tuple(rows)),
         page=lambda: [rows_table(HEADS, cells, None)],
-        about=(f"the newest {min(len(closed), MOST_RUNS)} runs, those that were measured like the newest",),
+        about=(f"{words or 'all runs'}; of each metric those like the newest one of its most usual command",),
     )
     made.write(OVER_TIME, source, *page_texts(OVER_TIME, report, at))
 
 
 def _words(closed: Sequence[RunRow]) -> str:
-    """The runs of a history as `seatrial history --runs` takes them; empty: all."""
+    """The runs of a history as `seatrial history --runs` takes them, as many checks as others; empty: all."""
     if len(closed) <= MOST_RUNS:
         return ""
+    checks = [row for row in closed if row.kind == RunKind.CHECK]
+    oldest = min(rows[:MOST_RUNS][-1].started for rows in (closed, checks) if rows)
     try:
-        return f"{datetime.fromisoformat(closed[MOST_RUNS - 1].started):%Y-%m-%dT%H:%M:%S}.."
+        return f"{datetime.fromisoformat(oldest):%Y-%m-%dT%H:%M:%S}.."
     except ValueError:
         return ""
 

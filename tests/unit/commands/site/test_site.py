@@ -14,7 +14,7 @@ from seatrial.archive.writer import RunWriter
 from seatrial.commands.site.addresses import file_stem
 from seatrial.commands.site.lists import Listed, index_blocks
 from seatrial.model.monitoring import NodeStanding
-from seatrial.model.run import Ending
+from seatrial.model.run import Ending, RunKind
 from seatrial.model.verdict import Verdict
 from seatrial.render.html import as_html
 from seatrial.render.report import Report
@@ -111,6 +111,7 @@ def test_facts_that_changed_histories_and_a_comparison_are_there(tmp_path: Path,
     for number in (1, 2, 3):
         healthy_run(tmp_path / "archive", number, nodes=3)
     slow_run(tmp_path / "archive", 1, nodes=3)
+    healthy_run(tmp_path / "archive", 20, nodes=3, kind=RunKind.PLACEMENT, launcher="hosts")  # hides no history
     seatrial("baseline", "set", "kept", "h1,h2,h3")
     seatrial("site", "pages")
     check_links(tmp_path / "pages")
