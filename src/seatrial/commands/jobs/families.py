@@ -10,6 +10,10 @@ from seatrial.importers.accounting import AccountedJob
 from seatrial.process.time_limit import PARSE_S, SharedTime
 
 NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+HEX = re.compile(
+    r"(?<![0-9A-Za-z])(?=[a-fA-F]*[0-9])(?=[0-9]*[a-fA-F])[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,})*(?![0-9A-Za-z])"
+)
+"""A hash, a UUID, or what makes a name unique, as in those of our own jobs: eight digits or more."""
 LONGEST_LABEL = 32
 """Characters of a family's name that a table has room for."""
 
@@ -30,11 +34,13 @@ ZEROS = str.maketrans("123456789", "000000000")
 
 
 def normalised(text: str) -> str:
-    """The text with # for numbers, those of dates included, and without what is before the last / of a word."""
+    """The text with # for numbers, those of dates and hexadecimal ones included, and without what is before the last /
+    of a word.
+    """
     words = text.split()
     if "/" in text:
         words = [word.rpartition("/")[2] for word in words]
-    return NUMBERS.sub("#", " ".join(words))
+    return NUMBERS.sub("#", HEX.sub("#", " ".join(words)))
 
 
 Key = tuple[str, str, str, str, int, int, str]

@@ -245,6 +245,10 @@ def test_stand_ins_are_the_same_for_the_same_name() -> None:
         ("vasp-4711", "vasp-#"),
         ("a  \n b 3.5", "a b #"),
         ("run_20261102T1200_x", "run_#T#_x"),
+        ("seatrial-3ebd12d4", "seatrial-#"),
+        ("seatrial-12345678", "seatrial-#"),
+        ("fit-0b9e4c1a-77aa-4f3a-8d21-0123456789ab.sh", "fit-#.sh"),
+        ("face1 defaced_case2a effaced", "face# defaced_case#a effaced"),
     ],
 )
 def test_names_without_numbers_paths_and_dates(text: str, expected: str) -> None:
