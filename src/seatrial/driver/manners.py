@@ -13,7 +13,7 @@ from seatrial.launch.contract import StartManner
 from seatrial.launch.mpi import family_of
 from seatrial.launch.rails import rail_manner
 from seatrial.limits.rail_paths import rails_of, shared_rails
-from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.errors import JobOver, SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import ranks_of, variant_of
 from seatrial.model.measurement import Kernel, Phase, Round, node_of
@@ -32,6 +32,8 @@ def run_in(measurer: Measurer, manner: StartManner, rounds: Sequence[Round], dea
     try:
         measurer.begin(manner)
         in_time = measurer.run(rounds, deadline)
+    except JobOver:  # not for the manner, and nothing else can be measured either
+        raise
     except SeatrialError as error:
         measurer.remarks.append(f"{how} nothing could be measured: {error.what}")
         return False
