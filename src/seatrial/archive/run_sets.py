@@ -304,7 +304,7 @@ def _readable(folder: Path, note: Callable[[str], None]) -> StoredRun | None:
 
 
 def like_usual(runs: Sequence[StoredRun], permitted: Collection[str] = ()) -> list[StoredRun]:
-    """Those of the runs, oldest first, that are like the newest one of the command of most of them.
+    """The runs, oldest first, that are like the newest one of the command of most of them.
 
     So a run of another command hides none, and after a change of conditions the newer ones count. `permitted`:
     conditions in which they may differ.

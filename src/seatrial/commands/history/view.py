@@ -91,8 +91,8 @@ def history_report(histories: Sequence[History]) -> Report:
 def _each(histories: Sequence[History], blocks: Callable[[History, bool], Iterable[Block]]) -> Iterator[Block]:
     """The blocks of each that can be judged, else of the first, and one line on the others: a curve has some forty."""
     shown = [each for each in histories if len(each.values) >= FEWEST] or histories[:1]
-    for each in shown:
-        yield from blocks(each, len(histories) > 1)
+    for history in shown:
+        yield from blocks(history, len(histories) > 1)
     others = dict.fromkeys(_named(each) for each in histories if each not in shown)
     if others:
         text = f"{count(len(others), 'more metric')} {verb(len(others), 'has', 'have')} fewer than {FEWEST} values: "
