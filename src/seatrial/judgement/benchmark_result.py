@@ -31,11 +31,10 @@ from seatrial.model.run import Ending, RecordedRun, RunInfo
 from seatrial.model.settings import RunSettings
 from seatrial.model.subject import Subject
 from seatrial.model.units import duration
-from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
+from seatrial.model.verdict import INCOMPLETE, Finding, FindingKind, Verdict, worst
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
 
-INCOMPLETE = "INCOMPLETE"
 REMEDIES = {
     FindingKind.NOT_A_NUMBER: "Do not use this run. Look for the first such line: the solution diverged, or a field "
     "was never set.",

@@ -3,7 +3,7 @@
 from seatrial.locate.evidence import Pair
 from seatrial.model.measurement import Phase
 from seatrial.model.run import Ending, RecordedRun
-from seatrial.model.verdict import RunVerdict, worst
+from seatrial.model.verdict import RunVerdict
 
 
 class RecordOutcome(RunVerdict, frozen=True, kw_only=True):
@@ -22,13 +22,6 @@ class RecordOutcome(RunVerdict, frozen=True, kw_only=True):
     def target(self) -> str:
         """The rank or node that receives."""
         return self.pair[1]
-
-    @property
-    def word(self) -> str:
-        """The verdict's, with which a report begins: that of the gravest finding where there are any."""
-        if self.findings:
-            return worst([finding.verdict for finding in self.findings]).value
-        return self.verdict.value
 
 
 _ENDED = {

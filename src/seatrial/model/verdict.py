@@ -44,17 +44,19 @@ _GRAVITY = {verdict: place for place, verdict in enumerate(Verdict)}
 GOOD = (Verdict.PASS, Verdict.NOTE)
 """Judged, and nothing is at fault."""
 UNDECIDED = (Verdict.NOT_RUN, Verdict.INCONCLUSIVE)
+INCOMPLETE = "INCOMPLETE"
+"""The word of a report in which nothing is at fault and numbers are missing."""
 AT_FAULT = frozenset(Verdict) - {*GOOD, Verdict.MEASURED, *UNDECIDED}
 """Something is wrong, and not only worth knowing or not tried."""
 
 
-def exit_code(word: str, *, named: bool | None = None, complete: bool = True) -> ExitCode:
+def exit_code(word: str, *, complete: bool = True) -> ExitCode:
     """The exit code of a report that begins with `word`: findings before incompleteness, see docs/exit-codes.md.
 
-    A word that is not a verdict, such as INCOMPLETE, leaves the question open. `named`: whether a part is named at
-    fault; None: the word says so. `complete`: all that was planned was measured.
+    A word that is not a verdict, such as INCOMPLETE, leaves the question open. `complete`: all that was planned was
+    measured.
     """
-    if word in AT_FAULT if named is None else named:
+    if word in AT_FAULT:
         return ExitCode.FINDINGS
     return ExitCode.PASS if complete and word in (*GOOD, Verdict.MEASURED) else ExitCode.INCOMPLETE
 
@@ -347,7 +349,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def names_fault(self) -> bool:
         """Whether it names a part that is at fault; a number that cannot be right shows only that it is wrong."""
-        return self.verdict is not Verdict.INVALID or self.kind in (FindingKind.DATA_CORRUPT, FindingKind.WRONG_RESULT)
+        if self.verdict is Verdict.INVALID:
+            return self.kind in (FindingKind.DATA_CORRUPT, FindingKind.WRONG_RESULT)
+        return self.at_fault
 
     @property
     def rank(self) -> tuple[bool, bool, int]:
@@ -372,15 +376,11 @@ class RunVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def word(self) -> str:
-        """The word with which a report begins."""
-        return self.verdict.value
-
-    @property
-    def named(self) -> bool:
-        """Whether something is at fault and named."""
-        return self.verdict in AT_FAULT or any(finding.verdict not in GOOD for finding in self.findings)
+        """The word with which a report begins, and which makes the exit code: a finding before what is not decided."""
+        word = worst([self.verdict, *(finding.verdict for finding in self.findings if finding.at_fault)])
+        return INCOMPLETE if word in (*GOOD, Verdict.MEASURED) and not self.complete else word.value
 
     @property
     def exit_code(self) -> ExitCode:
         """The exit code, as of a check: findings before incompleteness."""
-        return exit_code(self.verdict, named=self.named, complete=self.complete)
+        return exit_code(self.word, complete=self.complete)

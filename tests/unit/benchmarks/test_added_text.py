@@ -9,7 +9,8 @@ from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import BENCHMARKS, detected, parse_as, parse_auto, undented
 from seatrial.benchmarks.generic import generic_benchmark
 from seatrial.importers.printed_text import plain
-from seatrial.judgement.benchmark_result import INCOMPLETE, word_of_output
+from seatrial.judgement.benchmark_result import word_of_output
+from seatrial.model.verdict import INCOMPLETE
 from tests.support import benchmark_outputs as outputs
 from tests.support import gpu_outputs as gpu
 from tests.support.application_outputs import espresso, gromacs

@@ -7,10 +7,11 @@ import msgspec
 import pytest
 
 from seatrial.benchmarks.catalogue import parse_auto
-from seatrial.judgement.benchmark_result import INCOMPLETE, word_of_output
+from seatrial.judgement.benchmark_result import word_of_output
 from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
 from seatrial.model.unit_text import number_of
+from seatrial.model.verdict import INCOMPLETE
 from tests.support import gpu_outputs as outputs
 from tests.support.judged_outputs import judged
 from tests.support.paths import DATA

@@ -6,8 +6,9 @@ import pytest
 
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import BENCHMARKS, detected
-from seatrial.judgement.benchmark_result import INCOMPLETE, word_of_output
+from seatrial.judgement.benchmark_result import word_of_output
 from seatrial.model.benchmark import Output
+from seatrial.model.verdict import INCOMPLETE
 from tests.support.paths import DATA
 
 BREACHES = {"netpipe-3.7.2.out": {"uneven-numbers"},

@@ -8,8 +8,9 @@ import pytest
 
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.declaration import Benchmark, completed
-from seatrial.judgement.benchmark_result import INCOMPLETE, word_of_output
+from seatrial.judgement.benchmark_result import word_of_output
 from seatrial.model.benchmark import BenchmarkRequest
+from seatrial.model.verdict import INCOMPLETE
 from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "benchmarks.md"

@@ -57,7 +57,7 @@ def test_a_bad_binding_is_named_and_the_advised_one_is_what_ranks_then_have(
     code, found = asked(capsys, tmp_path, *line, options=("--starts", "1"))
     kinds = {finding["kind"] for finding in found["findings"]}
     assert kinds & {"ranks-share-core", "ranks-unbound"}
-    assert (code, found["fix"], found["complete"]) == (1, "undecided", True)
+    assert (code, found["fix"], found["complete"]) == (1 if "ranks-share-core" in kinds else 2, "undecided", True)
     assert found["kind"] == "placement"
     assert read_info(find_run(tmp_path, "r")).kind is RunKind.PLACEMENT
     assert [gain["ratio"]["runs"] for gain in found["gains"]] == [1, 1]
@@ -66,12 +66,12 @@ def test_a_bad_binding_is_named_and_the_advised_one_is_what_ranks_then_have(
     assert as_asked == again == [rank["cpus"] for rank in found["ranks"]]
     assert as_advised == advised
     assert len(set(advised)) == 2
-    assert run(["report", "r", "--archive", str(tmp_path), "--json"]) == 1
+    assert run(["report", "r", "--archive", str(tmp_path), "--json"]) == code
     assert parsed(capsys.readouterr().out) == found
-    assert run(["report", "r", "--archive", str(tmp_path)]) == 1
+    assert run(["report", "r", "--archive", str(tmp_path)]) == code
     assert " ".join(found["advised_line"]) in " ".join(capsys.readouterr().out.split())
     page = tmp_path / "page.html"
-    assert run(["report", "r", "--archive", str(tmp_path), "--html", str(page)]) == 1
+    assert run(["report", "r", "--archive", str(tmp_path), "--html", str(page)]) == code
     assert shlex.join(found["advised_line"]) in html.unescape(page.read_text())
 
 

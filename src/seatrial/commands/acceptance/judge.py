@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.judgement.benchmark_result import INCOMPLETE, breach_finding
+from seatrial.judgement.benchmark_result import breach_finding
 from seatrial.model import subject, units
 from seatrial.model.benchmark import Better, Label, Output
 from seatrial.model.errors import UsageError, toml_record
@@ -166,11 +166,6 @@ class Acceptance(RunVerdict, frozen=True, kw_only=True):
     def node_hours(self) -> float:
         """Node-hours that all runs took together."""
         return sum(attempt.node_hours for item in self.items for attempt in item.attempts)
-
-    @property
-    def word(self) -> str:
-        """INCOMPLETE only where nothing is wrong with what was run."""
-        return self.verdict.value if self.named or self.complete else INCOMPLETE
 
 
 def judge_acceptance(spec: Spec, items: Sequence[ItemResult]) -> Acceptance:

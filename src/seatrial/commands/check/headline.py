@@ -21,7 +21,7 @@ from seatrial.model.node_trials import USEFUL, Measure, NodeTrials
 from seatrial.model.past import PastRatio
 from seatrial.model.run import Ending, RecordedRun, RunInfo
 from seatrial.model.units import size
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import INCOMPLETE, Verdict
 from seatrial.model.words import count, some
 from seatrial.render.escape import clean
 from seatrial.render.finding_text import brief, sentence_of
@@ -69,7 +69,6 @@ def comparisons_text(compared: VerdictBasis | None) -> str:
     return "; ".join(filter(None, (", ".join(parts) or NOTHING, verified)))
 
 
-INCOMPLETE = "INCOMPLETE"
 NO_ACTS: Mapping[str, str] = MappingProxyType({})
 MOST_DOUBTED = 3
 MOST_ODD = 2

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from seatrial.model.launching import Examination
-from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.verdict import INCOMPLETE, Finding, FindingKind, Verdict
 from seatrial.model.words import count
 from seatrial.render.report import Block, Findings, Lines, Report
 
@@ -24,7 +24,7 @@ def doctor_report(found: Examination) -> Report:
     """The whole report; on the page what is in the way comes first, with what the programs printed."""
     first = first_of(found)
     return Report(
-        word="BLOCKED" if found.blocked else "INCOMPLETE" if found.untried else "PASS",
+        word="BLOCKED" if found.blocked else INCOMPLETE if found.untried else "PASS",
         sentence=headline(found),
         exit_code=found.exit_code,
         payload=lambda: DoctorFields(first=first.statement if first else "", remarks=found.remarks),

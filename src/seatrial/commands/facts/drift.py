@@ -7,7 +7,7 @@ from seatrial.drift.comparison import FactDifference, against, drift
 from seatrial.driver.facts_reading import FactsRead
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
-from seatrial.model.verdict import Finding, Verdict, exit_code
+from seatrial.model.verdict import Finding, exit_code, worst
 from seatrial.rules.base import Readings, findings_of
 from seatrial.rules.catalogue import READ_TWICE, fact_findings, fact_notes
 
@@ -44,7 +44,7 @@ def look_for_drift(
     findings = fact_findings(readings)
     if before:
         findings += _between(before, after, findings)
-    code = exit_code(Verdict.PASS, named=bool(findings), complete=not incomplete(read))
+    code = exit_code(worst([finding.verdict for finding in findings]), complete=not incomplete(read))
     return Drift(
         differences=drift(read.facts),
         changes=changes(before, after) if before else (),

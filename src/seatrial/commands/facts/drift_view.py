@@ -12,7 +12,7 @@ from seatrial.drift.fact_words import NOT_THERE, THERE, Value, value_text
 from seatrial.drift.peer_groups import PeerGroup, groups
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
-from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.verdict import INCOMPLETE, Finding, Verdict
 from seatrial.model.words import count, few, natural_sorted, some
 from seatrial.render.escape import shorten
 from seatrial.render.finding_text import at_fault, finding_sentence, part_name, sentence_of, word_of
@@ -94,7 +94,7 @@ def _blocks(facts: Mapping[str, NodeFacts], found: Drift) -> Iterator[Block]:
 def _word(found: Drift) -> str:
     """The headline's word without a finding: INCOMPLETE if a node is missing, NOTE if something differs or changed."""
     if found.exit_code is ExitCode.INCOMPLETE:
-        return "INCOMPLETE"
+        return INCOMPLETE
     differs = found.differences or found.changes or found.against or found.findings
     return Verdict.NOTE.value if differs else Verdict.PASS.value
 

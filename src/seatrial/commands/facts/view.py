@@ -11,7 +11,7 @@ from seatrial.model import units
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts, PciKind
 from seatrial.model.system import Library
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import INCOMPLETE, Verdict
 from seatrial.model.words import by_text, count, few, natural_sorted, some
 from seatrial.render.fact_text import interface_text, used_interfaces
 from seatrial.render.gpu_node import device_map
@@ -143,7 +143,7 @@ MOST_LETTERS = 60
 MOST_KINDS = 16
 MOST_VALUES = 8
 """Different values of one fact among nodes that are otherwise alike."""
-MEASURED, INCOMPLETE = Verdict.MEASURED.value, "INCOMPLETE"
+MEASURED = Verdict.MEASURED.value
 
 
 class FactsFields(msgspec.Struct, frozen=True, kw_only=True):

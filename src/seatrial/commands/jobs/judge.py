@@ -87,7 +87,7 @@ class JobsResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> ExitCode:
         """1 for findings, 2 where too little could be compared."""
-        return exit_code(self.verdict, named=bool(self.findings))
+        return exit_code(self.verdict)
 
 
 def judge_jobs(table: JobTable, *, changed: date | None, effect: float = EFFECT) -> JobsResult:

@@ -43,13 +43,6 @@ class NodesResult(RunVerdict, frozen=True, kw_only=True):
     past: tuple[PastRatio, ...] = ()
     """Each node compared with the runs of a baseline."""
 
-    @property
-    def word(self) -> str:
-        """The verdict's, with which a report begins."""
-        if not self.findings and not self.complete and self.trials.figures:
-            return "INCOMPLETE"
-        return self.verdict.value
-
 
 def judge_nodes(recorded: RecordedRun) -> NodesResult:
     """The judgement, computed from the samples and facts alone."""

@@ -77,16 +77,6 @@ class ProgramResult(RunVerdict, frozen=True, kw_only=True):
     """What samples show of each GPU while the program ran; only with --for."""
 
     @property
-    def word(self) -> str:
-        """The verdict, with which a report begins."""
-        return "INCOMPLETE" if not self.findings and not self.complete and self.benchmark else self.verdict.value
-
-    @property
-    def named(self) -> bool:
-        """Whether something is at fault, and not only worth knowing."""
-        return any(finding.at_fault for finding in self.findings)
-
-    @property
     def out_of_line(self) -> bool:
         """Whether a node or a part of one is worse than its peers, proved or not: more starts decide."""
         return self.fleet is not None and bool(self.fleet.named)

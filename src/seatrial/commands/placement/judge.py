@@ -13,7 +13,7 @@ from seatrial.experiment.controls import too_few
 from seatrial.judgement.corrupt_data import corrupt_flows, corrupted_pair, corruption_reason, sound
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.pair_limit import limit_between
-from seatrial.judgement.rank_deaths import run_notes
+from seatrial.judgement.rank_deaths import judge_deaths, run_notes
 from seatrial.judgement.rank_notes import crossing_notes, first_ranks, of_variant, wandering_notes
 from seatrial.launch.line_parser import Dialect, LaunchLine, parse_line
 from seatrial.locate.thresholds import GATE_TOLERANCE
@@ -108,6 +108,7 @@ def _far(facts: NodeFacts, ranks: Sequence[RankPlace], wanted: Numbers) -> list[
 
 UNSHOWN = (FindingKind.THREADS_SHARE_CORE, FindingKind.MEMORY_FAR_FROM_RANKS)
 """What messages cannot prove."""
+UNREAD = "The masks of ranks could not be read: the probe is older, or the system does not report them."
 DEFECTS = (FindingKind.RANKS_SHARE_CORE, FindingKind.SMT_SIBLINGS_USED)
 """Two ranks on one core: wrong whatever the times of messages say, since one rank waits while the other computes."""
 
@@ -189,6 +190,8 @@ def judge_placement(recorded: RecordedRun) -> Placement:
     argv = advised_line(line, advice, line.program, RANKFILE, recorded.info.mpi_library) if advice and good else []
     tried = bool(gains) or fix is Fix.WITHDRAWN
     findings = [_proved(finding, fix, why, tried, bool(argv)) for finding in findings]
+    notes = _notes_on_places(recorded, line, ranks, advice, findings)
+    findings += judge_deaths(recorded).findings
     findings += [
         found for pair in [*corrupt_flows(recorded.measurements)][:1] for found in corrupted_pair(pair, recorded)
     ]
@@ -200,13 +203,13 @@ def judge_placement(recorded: RecordedRun) -> Placement:
         dialect=line.dialect,
         rows=tuple(rank_rows(recorded.facts, ranks, advice)),
         pictures=pictures(recorded.facts, ranks, advice),
-        findings=tuple(findings),
+        findings=tuple(sorted(findings, key=lambda finding: finding.rank)),
         advice=advice if stands else None,
         advised_line=tuple(argv),
         fix=fix,
         why=why,
         gains=gains,
-        notes=tuple(_notes(recorded, line, ranks, advice, findings, unread)),
+        notes=(*run_notes(recorded, failure, findings), *([UNREAD] if unread and not failure else []), *notes),
         verdict=Verdict.INVALID if impossible else Verdict.NOT_RUN if failure else verdict,
         failure=failure,
         complete=recorded.info.ending is Ending.COMPLETE
@@ -285,18 +288,15 @@ def _impossible(recorded: RecordedRun, ranks: Mapping[str, tuple[RankPlace, ...]
     return ""
 
 
-def _notes(
+def _notes_on_places(
     recorded: RecordedRun,
     line: LaunchLine,
     ranks: Mapping[str, tuple[RankPlace, ...]],
     advice: Advice | None,
     findings: Sequence[Finding],
-    unread: bool,
 ) -> list[str]:
-    failure = "" if ranks else failure_of(recorded)
-    notes = list(run_notes(recorded, failure))
-    if unread and not failure:
-        notes.append("The masks of ranks could not be read: the probe is older, or the system does not report them.")
+    """Notes on where ranks are and should be. `findings`: those on places."""
+    notes: list[str] = []
     blind = [node for node in ranks if node not in recorded.facts]
     if blind:
         notes.append(f"The facts of {', '.join(blind[:3])} were not read: each processor is counted as a core.")

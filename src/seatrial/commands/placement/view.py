@@ -303,7 +303,8 @@ def headline(placement: Placement) -> str:
     nodes = len({row.node for row in placement.rows})
     where = f"{count(len(placement.rows), 'rank')} on {count(nodes, 'node')}"
     if not placement.rows:
-        return placement.failure or "it is not known where the ranks are"
+        why = placement.failure or "it is not known where the ranks are"
+        return "; ".join(filter(None, (sentence_of(placement.findings), why)))
     faults = sentence_of(placement.findings) or next(map(finding_sentence, placement.findings), "nothing found")
     result = [f"{faults}, {where}" if placement.findings else f"{where}: {faults}"]
     if placement.advised_line and len(line := shlex.join(placement.advised_line)) <= MOST_QUOTED:

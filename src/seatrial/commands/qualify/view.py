@@ -53,7 +53,7 @@ def qualify_report(fields: QualifyFields, standing: Iterable[NodeStanding] = ())
     return Report(
         word=verdict.value,
         sentence=sentence,
-        exit_code=exit_code(verdict, named=bool(bad)),
+        exit_code=exit_code(verdict),
         payload=lambda: fields,
         gauges=(
             Gauge(name="nodes", value=fields.coverage.nodes),

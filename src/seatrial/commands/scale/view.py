@@ -25,7 +25,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.subject import curve as curve_subject
 from seatrial.model.subject import output as output_subject
 from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
-from seatrial.model.verdict import Finding, Verdict, exit_code
+from seatrial.model.verdict import INCOMPLETE, Finding, Verdict, exit_code
 from seatrial.model.words import count, some
 from seatrial.render.curves import FEWEST_SIZES
 from seatrial.render.finding_text import word_of
@@ -82,8 +82,8 @@ def scale_report(
     incomplete = [item for item in judged if item.lost or len(item.points) < FEWEST_SIZES]
     left = (*(series.left if series else ()), *map(_lost, incomplete))
     pays = all(item.pays_up_to is None for item in judged)
-    word = word_of(findings, "INCOMPLETE" if left else (Verdict.PASS if pays else Verdict.NOTE).value)
-    code = exit_code(word, named=bool(findings), complete=not left)
+    word = word_of(findings, INCOMPLETE if left else (Verdict.PASS if pays else Verdict.NOTE).value)
+    code = exit_code(word, complete=not left)
     sentence = left[0] if left and not findings else _sentence(judged, findings, both)
 
     curves = [item for item in judged if item.points]

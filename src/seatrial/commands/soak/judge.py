@@ -139,12 +139,6 @@ class SoakResult(RunVerdict, frozen=True, kw_only=True):
     nodes: tuple[NodeSoak, ...]
     trials: NodeTrials
 
-    @property
-    def word(self) -> str:
-        """The word with which a report begins."""
-        stopped = not self.findings and not self.complete and self.verdict is Verdict.PASS
-        return "INCOMPLETE" if stopped else self.verdict.value
-
 
 def judge_soak(recorded: RecordedRun) -> SoakResult:
     """The judgement, computed from the samples and facts alone; the samples may be read from the journal meanwhile."""

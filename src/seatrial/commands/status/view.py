@@ -9,7 +9,7 @@ import msgspec
 from seatrial.model.gate import GateTally
 from seatrial.model.monitoring import NodeStanding
 from seatrial.model.node_list import node_list
-from seatrial.model.verdict import GOOD, Verdict, exit_code, worst
+from seatrial.model.verdict import AT_FAULT, GOOD, Verdict, exit_code, worst
 from seatrial.model.words import count, some
 from seatrial.render.node_map import ago, standing_map
 from seatrial.render.report import Block, Gauge, Lines, Report, rows_table
@@ -40,12 +40,13 @@ def status_report(
     faulty = [part for part in parts if part.faults]
     undecided = [node for node in nodes if not node.faults and node.verdict not in (*GOOD, Verdict.MEASURED)]
     unknown = undecided or unread or not nodes
-    verdict = worst([part.verdict for part in parts]) if parts else Verdict.NOT_RUN
-    verdict = Verdict.INCONCLUSIVE if unread and not faulty and not undecided else verdict
+    verdict = worst([part.verdict for part in faulty or parts]) if parts else Verdict.NOT_RUN
+    if not faulty and (unread or verdict in AT_FAULT):  # what no finding is open for is not decided
+        verdict = Verdict.INCONCLUSIVE
     return Report(
         word=verdict.value,
         sentence=_sentence(nodes, faulty, undecided, unread, at),
-        exit_code=exit_code(Verdict.PASS, named=bool(faulty), complete=not unknown),
+        exit_code=exit_code(verdict, complete=not unknown),
         payload=lambda: StatusFields(nodes=tuple(parts), runs=runs, unread=unread, gate=gate),
         gauges=(
             Gauge(name="nodes", value=len(nodes)),

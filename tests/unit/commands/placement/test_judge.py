@@ -14,7 +14,7 @@ from seatrial.commands.placement.view import PlacementFields, headline
 from seatrial.experiment.controls import alternating, too_few
 from seatrial.model.facts import NodeFacts, PciKind
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase, ProbeStart, RankPlace
-from seatrial.model.run import Design, RecordedRun, RunKind
+from seatrial.model.run import Design, NodeCause, NodeState, RecordedRun, RunKind
 from seatrial.model.settings import PlacementSettings, SiteSettings
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import FindingKind, Verdict
@@ -126,13 +126,25 @@ def test_bad_bindings_are_named_and_a_fix_that_measures_better_is_printed(
 def test_a_fix_that_measures_no_better_is_withdrawn() -> None:
     found = judge_placement(run_of(((0,), (1,)), speed=1.0))
     assert (found.fix, found.verdict, found.advised_line) == (Fix.WITHDRAWN, Verdict.INCONCLUSIVE, ())
-    assert found.exit_code == 1
+    assert found.exit_code == 2
     assert text_of(found).startswith("INCONCLUSIVE the whole cluster: adapter is far from the ranks, ")
     assert FindingKind.NIC_FAR_FROM_RANKS in {finding.kind for finding in found.findings}
     assert "withdrawn: it is not shown to measure better" in text_of(found)
     assert "map_cpu:8" not in text_of(found)
     worse = judge_placement(run_of(((0,), (1,)), speed=0.5))
     assert worse.why.startswith("it measures worse: bandwidth 1.99 times lower")
+
+
+def test_a_node_that_was_lost_is_a_finding_and_no_reason_to_advise() -> None:
+    recorded = run_of(((8,), (9,)))
+    lost = NodeState(node="n2", reason="did not answer", fault=True, cause=NodeCause.SILENT)
+    recorded = msgspec.structs.replace(recorded, info=msgspec.structs.replace(recorded.info, lost=(lost,)))
+    found = judge_placement(recorded)
+    assert [(one.kind, one.subject.name) for one in found.findings] == [(FindingKind.NODE_DOWN, "n2")]
+    assert (found.word, found.exit_code, found.notes) == ("DOWN", 1, ())
+    assert text_of(found).startswith("DOWN n2 does not answer, 4 ranks on 2 nodes")
+    unread = judge_placement(msgspec.structs.replace(recorded, starts=()))
+    assert (unread.word, unread.exit_code) == ("DOWN", 1) and headline(unread).startswith("n2 does not answer; ")
 
 
 def test_two_ranks_on_one_core_are_a_finding_whatever_the_times_say() -> None:

@@ -29,6 +29,7 @@ from seatrial.judgement.outcome import RecordOutcome, failure_of, pair_of
 from seatrial.judgement.pair_limit import limit_between
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
 from seatrial.locate.references import above_gate_text, against_gate
+from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import node_of
@@ -105,9 +106,10 @@ class Ablated(RecordOutcome, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
 
     @property
-    def named(self) -> bool:
-        """Whether there is a finding: numbers that prove nothing are not a fault of any part."""
-        return bool(self.findings)
+    def exit_code(self) -> ExitCode:
+        """The exit code; INCOMPLETE for numbers that prove nothing, which are not a fault of any part."""
+        unproved = self.verdict is Verdict.INVALID and not self.findings
+        return ExitCode.INCOMPLETE if unproved else super().exit_code
 
 
 class Transports(Ablated, frozen=True, kw_only=True):
