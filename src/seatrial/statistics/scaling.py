@@ -22,7 +22,7 @@ SETTLED = 1e-10
 
 
 class ScalingFit(msgspec.Struct, frozen=True, kw_only=True):
-    """One law. `refused`: why it is not fitted; the numbers are then absent."""
+    """One law. `refused`: why it is not fitted; its parameters are then absent."""
 
     law: str
     refused: str = ""
@@ -58,17 +58,17 @@ def _fit(law: str, sizes: Sequence[float], rates: Sequence[float], terms: int) -
     if settled is None:
         return ScalingFit(law=law, refused="the fit does not settle")
     parameters, errors, scatter = settled
-    low = parameters - errors
     names = ("contention σ", "coherence κ")
     for name, value, error in zip(names, parameters[1:], errors[1:], strict=False):
         if value + error < 0:
             return ScalingFit(
                 law=law,
+                scatter=scatter,
                 refused=f"{name} is negative ({value:.3g}): the curve is faster than linear. Check its data first",
             )
     intervals = [
-        Interval(value=max(float(value), 0.0), low=max(float(least), 0.0), high=max(float(value + error), 0.0))
-        for value, least, error in zip(parameters[1:], low[1:], errors[1:], strict=True)
+        Interval(value=max(float(value), 0.0), low=max(float(value - error), 0.0), high=max(float(value + error), 0.0))
+        for value, error in zip(parameters[1:], errors[1:], strict=True)
     ]
     sigma, kappa = float(parameters[1]), float(parameters[2]) if terms > 1 else 0.0
     return ScalingFit(

@@ -1,24 +1,35 @@
 """Judges one scaling curve: speed-up and efficiency with intervals, modes, gates, fits, and where more do not pay."""
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.scale.evidence import cache_explanation, work_breaches
+from seatrial.commands.scale.evidence import MOST_BY_CACHE, cache_explanation, work_breaches
 from seatrial.commands.scale.points import LeftOut, ScaleCurve, ScaleRun
 from seatrial.model.benchmark import Better, Breach
 from seatrial.model.measurement import Estimate
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, natural_key, some, verb
-from seatrial.statistics.estimates import median_estimate, two_groups
+from seatrial.statistics.estimates import (
+    CONFIDENCE,
+    ERROR_RATE,
+    FEWEST_ALIKE,
+    LEAST_SCATTER,
+    MEDIAN_ERROR,
+    median_estimate,
+    runs_to_detect,
+    student_quantile,
+    two_groups,
+)
 from seatrial.statistics.scaling import ScalingFit, fit_amdahl, fit_universal
 
-SUPERLINEAR, SUPERLINEAR_SINGLE = 1.02, 1.05
-"""Efficiency from which on a point is faster than linear, by the low end of its interval. The second one counts for
-one or two runs: their range holds the median by luck alone."""
+SUPERLINEAR, SUSPECT = 1.02, 1.05
+"""Efficiency from which on a point is faster than linear, if it exceeds that by more than the noise of the curve; and
+from which on it is suspected to be, as a fall by that factor is suspected."""
 PAYS = 0.5
 """A step to more pays if at least this share of what is added becomes speed."""
 GAP = 0.08
@@ -50,6 +61,46 @@ class ScalePoint(msgspec.Struct, frozen=True, kw_only=True):
     """Why it is faster than linear."""
 
 
+class CurveNoise(msgspec.Struct, frozen=True, kw_only=True):
+    """Scatter of the logarithms of single runs, and by which factor two medians differ beyond it."""
+
+    deviation: float = math.inf
+    """The pooled scatter of the runs of each size; of single runs that about a law of scaling, if one was fitted."""
+    degrees: int = 1
+    repeated: bool = False
+    """Whether it is that of repeated runs. The other one is too large for a curve that follows no law."""
+    chance: float
+    """Probability with which noise alone may exceed one of the bounds of a curve."""
+
+    def beyond(self, first: Estimate, second: Estimate, *, power: float = 0.5) -> float:
+        """The factor that shows a difference; without repeated runs at most the one that caches cannot explain.
+
+        `power`: the factor by which both must differ in truth to exceed the bound with this probability.
+        """
+        deviations = student_quantile(1 - self.chance, self.degrees) + student_quantile(power, self.degrees)
+        most = MOST if self.repeated else MOST_BY_CACHE
+        return math.exp(min(deviations * self._error(first, second), math.log(most)))
+
+    def suspicious(self, first: Estimate, second: Estimate) -> float:
+        """The factor from which on more runs are needed; repeated runs exceed it in one of twenty comparisons."""
+        if not self.repeated:
+            return SUSPECT
+        return max(math.exp(student_quantile(CONFIDENCE, self.degrees) * self._error(first, second)), SUSPECT)
+
+    def remedy(self, factor: float, first: Estimate, second: Estimate) -> str:
+        """How many runs of each size decide whether two medians differ, if they do by this factor."""
+        if not self.repeated:
+            return f"single runs, measure each size {FEWEST_ALIKE} times"
+        runs = min(first.runs, second.runs) + 1
+        deviation, confidence = MEDIAN_ERROR * self.deviation, 1 - 2 * self.chance
+        needed = runs_to_detect(1 - 1 / factor, deviation, confidence=confidence)
+        return f"{max(needed or runs, runs)} runs of each size decide"
+
+    def _error(self, first: Estimate, second: Estimate) -> float:
+        shares = [(MEDIAN_ERROR**2 if item.runs > 2 else 1) / item.runs for item in (first, second)]
+        return self.deviation * math.sqrt(sum(shares))
+
+
 class JudgedCurve(msgspec.Struct, frozen=True, kw_only=True):
     """A curve with its points and what is wrong with them."""
 
@@ -61,6 +112,10 @@ class JudgedCurve(msgspec.Struct, frozen=True, kw_only=True):
     fits: tuple[ScalingFit, ...]
     pays_up_to: float | None
     """The size beyond which more do not pay; None: they pay as far as measured."""
+    undecided: tuple[tuple[str, str], ...] = ()
+    """Which size may be faster than linear or slower than a smaller one, and how many runs decide."""
+    detectable: float | None = None
+    """The smallest loss of speed of the largest size against a smaller one that these runs would have shown."""
     notes: tuple[str, ...] = ()
     lost: tuple[float, ...] = ()
     """Sizes of which no run has a positive number."""
@@ -84,52 +139,109 @@ def judge_curve(curve: ScaleCurve, *, weak: bool, own_rates: Mapping[str, float]
     by_size: defaultdict[float, list[ScaleRun]] = defaultdict(list)
     for run in sorted(filter(_usable, curve.runs), key=lambda run: run.size):
         by_size[run.size].append(run)
-    breaches = work_breaches(curve, weak=weak)
-    points: list[ScalePoint] = []
     base = next(iter(by_size.values()), [])
-    for runs in by_size.values():
-        point = _point(curve, runs, base, weak, own_rates or {})
-        where, part = f"{curve.name} at {point.size:g}", point.efficiency.value
-        explanation, doubt = cache_explanation(base, runs, part) if point.marks else ("", "")
-        modes = _modes([run.value for run in runs])
-        if modes:
-            breaches.append((where, Breach(kind=FindingKind.BIMODAL, reason=modes)))
-        if doubt:
-            breaches.append((where, Breach(kind=FindingKind.SUPERLINEAR, reason=f"efficiency {share(part)}: {doubt}")))
-        marks = (*point.marks, "bimodal") if modes else point.marks
-        points.append(msgspec.structs.replace(point, marks=marks, explanation=explanation))
-    breaches += _slower_with_more(curve, points)
+    points = [_point(curve, runs, base, weak, own_rates or {}) for runs in by_size.values()]
+    sizes, rates = [point.size for point in points], [point.speedup.value for point in points]
+    fits = (fit_amdahl(sizes, rates), fit_universal(sizes, rates)) if points else ()
+    noise = _noise(by_size, fits)
+    breaches = work_breaches(curve, weak=weak)
+    undecided: list[tuple[str, str]] = []
+    for place, runs in enumerate(by_size.values()):
+        points[place] = _marked(curve, points[place], runs, base, noise, breaches, undecided)
+    _slower_with_more(curve, points, noise, breaches, undecided)
     left_out = [*curve.left_out, *(_without_value(curve, run) for run in curve.runs if not _usable(run))]
     left_out.sort(key=lambda item: natural_key(item.source))
-    sizes = [point.size for point in points]
-    rates = [point.speedup.value for point in points]
     return JudgedCurve(
         curve=curve,
         weak=weak,
         points=tuple(points),
         breaches=tuple(breaches),
-        fits=(fit_amdahl(sizes, rates), fit_universal(sizes, rates)) if points else (),
+        fits=fits,
         pays_up_to=_pays_up_to(points),
+        undecided=tuple(undecided),
+        detectable=_detectable(points, noise),
         notes=_notes(curve, by_size, left_out),
         lost=tuple(sorted({run.size for run in curve.runs} - by_size.keys())),
         left_out=tuple(left_out),
     )
 
 
-def _slower_with_more(curve: ScaleCurve, points: Sequence[ScalePoint]) -> list[tuple[str, Breach]]:
-    """The largest size, where a smaller one is faster beyond both intervals, and beyond the scatter of single runs."""
+def _noise(by_size: Mapping[float, Sequence[ScaleRun]], fits: Sequence[ScalingFit]) -> CurveNoise:
+    """The noise of the runs of each size; if most sizes have one run, also that about each law: the least one."""
+    chance = ERROR_RATE / max(2 * (len(by_size) - 1), 1)
+    logs = [[math.log(run.value) for run in runs] for runs in by_size.values()]
+    degrees = sum(len(items) - 1 for items in logs)
+    noises = [CurveNoise(chance=chance)]
+    if degrees:
+        squares = sum((item - sum(items) / len(items)) ** 2 for items in logs for item in items)
+        deviation = max(math.sqrt(squares / degrees), LEAST_SCATTER)
+        noises.append(CurveNoise(deviation=deviation, degrees=degrees, repeated=True, chance=chance))
+    if degrees < len(logs):
+        noises += [
+            CurveNoise(deviation=max(fit.scatter, LEAST_SCATTER), degrees=len(logs) - parameters, chance=chance)
+            for parameters, fit in enumerate(fits, 2)
+            if fit.scatter is not None
+        ]
+    return min(noises, key=lambda noise: noise.deviation * student_quantile(1 - chance, noise.degrees))
+
+
+def _marked(
+    curve: ScaleCurve,
+    point: ScalePoint,
+    runs: Sequence[ScaleRun],
+    base: Sequence[ScaleRun],
+    noise: CurveNoise,
+    breaches: list[tuple[str, Breach]],
+    undecided: list[tuple[str, str]],
+) -> ScalePoint:
+    """The point with its marks; what is wrong with it is added to `breaches` or `undecided`."""
+    where, part = f"{curve.name} at {point.size:g}", point.efficiency
+    marks, explanation = [], ""
+    compared = point.value, median_estimate([run.value for run in base])
+    shown = part.value > SUPERLINEAR * noise.beyond(*compared)
+    if runs[0].size > base[0].size and (shown or part.value > noise.suspicious(*compared)):
+        marks.append("superlinear")
+        explanation, doubt = cache_explanation(base, runs, part.value)
+        reason = f"efficiency {share(part.value)}"
+        if doubt and shown:
+            breaches.append((where, Breach(kind=FindingKind.SUPERLINEAR, reason=f"{reason}: {doubt}")))
+        elif doubt:
+            undecided.append((where, f"{reason}; {noise.remedy(part.value / SUPERLINEAR, *compared)}"))
+    if modes := _modes([run.value for run in runs]):
+        marks.append("bimodal")
+        breaches.append((where, Breach(kind=FindingKind.BIMODAL, reason=modes)))
+    return msgspec.structs.replace(point, marks=tuple(marks), explanation=explanation)
+
+
+def _slower_with_more(
+    curve: ScaleCurve,
+    points: Sequence[ScalePoint],
+    noise: CurveNoise,
+    breaches: list[tuple[str, Breach]],
+    undecided: list[tuple[str, str]],
+) -> None:
+    """The largest size, where a smaller one is faster: beyond the noise of the curve, or perhaps."""
     last = points[-1] if points else None
     best = max(points, key=lambda point: point.speedup.value, default=None)
-    if last is None or best is None:
-        return []
-    beyond = 1.0 if best.speedup.confidence and last.speedup.confidence else SUPERLINEAR_SINGLE
-    if best is last or best.speedup.low <= last.speedup.high * beyond:
-        return []
+    if last is None or best is None or best is last:
+        return
+    factor = best.speedup.value / last.speedup.value
+    where = f"{curve.name} at {last.size:g}"
     reason = (
         f"speed-up {last.speedup.value:.3g} with {last.size:g} {curve.over}, "
         f"{best.speedup.value:.3g} with {best.size:g}"
     )
-    return [(f"{curve.name} at {last.size:g}", Breach(kind=FindingKind.SLOWER_WITH_MORE, reason=reason))]
+    if factor >= noise.beyond(best.value, last.value):
+        breaches.append((where, Breach(kind=FindingKind.SLOWER_WITH_MORE, reason=reason)))
+    elif factor > noise.suspicious(best.value, last.value):
+        undecided.append((where, f"{reason}; {noise.remedy(factor, best.value, last.value)}"))
+
+
+def _detectable(points: Sequence[ScalePoint], noise: CurveNoise) -> float | None:
+    if len(points) < 2:
+        return None
+    best = max(points[:-1], key=lambda point: point.speedup.value)
+    return 1 - 1 / noise.beyond(best.value, points[-1].value, power=CONFIDENCE)
 
 
 def _point(
@@ -145,7 +257,6 @@ def _point(
     if runs[0].size == first:
         gain = msgspec.structs.replace(gain, value=1.0, low=1.0, high=1.0)  # by definition
     efficiency = _times(gain, 1 / grown)
-    faster = efficiency.low > (SUPERLINEAR if efficiency.confidence else SUPERLINEAR_SINGLE)
     return ScalePoint(
         size=size,
         value=value,
@@ -155,7 +266,6 @@ def _point(
         of_own=_of_own(curve, runs, value, own_rates, grown if weak else 1.0),
         own_bound=next((run.own_bound for run in runs if run.own_bound), None),
         balance=next((share for run in runs if (share := _balance(run)) is not None), None),
-        marks=("superlinear",) if faster and size > first else (),
     )
 
 

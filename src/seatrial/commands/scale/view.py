@@ -54,6 +54,8 @@ class ScalingCurve(msgspec.Struct, frozen=True, kw_only=True):
     breaches: tuple[tuple[str, Breach], ...]
     fits: tuple[ScalingFit, ...]
     pays_up_to: float | None
+    undecided: tuple[tuple[str, str], ...]
+    detectable: float | None
     memory: str
     notes: tuple[str, ...]
     left_out: tuple[LeftOut, ...]
@@ -81,10 +83,13 @@ def scale_report(
     findings = _findings(judged, both)
     incomplete = [item for item in judged if item.lost or len(item.points) < FEWEST_SIZES]
     left = (*(series.left if series else ()), *map(_lost, incomplete))
+    undecided = [f"{where}: {reason}" for item in judged for where, reason in item.undecided]
     pays = all(item.pays_up_to is None for item in judged)
-    word = word_of(findings, INCOMPLETE if left else (Verdict.PASS if pays else Verdict.NOTE).value)
+    passed = Verdict.INCONCLUSIVE if undecided else Verdict.PASS if pays else Verdict.NOTE
+    word = word_of(findings, INCOMPLETE if left else passed.value)
     code = exit_code(word, complete=not left)
-    sentence = left[0] if left and not findings else _sentence(judged, findings, both)
+    open_parts = (*left, *undecided)
+    sentence = open_parts[0] if open_parts and not findings else _sentence(judged, findings, both)
 
     curves = [item for item in judged if item.points]
     made = series or ScaleSeries(name="", runs=())
@@ -137,6 +142,7 @@ def _sentence(judged: Sequence[JudgedCurve], findings: Sequence[Finding], both: 
         return f"{first.subject.name}: {first.brief}{more}"
     left_out = sum(len(item.left_out) for item in judged)
     gaps = [*([f"{count(left_out, 'run')} left out"] if left_out else []), *_gaps(judged)]
+    gaps.append(f"a fall of {share(max(item.detectable or 0.0 for item in judged))} would show")
     less = "".join(f"; {gap}" for gap in gaps)
     if both is not None:
         return f"{beside_sentence(both).removesuffix('.')}{less}."
@@ -189,7 +195,8 @@ def _blocks(
         name, metric = item.curve.name, item.curve.metric
         yield Paragraph(text=f"{name if name == metric else f'{name}: {metric}'}, {kind} scaling", strong=True)
         yield _table(item, width)
-        sentences = [*_explanations(item.points), _pays(item), *map(_fit, item.fits), *item.notes]
+        undecided = [f"Not decided: {where}: {reason}." for where, reason in item.undecided]
+        sentences = [*undecided, *_explanations(item.points), _pays(item), *map(_fit, item.fits), *item.notes]
         yield Items(items=tuple(sentence for sentence in sentences if sentence))
 
 
@@ -241,10 +248,11 @@ def _explanations(points: Sequence[ScalePoint]) -> list[str]:
 def _pays(item: JudgedCurve) -> str:
     if len(item.points) < FEWEST_SIZES:
         return ""
+    seen = f"A largest size that is slower by {share(item.detectable)} than a smaller one would have been found."
     if item.pays_up_to is None:
-        return f"More {item.curve.over} pay as far as was measured."
+        return f"More {item.curve.over} pay as far as was measured. {seen}"
     beyond = _beyond(item.pays_up_to, item.curve.over).capitalize()
-    return f"{beyond}: less than {share(PAYS)} of what the next step adds becomes speed."
+    return f"{beyond}: less than {share(PAYS)} of what the next step adds becomes speed. {seen}"
 
 
 def _beyond(size: float, over: str) -> str:
