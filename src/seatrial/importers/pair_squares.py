@@ -70,7 +70,7 @@ def _with_corner(text: str) -> str:
     for place, (head, row) in enumerate(itertools.pairwise(lines)):
         names, cells = column_names(head), column_names(row)
         corner, *named = names if len(names) == len(cells) else ("", *filter(None, names))
-        if len(named) < FEWEST_NAMES or len(cells) != len(named) + 1 or cells[0] not in named:
+        if len({*named}) < max(FEWEST_NAMES, len(named)) or len(cells) != len(named) + 1 or cells[0] not in named:
             continue
         if names_columns(f"source,target,{bare(corner)}"):
             return text

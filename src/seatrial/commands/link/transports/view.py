@@ -114,7 +114,8 @@ def headline(transports: Transports | TransportsByRail) -> str:
         return f"{where}: {transports.reason}"
     if transports.within:
         where = f"within {transports.pair[0].rpartition(':')[0]}"
-    return "; ".join((f"{where}: {transports.reason.removesuffix('.')}", *_forced(transports.effects)))
+    text, forced = f"{where}: {transports.reason}", [*_forced(transports.effects)]
+    return "; ".join((text.removesuffix("."), *forced)) if forced else text
 
 
 def _forced(effects: Iterable[Effect]) -> Iterator[str]:
