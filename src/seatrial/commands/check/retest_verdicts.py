@@ -254,11 +254,9 @@ class _Proofs:
         it was good: if one was, what is bad within the leaf is the partner, or the pair itself."""
         near = self.on_own_link(group)
         verified, path = self._look.of(near or group.pairs), self._references.fabric.path
-        bad = near and verified.outcome in (RetestOutcome.CONFIRMED, RetestOutcome.UNSTABLE)
-        crossing = [pair for pair in self._look.pairs if bad and group.components <= {*path(*pair)}]
+        sure = near and verified.outcome is RetestOutcome.CONFIRMED
+        crossing = [pair for pair in self._look.pairs if sure and group.components <= {*path(*pair)}]
         mixed = any(self._look.of([pair]).outcome is RetestOutcome.REFUTED for pair in crossing)
-        if verified.outcome is RetestOutcome.UNSTABLE:  # what comes and goes may have spared some runs of another pair
-            mixed = self._look.of(crossing).outcome is RetestOutcome.MIXED
         return msgspec.structs.replace(verified, outcome=RetestOutcome.MIXED) if mixed else verified
 
     def on_own_link(self, group: Blamed) -> list[Pair]:
