@@ -137,22 +137,19 @@ def _within_leaves(
     suspects: Sequence[PartSuspect], good: Crossings, fabric: Wiring, nodes: Sequence[str], had: Collection[Pair]
 ) -> list[Pair]:
     """A pair within its leaf for each suspected node that has none: with static routes all that other leaves send to a
-    node crosses one cable between switches, which is slow for no other node. Two if a single pair accuses it, whose
-    other end may be at fault. None where the routes are known."""
+    node crosses one cable between switches, which is slow for no other node. None where the routes are known."""
     chosen: list[Pair] = []
     for suspect in suspects:
         name, leaf = suspect.subject.name, fabric.leaf_of.get(suspect.subject.name, "")
         if suspect.subject.kind is not SubjectKind.NODE or not leaf or cables_known(suspect.pairs, fabric):
             continue
         mates = [mate for mate in nodes if fabric.leaf_of.get(mate) == leaf and mate != name]
-        fewest = 2 if len({frozenset(pair) for pair in suspect.pairs}) == 1 else 1
         for way in (Direction.OUT, Direction.IN):
             ordered = [(name, mate) if way is Direction.OUT else (mate, name) for mate in mates]
-            if suspect.direction in (way, Direction.BOTH) and sum(pair in had for pair in ordered) < fewest:
+            if suspect.direction in (way, Direction.BOTH) and not any(pair in had for pair in ordered):
                 other = Direction.IN if way is Direction.OUT else Direction.OUT
                 clear = [not good.parts.isdisjoint(links_of(mate, other)) for mate in mates]
-                cleared = [pair for pair, sure in zip(ordered, clear, strict=True) if sure]
-                chosen += [pair for pair in cleared if pair not in had][:1]
+                chosen += [pair for pair, cleared in zip(ordered, clear, strict=True) if cleared][:1]
     return chosen
 
 

@@ -45,10 +45,6 @@ from bench.random_classes import drawn
             id="streams of leaves one by one meet those of some partners",
         ),
         pytest.param("all kinds", 155, (), id="faults that had not begun when the check ended"),
-        pytest.param("latency", 7000, (), id="one late pair within a leaf accuses no node"),
-        pytest.param(
-            "jobs", 7017, ("slow-pair pair:n7>n14 0",), id="one bad pair accuses no node that is good within its leaf"
-        ),
     ],
 )
 def test_nothing_good_is_named_and_nothing_passes_that_was_seen(family: str, seed: int, named: tuple[str, ...]) -> None:
