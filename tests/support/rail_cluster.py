@@ -73,7 +73,7 @@ class Railed(Cluster):
 class RailedLauncher(ScriptedLauncher):
     """`unstartable`: a rail over which alone no probe starts; `silent_over`: one over which none answers.
 
-    `over_after`: the job is over after so many starts; 0: never.
+    `over_after`: the number of starts after which the job is over; 0: never.
     """
 
     def __init__(

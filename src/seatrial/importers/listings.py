@@ -20,7 +20,7 @@ class Listing(NamedTuple):
     own: frozenset[str]
     others: frozenset[str]
     readings: bool = False
-    """Its numbers are readings of sensors: one that the user chooses is compared."""
+    """Whether its numbers are readings of sensors, of which one that the user chooses is compared."""
 
 
 LISTINGS = (

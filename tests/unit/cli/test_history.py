@@ -114,7 +114,7 @@ def test_metrics_with_few_values_are_one_line(tmp_path: Path, seatrial: Seatrial
 
 
 def test_newer_runs_of_another_command_do_not_hide_those_of_checks(tmp_path: Path, seatrial: Seatrial) -> None:
-    """They have the same metric, measured under other conditions; a check under other conditions begins anew."""
+    """They have the same metric, measured under other conditions; a check under other conditions begins again."""
     for number in (1, 2, 3):
         healthy_run(tmp_path, number, nodes=3)
     healthy_run(tmp_path, 9, nodes=3, kind=RunKind.PLACEMENT, launcher="hosts")

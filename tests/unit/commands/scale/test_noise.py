@@ -44,7 +44,7 @@ def drawn(
 def named(
     kind: FindingKind, rate: Callable[[float], float], runs: int, deviation: float, sizes: Sequence[float] = SIZES
 ) -> int:
-    """In how many of 100 drawn curves."""
+    """How many of 100 drawn curves are such."""
     return sum(kind in kinds_of(judged) for judged in drawn(rate, runs, deviation, sizes))
 
 
@@ -77,7 +77,7 @@ def test_a_curve_that_is_flat_is_seldom_slower_with_more() -> None:
 
 @pytest.mark.parametrize(("runs", "deviation"), [(1, 0.02), (1, 0.1), (2, 0.1), (3, 0.1), (5, 0.1)])
 def test_noise_is_neither_faster_than_linear_nor_slower_with_more(runs: int, deviation: float) -> None:
-    """Of single runs at 10 % noise, 61 of 100 linear curves were INVALID, and 37 flat ones SLOW."""
+    """Single runs at 10 % noise made 61 of 100 linear curves INVALID, and 37 flat ones SLOW."""
     for rate in (linear, flat):
         assert sum(bool(kinds_of(judged) - {FindingKind.BIMODAL}) for judged in drawn(rate, runs, deviation)) <= 2
 
@@ -105,7 +105,7 @@ def test_the_scatter_about_a_law_is_the_noise_of_single_runs() -> None:
 
 
 def test_a_curve_that_follows_no_law_is_not_passed_where_it_falls() -> None:
-    """Its scatter about the laws is no noise: it hid a fall of 15 % of single runs."""
+    """The scatter of such a curve about the laws is not noise: it hid a fall of 15 % of single runs."""
     fallen = {2.0**power: float(min(2.0**power, 64) ** 0.8 * (0.85 if power == 7 else 1)) for power in range(8)}
     judged = judge_curve(curve({size: [rate] for size, rate in fallen.items()}), weak=False)
     assert [where for where, _ in judged.undecided] == ["c at 128"]

@@ -18,7 +18,7 @@ RATE = RunMetric(phase=Phase.SURVEY, variant="f [B/s]", kernel=Sense.HIGHER, mes
 
 
 def rates(chance: np.random.Generator, runs: int, change: float = 1.0) -> "np.ndarray":
-    """Of one node, a row each run."""
+    """The columns of one node have a row for each run."""
     return np.asarray(1e9 * change * np.exp(chance.normal(0, DEVIATION, (runs, 1))))
 
 
