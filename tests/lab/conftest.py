@@ -38,18 +38,15 @@ LONGEST_FIRST = (
     "test_lab_faults.py",
 )
 """Files that take a minute or more; begun last, one of them would run on by itself while no other lab has work."""
-LAST = "test_hidden_faults.py"
-"""Begun when what needs no lab has ended; each of its tests, which raises a lab of its own, takes the lane that is
-free."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest files. Skip what needs a lab where none can be raised, and say why."""
     order = {name: number for number, name in enumerate(LONGEST_FIRST)}
-    items.sort(key=lambda item: (item.path.name == LAST, order.get(item.path.name, len(order))))
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))
     problem = why_not()
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(item.name if item.path.name == LAST else item.path.name))
+        item.add_marker(pytest.mark.xdist_group(item.path.name))
         if problem and item.get_closest_marker("lab"):
             item.add_marker(pytest.mark.skip(reason=str(problem)))
 
