@@ -4,6 +4,7 @@
 tests.support.usual_cases FILE` writes it from what `pytest --junitxml=FILE` measured.
 """
 
+import json
 import random
 import sys
 import xml.etree.ElementTree as ET
@@ -91,4 +92,4 @@ def measured_in(path: Path) -> dict[str, float]:
 if __name__ == "__main__":
     (measured,) = map(Path, sys.argv[1:])
     table = dict(sorted((case_seconds() | measured_in(measured)).items()))  # of a part of the tests, too
-    TABLE.write_bytes(msgspec.json.format(msgspec.json.encode(table), indent=0) + b"\n")
+    TABLE.write_text(json.dumps(table, indent=0) + "\n")
