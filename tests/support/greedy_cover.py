@@ -1,6 +1,5 @@
 """The parts that explain bad pairs, chosen by the definition of `locate.explanation.blame` and not by its arrays."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping
 
 from seatrial.locate.evidence import Pair
@@ -19,19 +18,20 @@ def greedy(
             on_bad.setdefault(part, set()).add(one)
     able = {part: pairs for part, pairs in on_bad.items() if part not in cleared and not (acquit and good.count(part))}
     alone = [[part for part in fabric.path(*one) if part in able] for one in bad]
-    both = Counter((part.kind, part.name) for part, pairs in able.items() for _ in pairs)
     certain = {parts[0] for parts in alone if acquit and len(parts) == 1}
     found, left = [], set(bad)
     for part in sorted(certain, key=lambda each: (-len(able[each]), each)):
         found.append(Blamed(frozenset([part]), frozenset(able[part])))
         left -= able.pop(part)
     while able:
-        merit = {part: both[part.kind, part.name] if acquit else 0 for part in able}
-        scores = {part: (sum(bad[one] for one in pairs & left), merit[part]) for part, pairs in able.items()}
-        top = max(scores.values())
-        if top[0] <= 0:
+        weight = {part: sum(bad[one] for one in pairs & left) for part, pairs in able.items()}
+        subject = {part: (part.kind, part.name) if acquit else part for part in able}
+        together = {part: sum(weight[other] for other in able if subject[other] == subject[part]) for part in able}
+        scores = {part: (together[part], weight[part]) for part in able if weight[part]}
+        if not scores:
             break
-        explains = able[min(part for part in able if scores[part] == top)] & left
+        top = max(scores.values())
+        explains = able[min(part for part in scores if scores[part] == top)] & left
         alike = frozenset(part for part in able if able[part] & left == explains)
         found.append(Blamed(alike, frozenset(explains)))
         left -= explains

@@ -144,10 +144,9 @@ def blame(
     bottleneck model a pair is as good as the worst part on its way, so one good pair clears every part that it crosses
     (`acquit`; the COMP rule of group testing: Chan et al., Allerton 2011). A part that is the only one left on a bad
     pair is at fault for certain; the bad pairs that this does not explain are covered greedily (the DD and SCOMP rules:
-    Aldridge, Baldassini and Johnson, IEEE Trans. Inf. Theory 60, 2014): of parts that explain as much, the one whose
-    other direction explains bad pairs, too. Parts that lie on the same bad pairs are named together. Packets are lost
-    by chance, so there a good pair clears no part. A bad pair with only cleared parts is a suspect of its own.
-    `cleared`: parts that are known not to be at fault.
+    Aldridge, Baldassini and Johnson, IEEE Trans. Inf. Theory 60, 2014), by what both directions of a part explain.
+    Parts that lie on the same bad pairs are named together. Packets are lost by chance, so there a good pair clears no
+    part. A bad pair with only cleared parts is a suspect of its own. `cleared`: parts known not to be at fault.
     """
     groups = _cover(bad, good, acquit=acquit, cleared=cleared)
     explained = {one for blamed in groups for one in blamed.pairs}
@@ -207,17 +206,17 @@ def _cover(
     crossed = sorted({part for path in paths for part in path}.difference(cleared))
     parts = [part for part in crossed if not (acquit and good.count(part))]
     number = {part: place for place, part in enumerate(parts)}
+    names: dict[tuple[str, str], int] = {}
+    subjects = [names.setdefault((part.kind, part.name), len(names)) for part in parts]
     entries = [(row, number[part]) for row, path in enumerate(paths) for part in path if part in number]
     if not entries:
         return []
     row, part = np.array(entries).T
     bad_pairs, certain = np.bincount(part), np.unique(part[np.bincount(row)[row] == 1]).tolist()
-    both = Counter((parts[one].kind, parts[one].name) for one in part.tolist())
     groups: Iterable[Blame] = cover(
-        Ways(row=row, part=part, parts=len(parts)),
+        Ways(row=row, part=part, parts=len(parts), subject=np.array(subjects) if acquit else None),
         len(pairs),
         weight=np.array([bad[one] for one in pairs]),
-        merit=np.array([both[one.kind, one.name] for one in parts]) if acquit else None,
         first=sorted(certain, key=lambda one: (-int(bad_pairs[one]), one)) if acquit else (),
     )
     groups = groups if acquit else _by_own_rows([*groups], row, part)
@@ -287,25 +286,26 @@ def cover(
     rows: int,
     *,
     weight: Reals | None = None,
-    merit: Indices | None = None,
     least: Indices | Reals | int = 1,
     first: Sequence[int] = (),
 ) -> Iterator[Blame]:
     """Parts chosen one after the other: the one that explains most of the `rows` that nothing explains yet.
 
-    `ways`: which parts may explain which of the rows. `weight`: of each row, whole numbers, 1 by default. `merit`: of
-    two parts that explain as much, the one with the larger merit is chosen. `least`: rows that a part must explain to
-    be chosen. `first`: parts that are chosen before all others, with all their rows. Of parts that are alike in
-    their rows, all are in one `Blame`.
+    `ways`: which parts may explain which of the rows; a part competes with all directions of its subject together.
+    `weight`: of each row, whole numbers, 1 by default. `least`: rows that a part must explain to be chosen. `first`:
+    parts that are chosen before all others, with all their rows. Of parts that are alike in their rows, all are in one
+    `Blame`.
     """
     entries = _Entries(ways, rows, weight)
     for part in first:
         every = entries.rows_of(part)
         entries.take(every)
         yield Blame(parts=(part,), rows=every)
-    while (most := float(np.max(able := np.where(entries.count >= least, entries.weight, 0), initial=0))) > 0:
-        best = np.flatnonzero(able == most)
-        part = int(best[0 if merit is None else np.argmax(merit[best])])
+    subject = np.arange(ways.parts) if ways.subject is None else ways.subject
+    while np.any(able := np.where(entries.count >= least, entries.weight, 0)):
+        together = np.where(able > 0, np.bincount(subject, weights=able)[subject], 0)
+        best = np.flatnonzero(together == np.max(together))
+        part = int(best[np.argmax(able[best])])
         explained = entries.rows_of(part)
         explained = explained[entries.left[explained]]
         before = entries.count

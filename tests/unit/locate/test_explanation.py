@@ -108,6 +108,17 @@ def test_an_uplink_that_is_slow_both_ways_is_one_part_and_two_spines_are_two() -
     assert (suspect.subject, suspect.ambiguous_with) == (spine("spine2"), ())
 
 
+def test_both_directions_of_an_uplink_compete_with_a_spine_which_has_one() -> None:
+    fabric = TwoSpines(leaf_of=leaves(12, 4), source="test")
+    between = [one for one in permutations(names(12), 2) if fabric.leaf_of[one[0]] != fabric.leaf_of[one[1]]]
+    of_third = {one: 1.0 for one in between if "leaf3" in (fabric.leaf_of[one[0]], fabric.leaf_of[one[1]])}
+    over_spine2 = {one for one in between if (int(one[0][1:]) + int(one[1][1:])) % 2}
+    good = [one for one in over_spine2 if one not in of_third and one[0] != "n1"]
+    first, second = locate(of_third | {("n1", "n5"): 1.0}, good, fabric)
+    assert (first.subject, first.ambiguous_with, len(first.pairs)) == (uplink("leaf3"), (), 64)
+    assert (second.subject, second.ambiguous_with, second.pairs) == (node("n1"), (spine("spine1"),), (("n1", "n5"),))
+
+
 def test_a_bad_pair_of_good_parts_stands_for_itself() -> None:
     nodes = ("n1", "n2", "n3", "n4")
     good = [one for one in permutations(nodes, 2) if one != ("n3", "n1")]
