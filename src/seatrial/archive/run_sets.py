@@ -71,6 +71,7 @@ def summary_of(info: RunInfo, ranks_per_node: float | None = None, conditions: s
         leaf_of=dict(info.fabric.leaf_of),
         seatrial=info.seatrial,
         cluster=info.cluster,
+        controllers=info.controllers,
         launcher=info.launcher,
         mpi_library=info.mpi_library,
         mpi=site.mpi if site else "",

@@ -4,12 +4,14 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from seatrial.archive import layout, samples
+from seatrial.archive.clusters import distinguished, of_others
 from seatrial.archive.layout import JOURNAL_FILE, is_open
 from seatrial.archive.listing import read_headline
 from seatrial.archive.reader import measurements_of, parse_all, read_entries, read_info, run_folders, trusted_runs
@@ -100,7 +102,7 @@ def last_runs(archive: Path, info: RunInfo) -> Past | None:
     None where there are none.
     """
     runs: list[EarlierRun] = []
-    for folder in trusted_runs(archive)[:MOST_OWN_LOOKED_AT]:
+    for folder in _own_cluster(trusted_runs(archive)[:MOST_OWN_LOOKED_AT], info):
         if len(runs) == MOST_EARLIER:
             break
         try:
@@ -111,6 +113,16 @@ def last_runs(archive: Path, info: RunInfo) -> Past | None:
     oldest_first = tuple(reversed(runs))
     names = ",".join(run.run for run in oldest_first)
     return Past(name=names, label=ITS_PAST, runs=oldest_first) if runs else None
+
+
+def _own_cluster(folders: Sequence[Path], info: RunInfo) -> list[Path]:
+    """The folders without those of another cluster of the same name."""
+    infos: list[RunInfo] = []
+    for folder in folders:
+        with suppress(SeatrialError, BadInput, OSError):  # of a damaged run
+            infos.append(read_info(folder))
+    others = of_others(infos, info)
+    return [folder for folder in folders if folder.name not in others]
 
 
 def _earlier(folder: Path, info: RunInfo) -> EarlierRun | None:
@@ -185,7 +197,8 @@ def find_past(settings: CheckSettings | NodesSettings | RunSettings, info: RunIn
         what = f" of {own.benchmark}" if own.benchmark else ""
         raise UsageError(f"--baseline: {settings.baseline} has no run of `{kind.command}`{what}.", "Name other runs.")
     stored = msgspec.structs.replace(stored, runs=runs)
-    unlike = [each for each in unlike_runs(stored.summaries, [own]) if each.condition not in NOT_YET_KNOWN]
+    earlier = distinguished(stored.summaries, own)
+    unlike = [each for each in unlike_runs(earlier, [own]) if each.condition not in NOT_YET_KNOWN]
     if unlike:
         named = "; ".join(f"{each.condition}: {each.first} and {each.second}" for each in unlike)
         raise UsageError(
@@ -204,7 +217,7 @@ def own_past(settings: CheckSettings, info: RunInfo) -> StoredSet | None:
     """
     own, wanted = summary_of(info), set(settings.returning)
     names: list[str] = []
-    for folder in trusted_runs(settings.archive)[:MOST_LOOKED_AT]:
+    for folder in _own_cluster(trusted_runs(settings.archive)[:MOST_LOOKED_AT], info):
         if len(names) == MOST_PASSED:
             break
         try:

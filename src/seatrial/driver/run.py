@@ -261,6 +261,7 @@ def describe(settings: Settings, launcher: Launcher, hosts: Hosts, nodes: Sequen
         started=now_text("milliseconds"),  # by which runs of one second are sorted
         launcher=launcher.name,
         cluster=hosts.cluster,
+        controllers=hosts.controllers,
         nodes=tuple(nodes),
         fabric=hosts.fabric,
         features={node: words[node] for node in nodes if node in words},

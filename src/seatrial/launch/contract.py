@@ -30,6 +30,8 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[NodeState, ...] = ()
     fabric: Fabric
     cluster: str = ""
+    controllers: tuple[str, ...] = ()
+    """Hosts of the controllers of that cluster."""
     asleep: tuple[str, ...] = ()
     """Nodes that are off to save power; an allocation wakes them up."""
     features: dict[str, tuple[str, ...]] = {}

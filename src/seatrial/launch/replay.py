@@ -102,6 +102,7 @@ class ReplayLauncher(HoldsNothing):
             left_out=self._info.lost,
             fabric=self._info.fabric,
             cluster=self._info.cluster,
+            controllers=self._info.controllers,
             features=self._info.features,
         )
 

@@ -42,12 +42,12 @@ from seatrial.slurm.presence import (
     answer,
     asked,
     asked_settled,
-    cluster_name,
     lacking,
     missing,
     most_nodes,
     node_descriptions,
     node_features,
+    own_cluster,
     partition_told,
     reserved_nodes,
 )
@@ -105,11 +105,13 @@ class SlurmLauncher:
         lines = slurm_text.parse_sinfo(answer(sinfo))
         nodes, left_out = self._inside_hosts(lines) if self._inside else self._outside_hosts(lines)
         topology = run(slurm_argv.TOPOLOGY, timeout_s=COMMAND_TIMEOUT_S)
+        cluster, controllers = own_cluster()
         return Hosts(
             nodes=nodes,
             left_out=left_out,
             fabric=_part_of(parse_topology(topology.stdout), {*nodes, *(state.node for state in left_out)}),
-            cluster=cluster_name(),
+            cluster=cluster,
+            controllers=controllers,
             asleep=tuple(sorted({line.node for line in lines if line.suspended}.intersection(nodes))),
             features=node_descriptions(lines),
             most_nodes=0 if self._inside or self._wanted else most_nodes(self._partition, lines),

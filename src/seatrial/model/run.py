@@ -157,6 +157,8 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     launcher: str
     cluster: str = ""
+    controllers: tuple[str, ...] = ()
+    """Hosts of the controllers of that cluster, without their domains; empty: not recorded."""
     job: str = ""
     nodes: tuple[str, ...] = ()
     mpi_library: str = ""

@@ -162,6 +162,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     seatrial: str = ""
     """The version that measured."""
     cluster: str = ""
+    controllers: tuple[str, ...] = ()
     launcher: str = ""
     mpi_library: str = ""
     mpi: str = ""

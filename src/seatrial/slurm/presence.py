@@ -79,7 +79,13 @@ def asked_settled(
 
 def cluster_name() -> str:
     """The name of the cluster whose Slurm answers here; empty where none does."""
-    return text.config_value(run(slurm_argv.CONFIG, timeout_s=COMMAND_TIMEOUT_S).stdout, "ClusterName")
+    return own_cluster()[0]
+
+
+def own_cluster() -> tuple[str, tuple[str, ...]]:
+    """Name of the cluster whose Slurm answers here, and the hosts of its controllers; empty where none does."""
+    config = run(slurm_argv.CONFIG, timeout_s=COMMAND_TIMEOUT_S).stdout
+    return text.config_value(config, "ClusterName"), text.controllers(config)
 
 
 def absent(done: Completed) -> bool:

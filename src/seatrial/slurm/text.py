@@ -326,6 +326,11 @@ def config_value(text: str, key: str) -> str:
     return match.group(1).strip() if match else ""
 
 
+def controllers(config: str) -> tuple[str, ...]:
+    """Hosts of SlurmctldHost[0], [1], ... in `scontrol show config`, without domains and addresses."""
+    return tuple(re.findall(r"^SlurmctldHost\[\d{1,4}\][ \t]*=[ \t]*([\w-]+)", config, re.MULTILINE))
+
+
 def unknown_names(wanted: Iterable[str], existing: Iterable[str]) -> list[str]:
     """The wanted ones that are not known, in order."""
     names = set(existing)

@@ -11,6 +11,7 @@ from seatrial.slurm.text import (
     base_and_flags,
     complaint,
     config_value,
+    controllers,
     granted_job,
     launch_failures,
     parse_features,
@@ -227,6 +228,12 @@ def test_one_value_of_the_configuration() -> None:
     assert config_value(text, "Empty") == ""
     assert config_value(text, "Nothing") == ""
     assert config_value(text, "C.*e") == ""
+
+
+def test_controllers_are_their_hosts_without_domain_and_address() -> None:
+    text = "SlurmctldAddr = 10.0.0.9\nSlurmctldHost[0]        = ctl-1(10.0.0.1)\nSlurmctldHost[1] = ctl2.site.edu\n"
+    assert controllers(text) == ("ctl-1", "ctl2")
+    assert controllers("SlurmctldHost = x\n") == ()
 
 
 def test_unknown_names_in_their_order() -> None:

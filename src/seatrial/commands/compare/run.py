@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from seatrial.archive.clusters import controllers_of, distinguished
 from seatrial.archive.run_sets import StoredSet, find_runs, load_tables, without
 from seatrial.judgement.comparison.judge import RunSet, compare
 from seatrial.judgement.comparison.records import CONDITIONS, Comparison
@@ -31,8 +32,7 @@ def run_comparison(
             raise UsageError(f"--across {condition!r} is not a condition.", f"Name one of {', '.join(CONDITIONS)}.")
     before = find_runs(archive, first)
     before, after = _of_common_kinds(before, without(find_runs(archive, second), before))
-    sets = (_run_set(before, names[0]), _run_set(after, names[1]))
-    left_out: list[str] = []
+    sets, left_out = _run_sets(before, after, names)
     tables = load_tables([before, after], note=left_out.append)
     comparison = compare(*sets, tables, threshold=threshold, across=across)
     return msgspec.structs.replace(comparison, notes=(*comparison.notes, *left_out))
@@ -50,6 +50,20 @@ def _of_common_kinds(first: StoredSet, second: StoredSet) -> tuple[StoredSet, St
     return msgspec.structs.replace(first, runs=chosen[0]), msgspec.structs.replace(second, runs=chosen[1])
 
 
-def _run_set(stored: StoredSet, name: str) -> RunSet:
-    """The set with the facts of its newest run."""
-    return RunSet(name=name or stored.name, runs=stored.summaries, facts=stored.parsed_facts())
+def _run_sets(before: StoredSet, after: StoredSet, names: tuple[str, str]) -> tuple[tuple[RunSet, RunSet], list[str]]:
+    """The sets, each with the facts of its newest run, and a note if they differ in the controllers of their cluster.
+
+    Another cluster that has the name of the newest run's is another condition.
+    """
+    runs = sorted((*before.summaries, *after.summaries), key=lambda run: run.started)
+    apart = {run.run: run for run in distinguished(runs, runs[-1])}
+    first, second = (tuple(apart[run.run] for run in each.summaries) for each in (before, after))
+    hosts = [{host for run in each for host in run.controllers} for each in (first, second)]
+    notes = []
+    if all(hosts) and hosts[0].isdisjoint(hosts[1]) and len({run.cluster for run in apart.values()}) == 1:
+        what = f"The controllers of {first[0].cluster} were {controllers_of(first)}, and then {controllers_of(second)}"
+        notes.append(f"{what}: if these are two clusters of one name, compare runs of one of them.")
+    return (
+        RunSet(name=names[0] or before.name, runs=first, facts=before.parsed_facts()),
+        RunSet(name=names[1] or after.name, runs=second, facts=after.parsed_facts()),
+    ), notes

@@ -7,6 +7,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from seatrial.archive import baselines
+from seatrial.archive.clusters import controllers_of, of_others
 from seatrial.archive.reader import parse_all
 from seatrial.archive.run_sets import StoredRun, StoredSet, find_runs, is_like, like_usual, load_tables
 from seatrial.importers.series import ValueSeries
@@ -25,7 +26,7 @@ from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run_values import BaselineLevel, MetricTable, Reals
 from seatrial.model.subject import FABRIC, Subject
-from seatrial.model.words import natural_sorted, some
+from seatrial.model.words import count, natural_sorted, some, verb
 from seatrial.statistics.change_points import ChangePoint
 
 ALL_RUNS = ".."
@@ -45,7 +46,7 @@ def read_history(
 
     Raises UsageError where nothing fits, DamagedRun.
     """
-    chosen = find_runs(archive, runs or ALL_RUNS)
+    chosen = _of_one_cluster(find_runs(archive, runs or ALL_RUNS), note)
     tables = load_tables([chosen], trials=True, note=note)
     kept = tuple(_baselines(archive, note))
     histories = [
@@ -57,6 +58,17 @@ def read_history(
     if not histories:
         raise _nothing(archive, name, subject, tables)
     return tuple(sorted(histories, key=_prominence))
+
+
+def _of_one_cluster(stored: StoredSet, note: Callable[[str], None]) -> StoredSet:
+    """The set without runs of another cluster that has the name of the newest run's."""
+    newest = stored.summaries[-1]
+    others = of_others(stored.summaries, newest)
+    if left_out := [run for run in stored.summaries if run.run in others]:
+        which = f"{count(len(left_out), 'earlier run')} of another cluster named {newest.cluster}"
+        hosts = f"its controllers are {controllers_of(left_out)}, those of this one {controllers_of([newest])}"
+        note(f"{which} {verb(len(left_out))} left out: {hosts}.")
+    return replace(stored, runs=tuple(run for run in stored.runs if run.summary.run not in others))
 
 
 def _usual_rows(table: MetricTable, runs: Sequence[StoredRun], subject: Subject) -> list[int]:
