@@ -179,8 +179,12 @@ class SlurmLauncher:
         self.job, self._of_job = self._allocation.job, tuple(nodes)
 
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
-        """All nodes by one step; those that stay silent once more, few one by one and many in halves."""
-        return StepReader(self.job, self._request.arguments, self._facts_environment, hurried=self.hurried).read(nodes)
+        """All nodes by one step; a silent one that Slurm has down is reported as Slurm has it."""
+        reader = StepReader(self.job, self._request.arguments, self._facts_environment, hurried=self.hurried)
+        reading = reader.read(nodes)
+        lines = slurm_text.parse_sinfo(asked(slurm_argv.state_of([*reading.silent])).stdout) if reading.silent else ()
+        down = {state.node: state.reason for state in map(slurm_text.why_not, lines) if state.fault}
+        return FactsReading(texts=reading.texts, silent=reading.silent | down)
 
     @property
     def remark(self) -> str:

@@ -80,3 +80,21 @@ def test_a_node_that_hangs_is_silent_and_its_peers_are_read(slurm: SlurmScripts)
     assert set(found.silent) == {"n2"}
     assert found.silent["n2"].startswith("no answer within ")
     assert ", where others took " in found.silent["n2"]
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        ("down*|p|Not responding", "Slurm says down, not responding (Not responding)"),
+        ("mixed*|p|none", "Slurm says mixed, not responding"),
+        ("drained|p|bad fan", "no answer within "),
+        ("allocated|p|none", "no answer within "),
+    ],
+)
+def test_the_reason_of_a_silent_node_that_is_down_is_that_of_slurm(
+    state: str, reason: str, slurm: SlurmScripts
+) -> None:
+    slurm.says("sinfo", f"n2|{state}\n")
+    launcher = SlurmLauncher(SiteSettings(archive=Path()), probe=Path())
+    launcher.job = "42"
+    assert launcher.read_facts(("n1", "n2")).silent["n2"].startswith(reason)
