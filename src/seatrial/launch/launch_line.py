@@ -20,6 +20,7 @@ from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.measurement import node_of
 from seatrial.process.process import run, step_binding
 from seatrial.slurm.allocation import Waiting
+from seatrial.slurm.job import refuse_over
 
 START_TIMEOUT_S = 60.0
 PIPED = {Dialect.SRUN: ("--input=0", "--kill-on-bad-exit=1")}
@@ -53,6 +54,16 @@ def dialect_of(words: Sequence[str], environment: Environment = NO_ENVIRONMENT) 
     return dialect
 
 
+def job_of(line: LaunchLine) -> str:
+    """The number of the job in which the line starts its ranks; empty if there is none, or it gets a job each time."""
+    named = line.option("jobid") if line.dialect is Dialect.SRUN else ""
+    return "" if _allocates(line) else named or os.environ.get("SLURM_JOB_ID", "")
+
+
+def _allocates(line: LaunchLine) -> bool:
+    return any(one.words[0].rpartition("/")[2] == "salloc" for one in line.before)
+
+
 def compiler_beside(words: Sequence[str], environment: Environment = NO_ENVIRONMENT) -> str:
     """The compiler that belongs to a line's mpirun: beside it, with its suffix.
 
@@ -78,7 +89,7 @@ class LineLauncher(HoldsNothing):
         self.name = line.dialect.value
         self._line = line
         self._probe = probe
-        self._allocates = any(one.words[0].rpartition("/")[2] == "salloc" for one in line.before)
+        self._allocates = _allocates(line)
         queued = line.dialect is Dialect.SRUN and not os.environ.get("SLURM_JOB_ID")
         self._timeout_s = START_TIMEOUT_S + (wait_s if queued or self._allocates else 0.0)
         self._pinned: tuple[str, ...] = ()
@@ -109,7 +120,9 @@ class LineLauncher(HoldsNothing):
         return Hosts(nodes=(), fabric=NO_FABRIC)
 
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
-        """Nobody is asked in mid-run: a launch line starts all of its ranks or none."""
+        """No node is asked: a launch line starts all of its ranks or none. Raises JobOver if its job ended."""
+        if job := job_of(self._line):
+            refuse_over(job)
         return FactsReading(texts=dict.fromkeys(nodes, ""), silent={})
 
     def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> PipeSession:

@@ -159,12 +159,12 @@ def refuse_over(number: str) -> None:
     if job is None:
         raise JobOver(
             f"Job {number} is over: it was cancelled, or Slurm ended it when a node failed.",
-            "Run the check again; outside any job it makes an allocation that survives a failing node.",
+            "Run it again; outside any job `seatrial check` makes an allocation that survives a failing node.",
         )
     if job.state in STANDING_STILL:
         raise JobOver(
             f"Job {number} is suspended: other jobs preempted it, or somebody ran scontrol suspend.",
-            "Run the check again on a partition whose jobs are not suspended (PreemptMode), or once it may go on.",
+            "Run it again on a partition whose jobs are not suspended (PreemptMode), or once it may go on.",
         )
 
 

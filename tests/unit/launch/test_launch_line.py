@@ -5,11 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from seatrial.archive.writer import RunWriter
+from seatrial.driver.measurer import Measurer
+from seatrial.driver.progress import Silent
 from seatrial.launch import session
+from seatrial.launch.contract import StartManner
 from seatrial.launch.launch_line import LineLauncher
 from seatrial.launch.line_parser import Dialect, parse_line
-from seatrial.model.errors import LaunchError
+from seatrial.model.errors import JobOver, LaunchError
 from seatrial.slurm import allocation
+from tests.support.builders import Cluster, info_of
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
 QUEUED = "echo 'srun: job 17 queued and waiting for resources' >&2; exec sleep 60"
@@ -48,3 +53,27 @@ def test_a_job_that_others_keep_waiting_is_waited_for(
     slurm.says("squeue", "Resources\n")
     assert "not within 4 s" in refused(tmp_path, 1.0).what
     assert len(slurm.all_asked("squeue")) >= 2
+
+
+@pytest.mark.parametrize(
+    ("words", "queue", "over"),
+    [
+        (("srun", "-n2"), "42|RUNNING|0|n[1-2]\n", False),
+        (("srun", "-n2"), "", True),
+        (("srun", "-n2"), "42|COMPLETING|0|n[1-2]\n", True),
+        (("srun", "--jobid=7", "-n2"), "42|RUNNING|0|n[1-2]\n", True),
+        (("salloc", "-N2", "srun", "-n2"), "", False),
+    ],
+)
+def test_a_start_that_fails_since_its_job_is_over_says_nothing_of_the_line(
+    words: tuple[str, ...], queue: str, over: bool, tmp_path: Path, slurm: SlurmScripts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "42")
+    for program in ("srun", "salloc"):
+        slurm.says(program, "srun: error: Unable to create step for job 42: Job/step already completing\n", code=1)
+    slurm.says("squeue", queue)
+    line = parse_line((*words, "./app"), Dialect.SRUN)
+    writer = RunWriter(tmp_path, info_of(Cluster(nodes=("n1", "n2"))))
+    measurer = Measurer(LineLauncher(line, tmp_path / "probe", 0.0), writer, ("n1:0", "n2:0"), Silent(), 0.5)
+    with pytest.raises(JobOver if over else LaunchError):
+        measurer.begin(StartManner(options=("--cpu-bind=cores",)), starts=2)

@@ -33,6 +33,7 @@ from seatrial.launch.launch_line import (
     LineLauncher,
     compiler_beside,
     dialect_of,
+    job_of,
     known_program,
     program_hint,
 )
@@ -89,9 +90,8 @@ def line_facts(
         if not is_here():
             return _over_ssh({host: host for host in hosts}) if in_other_job(os.environ) else FactsRead(facts={})
         names = {host.partition(".")[0]: host for host in hosts}
-        srun = line.dialect is Dialect.SRUN
-        job = (line.option("jobid") if srun else "") or os.environ.get("SLURM_JOB_ID", "")
-        partition = line.option("p", "partition") if srun else ""
+        job = job_of(line)
+        partition = line.option("p", "partition") if line.dialect is Dialect.SRUN else ""
         wanted = msgspec.structs.replace(site, partition=partition, nodes=tuple(names), quick_facts=True)
         launcher = SlurmLauncher(wanted, probe=Path())
         nodes = tuple(names) if job else fewer_nodes(site.node_hours, tuple(names), minutes(ALLOCATED_S))[0]
