@@ -47,7 +47,7 @@ from seatrial.importers.line_prefixes import SHARE
 from seatrial.importers.machine_outputs import OtherOutput
 from seatrial.importers.other_outputs import FORMATS, JSON_TEXT, LOOKED_AT, PROSE, other_output, refuse_binary
 from seatrial.importers.outcome_words import fails
-from seatrial.importers.output_names import OUTPUT_NAME
+from seatrial.importers.output_names import OutputPlace
 from seatrial.importers.printed_text import by_node, plain
 from seatrial.importers.table_kinds import MEASURES
 from seatrial.model.benchmark import Label, Metric, Output
@@ -326,8 +326,8 @@ def _unrelated(text: str, wanted: str) -> UsageError:
     return UsageError(looks.what, remedy)
 
 
-def output_batch(source: Source, text: str) -> Batch:
-    """The values of complete, valid outputs in a text; their node by a name like NODE-stream-1n-226-iter-1.out.
+def output_batch(source: Source, text: str, place: OutputPlace | None = None) -> Batch:
+    """The values of complete, valid outputs in a text; `place`: the node and run that the name of the file says.
 
     Positive numbers of each metric and what it belongs to; the median of several, which are one run. Without those of
     the result, such as residuals. Raises UsageError.
@@ -335,7 +335,6 @@ def output_batch(source: Source, text: str) -> Batch:
     benchmark, parsed = parse_auto(text)
     if benchmark is None:
         raise UsageError(f"The output is not complete: {parsed.missing[0]}.", REMEDY)
-    match = OUTPUT_NAME.fullmatch(source.file.rpartition("/")[2])
     conditions: dict[str, str] = {}
     values: list[ImportedValue] = []
     for program in (benchmark, *others_in(benchmark, text)):
@@ -349,11 +348,11 @@ def output_batch(source: Source, text: str) -> Batch:
         stated = {**{name: output.work(name) for name in CONDITIONS}, "version": output.version or None}
         of = "" if program is benchmark else f"{program.name} "
         conditions |= {f"{of}{name}": str(value) for name, value in stated.items() if value is not None}
-        values += values_of(program, output, match["node"] if match else ALL_NODES)
+        values += values_of(program, output, place.node if place else ALL_NODES)
     if not values:
         raise UsageError("The output has no positive number of any metric.", REMEDY)
     source = msgspec.structs.replace(source, form=benchmark.name, conditions=conditions)
-    return Batch(label=f"run {match['run']}" if match else source.file, source=source, values=tuple(values))
+    return Batch(label=f"run {place.run}" if place else source.file, source=source, values=tuple(values))
 
 
 def values_of(benchmark: Benchmark, output: Output, node: str) -> Iterator[ImportedValue]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from textwrap import dedent
 
-from seatrial.importers.output_names import ADDRESS, places_of
+from seatrial.importers.output_names import ADDRESS, NODE_WORD, places_of
 from seatrial.model.column_words import CONDITION_WORDS, PART_WORDS, RUN_WORDS
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand
@@ -46,9 +46,7 @@ FOUND_IN = re.compile(
     re.MULTILINE,
 )
 """The file, and with -n the number of the line, that grep writes before a line."""
-NUMBER_OF_NODE = re.compile(
-    r"^[ \t]*(node|host|server|knoten|rechner) #?(\d{1,6}):?[ \t]+(?=\S)", re.IGNORECASE | re.MULTILINE
-)
+NUMBER_OF_NODE = re.compile(rf"^[ \t]*({NODE_WORD}) #?(\d{{1,6}}):?[ \t]+(?=\S)", re.IGNORECASE | re.MULTILINE)
 """What a loop over numbers prints before each line: `node 5 Triad: 85000.1`."""
 NO_ANSWER = "Minion did not return"
 RELAYED = re.compile(

@@ -1,7 +1,8 @@
 """Which node and run an output of a benchmark is of, by the name of its file, and which files should have one."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -22,6 +23,9 @@ TEST = (
 """What follows the name of a benchmark in that of its program: osu_bw, osu_mbw_mr, osu_allreduce."""
 ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 """The name of a host that has none."""
+NODE_WORD = "node|host|server|knoten|rechner"
+NUMBERED_NODE = re.compile(rf"(?i)(?:.*[-_.])?(?:{NODE_WORD})[-_.]?\d{{1,9}}(?:\..*)?")
+"""A name that can only be that of a node, while `before1` and `cn07` may be any series."""
 DIVIDES = "-_."
 LONGEST_REASON = 100
 """Characters of what was printed in place of an output."""
@@ -36,9 +40,9 @@ class OutputPlace(NamedTuple):
 
 def place_of(name: str, benchmark: str = "") -> OutputPlace:
     """`n3-stream.out`, `stream_n3.log`, `n3-stream-run2.log` and `NODE-stream-1n-226-iter-1.out` to node and run."""
-    if match := OUTPUT_NAME.fullmatch(name):
-        return OutputPlace(match["node"], int(match["run"]))
     stem = PurePath(name).name
+    if match := OUTPUT_NAME.fullmatch(stem):
+        return OutputPlace(match["node"], int(match["run"]))
     stem = stem if ADDRESS.fullmatch(stem) else ENDING.sub("", stem)
     program = f"{re.escape(benchmark)}{TEST}"
     if match := re.fullmatch(rf"(?i)(.*[^-_.])[-_.]+{program}[-_.]+{RUN}", stem):
@@ -61,6 +65,20 @@ def places_of(names: Collection[str], benchmark: str = "") -> dict[str, OutputPl
     if not all(node[:1].isalpha() for node in nodes.values()):
         return places
     return {name: place._replace(node=nodes[place.node]) for name, place in places.items()}
+
+
+def places_of_runs(names: Sequence[str], benchmark: str) -> dict[str, OutputPlace]:
+    """Node and run of the outputs whose names say the node, in an order in which later ones are later runs."""
+    places = places_of(names, benchmark)
+    runs: Counter[str] = Counter()
+    for name in names:
+        node = places[name].node
+        runs[node] += 1
+        if not (OUTPUT_NAME.fullmatch(PurePath(name).name) or NUMBERED_NODE.fullmatch(node)):
+            del places[name]
+        elif not places[name].run:
+            places[name] = OutputPlace(node, runs[node])
+    return places
 
 
 def without_output(outputs: Collection[str], others: Mapping[str, str], benchmark: str) -> dict[str, str]:

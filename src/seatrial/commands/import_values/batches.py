@@ -12,6 +12,7 @@ from seatrial.importers.column_roles import MOMENT
 from seatrial.importers.columns import is_json, read_columns
 from seatrial.importers.fleets import Stratum, read_fleet_table
 from seatrial.importers.listings import refuse_listing
+from seatrial.importers.output_names import OutputPlace, places_of_runs
 from seatrial.importers.reframe import ReframeRow, is_perflog, read_perflog
 from seatrial.importers.series import read_series
 from seatrial.importers.table_kinds import TableKind, kinds_of_table
@@ -43,7 +44,9 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_batches(files: Sequence[tuple[Source, str]], wanted: ImportOptions) -> tuple[Batch, ...]:
     """The runs in all files, oldest first as far as the files say. Raises UsageError for unlike or unusable input."""
-    batches = [batch for source, text in _ordered(_left_in(files, wanted)) for batch in _of_file(source, text, wanted)]
+    ordered = _ordered(_left_in(files, wanted))
+    places = _places(ordered)
+    batches = [batch for source, text in ordered for batch in _of_file(source, text, wanted, places.get(source.file))]
     _refuse_unlike(batches)
     if not 0 < len(batches) <= MOST_RUNS:
         what = f"There are {len(batches)} runs in these files" if batches else "There is no value in these files"
@@ -64,7 +67,16 @@ def _ordered(files: Sequence[tuple[Source, str]]) -> list[tuple[Source, str]]:
     return sorted(files, key=lambda one: order[one[0].file])
 
 
-def _of_file(source: Source, text: str, wanted: ImportOptions) -> Iterator[Batch]:
+def _places(files: Sequence[tuple[Source, str]]) -> dict[str, OutputPlace]:
+    """Node and run of the outputs of each benchmark whose files are named by nodes."""
+    names: defaultdict[str, list[str]] = defaultdict(list)
+    for source, text in files:
+        if benchmark := detected(text):
+            names[benchmark.name].append(source.file)
+    return {name: place for of, own in names.items() for name, place in places_of_runs(own, of).items()}
+
+
+def _of_file(source: Source, text: str, wanted: ImportOptions, place: OutputPlace | None) -> Iterator[Batch]:
     if not text.strip():
         raise UsageError(f"{source.file} is empty.", "Leave this file out, or run the benchmark again.")
     try:
@@ -79,7 +91,7 @@ def _of_file(source: Source, text: str, wanted: ImportOptions) -> Iterator[Batch
             case "series":
                 yield from _of_series(msgspec.structs.replace(source, form=form), text, wanted)
             case _:
-                yield output_batch(source, text)
+                yield output_batch(source, text, place)
     except UsageError as error:
         raise UsageError(f"{source.file}: {error.what}", error.remedy) from error
 
