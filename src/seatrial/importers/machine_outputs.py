@@ -13,6 +13,10 @@ class OtherOutput(NamedTuple):
     document: bool = False
     """It could be read as a table, and is none."""
 
+    def is_all_of(self, text: str) -> bool:
+        """Whether each line has the mark, also behind the name of a node."""
+        return all(self.mark.search(line) for line in text.splitlines() if line.strip())
+
 
 FACTS = "seatrial facts --from reads recordings of machines."
 COLLECTED = "seatrial facts reads the same on the node itself; --output FILE records it for seatrial facts --from FILE."
@@ -111,9 +115,12 @@ MACHINE_OUTPUTS = (
         "a file of /proc (cmdline, limits, mounts) or the output of ulimit",
     ),
     _described(
-        r"^[^|\n]{1,80}\| *-?[\d.]{1,12} (?:degrees C|RPM|Volts|Amps|Watts|percent) *\| *(?:ok|ns|nc|cr|nr)\b",
+        r"^[^|\n]{1,80}\| *(?:[0-9A-F]{2}h *\| *(?:ok|ns|nc|cr|nr) *\||"
+        r"(?:-?[\d.]{1,12} (?:degrees C|RPM|Volts|Amps|Watts|percent)|0x[0-9a-f]{2}|no reading|disabled) *"
+        r"\| *(?:ok|ns|nc|cr|nr)\b)",
         "the output of ipmitool sdr",
         "seatrial facts --drift --from FILE reads it, also of many nodes.",
+        document=True,
     ),
     _described(
         r"^[^|\n]{1,40}\|[^|\n]{1,20}\| *(?:degrees C|RPM|Volts|Amps|Watts|percent|discrete) *\||"

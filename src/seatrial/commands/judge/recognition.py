@@ -186,7 +186,7 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
                 f"This looks like {other.name} that quotes {quoted.title}, without a result in it.", other.remedy
             )
         return (Kind.OUTPUT,)
-    if other is not None and other.document and not by_node(text):
+    if other is not None and other.document and (other.is_all_of(text) or not by_node(text)):
         raise UsageError(f"This looks like {other.name}, which seatrial judge does not read.", other.remedy)
     refuse_listing(plain(text, moments=False), other.remedy if other and other is not PROSE else "")
     if is_perflog(text):

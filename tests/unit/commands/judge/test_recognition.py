@@ -374,3 +374,26 @@ def test_names_of_groups_of_rows_are_names(tmp_path: Path) -> None:
     (tmp_path / "table").write_text(f"Rechnername;Tag;Triad\n{''.join(rows)}")
     with pytest.raises(UsageError, match="values of many nodes or values over time"):
         taken(tmp_path / "table")
+
+
+SENSORS = {
+    "one": (("Inlet Temp", "2{} degrees C"),),
+    "two": (("Inlet Temp", "2{} degrees C"), ("CPU1 Temp", "6{} degrees C")),
+    "many": (("Inlet Temp", "2{} degrees C"), ("FAN1", "84{}0 RPM"), ("FAN2", "no reading"), ("PS1 Status", "0x01")),
+}
+
+
+@pytest.mark.parametrize("before", ["", "n0{}: "], ids=["of a node", "of nodes"])
+@pytest.mark.parametrize("line", ["{name:17}| {reading:18}| ok", "{name:17}| 3Eh | ok  |  7.1 | {reading}"])
+@pytest.mark.parametrize("sensors", SENSORS.values(), ids=SENSORS)
+def test_sensors_are_no_values_of_nodes_whatever_their_number(
+    sensors: tuple[tuple[str, str], ...], line: str, before: str, tmp_path: Path
+) -> None:
+    text = "".join(
+        before.format(node) + line.format(name=name, reading=reading.format(node)) + "\n"
+        for node in range(1, 7)
+        for name, reading in sensors
+    )
+    (tmp_path / "sdr.txt").write_text(text)
+    with pytest.raises(UsageError, match="looks like the output of ipmitool sdr"):
+        taken(tmp_path / "sdr.txt")
