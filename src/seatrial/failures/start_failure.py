@@ -64,7 +64,7 @@ LINES_OF = (
         ),
     ),
     (Speaker.LAUNCHER, re.compile(r"(?:ORTE|PRTE|PRRTE)[ _]ERROR(?:_LOG)?: |^\[(?:mpiexec|proxy:)")),
-    (Speaker.STEP, re.compile(r"^slurm(?:step)?d\S{0,255}: (?:error|fatal): (?!\*\*\* )")),
+    (Speaker.STEP, re.compile(r"^slurm(?:step|ctl|db)?d\S{0,255}: (?:error|fatal): (?!\*\*\* )")),
 )
 """How lines of a speaker look, if no cause is known for them; in the order of `Speaker`."""
 SSH_REMEDY = "`ssh -o BatchMode=yes HOST true` must work for each host without a question."

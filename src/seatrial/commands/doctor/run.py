@@ -1,6 +1,7 @@
 """Tries a launch step by step, cheapest first, and reports what prevents it and what else is worth knowing."""
 
 import os
+import re
 import socket
 import time
 from collections.abc import Mapping, Sequence
@@ -54,7 +55,19 @@ def examine(settings: SiteSettings, progress: Progress | None = None) -> Examina
     """Try a launch as `settings` would make it. Raises UsageError for names that do not exist, nothing else."""
     doctor = Doctor(settings, progress or Silent())
     doctor.examine()
-    return Examination(remarks=tuple(doctor.remarks))
+    remarks = (
+        msgspec.structs.replace(remark, remedy=without_itself(remark.remedy)) if MYSELF in remark.remedy else remark
+        for remark in doctor.remarks
+    )
+    return Examination(remarks=tuple(remarks))
+
+
+def without_itself(remedy: str) -> str:
+    """The remedy without what this command would do: it is being done."""
+    shorter = re.sub(rf" \([^()]*{MYSELF}[^()]*\)|, as {MYSELF}[^;.]*", "", remedy)
+    clauses = [clause for clause in re.split(r"(?<=[;.]) ", shorter) if MYSELF not in clause]
+    rest = " ".join(clauses).removeprefix("or ").rstrip(";.")
+    return f"{rest[:1].upper()}{rest[1:]}." if rest else ""
 
 
 def examine_outputs(texts: Mapping[str, str]) -> Examination:
@@ -251,8 +264,7 @@ class Doctor:
         except UsageError:
             raise
         except SeatrialError as error:
-            remedy = "" if MYSELF in error.remedy else error.remedy
-            self.remarks.append(untried("allocation", FindingKind.NO_ROOM, error.what, remedy))
+            self.remarks.append(untried("allocation", FindingKind.NO_ROOM, error.what, error.remedy))
             return ()
         waking = f"; Slurm wakes {', '.join(hosts.asleep)}" if hosts.asleep else ""
         self._progress.stage(f"Waiting for {count(len(nodes), 'node')}{waking}")

@@ -1,15 +1,20 @@
 """What the doctor reads out of Slurm's answers, recorded in a lab of Slurm 22.05.8."""
 
+from pathlib import Path
+
 import pytest
 
 from seatrial.commands.doctor import node_states, partition, versions
+from seatrial.commands.doctor.run import without_itself
 from seatrial.commands.doctor.versions import versions_of
 from seatrial.commands.doctor.view import headline
 from seatrial.model.launching import Examination, fine
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.slurm import job, text
 from seatrial.slurm.text import parse_sinfo
+from tests.support.command_line import Seatrial
 from tests.support.paths import DATA
+from tests.support.slurm_scripts import in_place_of_slurm
 
 RECORDED = DATA / "launch"
 
@@ -251,3 +256,39 @@ def test_mpi_types_of_old_and_new_slurm() -> None:
     assert text.parse_mpi_list(old) == ("none", "pmi2", "pmix_v3")
     assert text.default_type("MpiDefault              = pmix\n") == "pmix"
     assert text.default_type("") == "none"
+
+
+REFUSALS = {
+    "Node failure on n3": ("sinfo", "Look at their consoles"),
+    "Job allocation 42 has been revoked": ("salloc", "Slurmctld's log shows who cancelled it."),
+    "Prolog failure on node n1": ("salloc", "Read slurmd's and slurmctld's log there."),
+}
+
+
+@pytest.mark.parametrize("text", REFUSALS)
+def test_no_remedy_of_the_doctor_is_the_doctor(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
+) -> None:
+    program, rest = REFUSALS[text]
+    slurm = in_place_of_slurm(tmp_path / "bin", tmp_path / "archive", monkeypatch)
+    slurm.says(program, f"{program}: error: {text}\n", code=1)
+    remarks = seatrial("doctor", "--launcher", "slurm", "--json", code=1).object["data"]["remarks"]
+    remedies = [remark["remedy"] for remark in remarks]
+    assert not any("seatrial doctor" in remedy for remedy in remedies)
+    assert any(remedy.startswith(rest) for remedy in remedies), remedies
+
+
+@pytest.mark.parametrize(
+    ("remedy", "left"),
+    [
+        ("`seatrial doctor` says why; name others by --nodes.", "Name others by --nodes."),
+        ("`seatrial doctor` shows what is wrong with each.", ""),
+        ("Choose another --mpi (`seatrial doctor` tries them).", "Choose another --mpi."),
+        (
+            "Choose another --mpi, as `seatrial doctor` tries them; or use an MPI that was built with Slurm's PMIx.",
+            "Choose another --mpi; or use an MPI that was built with Slurm's PMIx.",
+        ),
+    ],
+)
+def test_what_is_left_of_a_remedy(remedy: str, left: str) -> None:
+    assert without_itself(remedy) == left
