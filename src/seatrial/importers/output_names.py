@@ -24,8 +24,8 @@ TEST = (
 ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 """The name of a host that has none."""
 NODE_WORD = "node|host|server|knoten|rechner"
-NUMBERED_NODE = re.compile(rf"(?i)(?:.*[-_.])?(?:{NODE_WORD})[-_.]?\d{{1,9}}(?:\..*)?")
-"""A name that can only be that of a node, while `before1` and `cn07` may be any series."""
+NUMBERED_NODE = re.compile(rf"(?i)(?:.*[-_])?(?:{NODE_WORD})[-_]?\d{{1,9}}")
+"""A name without its domain that can only be that of a node, while `before1` and `cn07` may be any series."""
 DIVIDES = "-_."
 LONGEST_REASON = 100
 """Characters of what was printed in place of an output."""
@@ -74,7 +74,7 @@ def places_of_runs(names: Sequence[str], benchmark: str) -> dict[str, OutputPlac
     for name in names:
         node = places[name].node
         runs[node] += 1
-        if not (OUTPUT_NAME.fullmatch(PurePath(name).name) or NUMBERED_NODE.fullmatch(node)):
+        if not (OUTPUT_NAME.fullmatch(PurePath(name).name) or NUMBERED_NODE.fullmatch(node.partition(".")[0])):
             del places[name]
         elif not places[name].run:
             places[name] = OutputPlace(node, runs[node])

@@ -1,4 +1,4 @@
-"""`seatrial import`: what tables say of how and when all of their runs were measured."""
+"""`seatrial import`: what tables say of how and when their runs were measured, and names of outputs of their nodes."""
 
 import json
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.benchmark_outputs import hpl
 from tests.support.command_line import Seatrial
 
 
@@ -63,3 +64,28 @@ def test_the_runs_of_a_fleet_have_their_dates(
     started = [json.loads((tmp_path / "archive" / run / "run.json").read_text())["started"] for run in runs]
     days = sorted(moment[:10] for moment in started)
     assert (days == ["2026-01-01", "2026-01-02", "2026-01-03"]) == dated
+
+
+@pytest.mark.parametrize(
+    ("names", "runs", "nodes"),
+    [
+        (("hpl_node04.out", "hpl_node05.out"), 1, ["node04", "node05"]),
+        (("hpl_n92160_node04.out", "hpl_n92160_node05.out"), 1, ["node04", "node05"]),
+        (("node04-hpl-run1.log", "node04-hpl-run2.log", "node05-hpl-run1.log"), 2, ["node04", "node05"]),
+        (("monday/hpl_gpu-node04.log", "tuesday/hpl_gpu-node04.log"), 2, ["gpu-node04"]),
+        (("host7.cluster.edu.out",), 1, ["host7.cluster.edu"]),
+        (("before1.out", "before2.out", "before3.out"), 3, ["all"]),
+        (("slurm-104.out", "slurm-105.out"), 2, ["all"]),
+        (("hpl-run1.out", "hpl-run2.out"), 2, ["all"]),
+        (("hpl_4nodes.out", "hpl_nodes4_b.out"), 2, ["all"]),
+    ],
+)
+def test_outputs_named_by_nodes_are_of_these(
+    names: tuple[str, ...], runs: int, nodes: list[str], tmp_path: Path, seatrial: Seatrial
+) -> None:
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(hpl())
+    files = [tmp_path / name for name in names]
+    data = seatrial("import", *files, "--archive", tmp_path / "archive", "--json").object["data"]
+    assert (len(data["runs"]), data["nodes"]) == (runs, nodes)

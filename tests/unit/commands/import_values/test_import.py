@@ -272,32 +272,6 @@ def test_outputs_named_by_node_and_run_are_one_run_for_each_run(
 
 
 @pytest.mark.parametrize(
-    ("names", "runs", "nodes"),
-    [
-        (("hpl_node04.out", "hpl_node05.out"), 1, ["node04", "node05"]),
-        (("hpl_n92160_node04.out", "hpl_n92160_node05.out"), 1, ["node04", "node05"]),
-        (("node04-hpl-run1.log", "node04-hpl-run2.log", "node05-hpl-run1.log"), 2, ["node04", "node05"]),
-        (("monday/hpl_gpu-node04.log", "tuesday/hpl_gpu-node04.log"), 2, ["gpu-node04"]),
-        (("host7.cluster.edu.out",), 1, ["host7.cluster.edu"]),
-        (("before1.out", "before2.out", "before3.out"), 3, ["all"]),
-        (("slurm-104.out", "slurm-105.out"), 2, ["all"]),
-        (("hpl-run1.out", "hpl-run2.out"), 2, ["all"]),
-        (("hpl_4nodes.out", "hpl_nodes4_b.out"), 2, ["all"]),
-    ],
-)
-def test_outputs_named_by_nodes_are_of_these(
-    names: tuple[str, ...], runs: int, nodes: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in names:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        written(tmp_path, name, hpl())
-    archive = tmp_path / "archive"
-    assert imported(archive, *(str(tmp_path / name) for name in names), "--json") == 0
-    data = found(capsys)
-    assert (len(data["runs"]), data["nodes"]) == (runs, nodes)
-
-
-@pytest.mark.parametrize(
     ("files", "words", "said"),
     [
         ({"a.csv": "node,value\nn1,0\nn2,3\n"}, (), "value of n1 is 0"),
