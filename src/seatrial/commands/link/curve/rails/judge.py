@@ -333,8 +333,16 @@ def _overall(
     gravest = [curve for curve in curves if curve.verdict is verdict]
     if not gravest:
         return verdict, "; ".join(_open(ratio) for ratio in undecided)
-    farthest = max(gravest, key=lambda curve: abs(1 - (curve.of_limit or 1)))
-    return verdict, f"{farthest.name}: {farthest.reason}"
+    first = max(gravest, key=_prominence)
+    return verdict, f"{first.name}: {first.reason}"
+
+
+def _prominence(curve: RailCurve) -> tuple[bool, bool, float]:
+    """The order in which curves are named: out of line with the limit, of a single rail, which slows down those that
+    are used with it, and the farthest from the limit.
+    """
+    apart = abs(1 - (curve.of_limit or 1))
+    return apart > 1 - LIMIT_FLOOR, len(curve.rails) == 1, apart
 
 
 def _good(curves: Sequence[RailCurve], gain: RailRatio | None) -> str:
