@@ -84,7 +84,7 @@ def _too_soon(runs: Sequence[Judged], policy: QualifyPolicy) -> str:
         return ""
     minutes = (datetime.now(UTC) - datetime.fromisoformat(ended)).total_seconds() / 60
     soon = 0 <= minutes < policy.minutes
-    return f"the last slice ended {minutes:.0f} of {policy.minutes:g} minutes ago" if soon else ""
+    return f"the last slice ended {int(minutes)} of {policy.minutes:g} minutes ago" if soon else ""
 
 
 def _measure(site: SiteSettings, taken: QualifySlice, limit: float) -> QualifySlice:

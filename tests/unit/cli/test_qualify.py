@@ -61,6 +61,14 @@ def test_a_call_that_comes_too_early_measures_nothing(slurm: SlurmScripts, seatr
     assert slurm.all_asked("salloc") == []
 
 
+def test_a_call_that_comes_a_little_too_early_says_that_time_is_left(
+    slurm: SlurmScripts, seatrial: Seatrial, tmp_path: Path
+) -> None:
+    slices(tmp_path / "archive", CLUSTER, ago=timedelta(minutes=19.7))
+    _, out, _ = seatrial("qualify", "policy.toml", code=0)
+    assert "none: the last slice ended 19 of 20 minutes ago" in out
+
+
 def test_a_call_while_a_job_waits_measures_nothing(slurm: SlurmScripts, seatrial: Seatrial) -> None:
     slurm.says("squeue", "2|main|Priority|(null)\n")
     _, out, _ = seatrial("qualify", "policy.toml", code=0)
