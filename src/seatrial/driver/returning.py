@@ -252,6 +252,8 @@ class Act(enum.StrEnum):
 
     RESUMED = "resumed"
     DRAINED = "drained"
+    FELL = "went down"
+    """Slurm set it down meanwhile."""
     KEPT = "kept"
     """Out of service, as before."""
     SERVES = "stays in service"
@@ -292,8 +294,15 @@ def _take_over(reasons: Mapping[str, str]) -> None:
 
 def acts(before: Mapping[str, NodeLine], after: Mapping[str, NodeLine]) -> dict[str, Act]:
     """What changed between two states of the nodes; of those alone that Slurm knows."""
-    words = {(True, False): Act.RESUMED, (False, True): Act.DRAINED, (True, True): Act.KEPT, (False, False): Act.SERVES}
-    return {name: words[before[name].out_of_service, after[name].out_of_service] for name in before if name in after}
+    return {name: _act(before[name], after[name]) for name in before if name in after}
+
+
+def _act(before: NodeLine, after: NodeLine) -> Act:
+    if not after.out_of_service:
+        return Act.RESUMED if before.out_of_service else Act.SERVES
+    if before.out_of_service:
+        return Act.KEPT
+    return Act.DRAINED if after.state in text.DRAINED else Act.FELL
 
 
 def _waits(line: NodeLine) -> bool:

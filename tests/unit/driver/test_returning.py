@@ -14,7 +14,7 @@ from seatrial.archive.changed_settings import changes_folder
 from seatrial.driver import returning
 from seatrial.driver.progress import Silent
 from seatrial.driver.restoration import restore
-from seatrial.driver.returning import NO_REASON, partners_of, reached
+from seatrial.driver.returning import NO_REASON, Act, acts, partners_of, reached
 from seatrial.driver.site import launcher_factory
 from seatrial.launch.contract import Hosts
 from seatrial.launch.slurm import SlurmLauncher
@@ -23,6 +23,7 @@ from seatrial.model.fabric import Fabric
 from seatrial.model.gate import OURS
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.model.settings import CheckSettings
+from seatrial.slurm.text import parse_sinfo
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
 SINFO = """
@@ -235,3 +236,19 @@ def test_a_node_in_service_or_dead_is_not_touched(slurm: SlurmScripts, tmp_path:
         assert found.settings.slurm.reservation == ""
         assert found.settings.nodes == ("n1", "n2", "n3", "n4")
     assert log(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "act"),
+    [
+        ("idle", "drained", Act.DRAINED),
+        ("idle", "down*", Act.FELL),
+        ("idle*", "down*", Act.KEPT),
+        ("drained", "idle", Act.RESUMED),
+        ("idle", "mixed", Act.SERVES),
+    ],
+)
+def test_what_became_of_a_node_is_a_drain_only_if_slurm_has_it_drained(before: str, after: str, act: Act) -> None:
+    """A node whose slurmd died before the check was set down by Slurm, and the first line said that it was drained."""
+    (one,), (other,) = (parse_sinfo(f"n1|{state}|main*|none\n") for state in (before, after))
+    assert acts({"n1": one}, {"n1": other}) == {"n1": act}
