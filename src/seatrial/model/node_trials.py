@@ -228,6 +228,9 @@ class StorageRates(msgspec.Struct, frozen=True, kw_only=True):
     node_bytes_per_s: float | None = None
     """Rate of the streams of one node, the median of the nodes; None: a node has only one core."""
     node_streams: int = 1
+    slowest_node: str = ""
+    slowest_bytes_per_s: float = 0.0
+    """Rate of the node that does least by itself."""
     total_bytes_per_s: float | None = None
     """None: one node only, or not measured."""
     total_streams: int = 0

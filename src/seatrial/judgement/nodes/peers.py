@@ -10,7 +10,7 @@ from seatrial.experiment.controls import too_few, usual_of_rounds
 from seatrial.locate.thresholds import SCATTERS
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate
-from seatrial.model.node_trials import USEFUL, Heat, Measure, NodeFigures, PeerComparison, Runs
+from seatrial.model.node_trials import Heat, Measure, NodeFigures, PeerComparison, Runs
 from seatrial.model.settings import Trial
 from seatrial.model.subject import node
 from seatrial.model.units import SHARE
@@ -109,8 +109,7 @@ def beside_peers(runs: Mapping[str, Runs], *, differences: bool) -> dict[str, li
 def outliers(figures: Sequence[NodeFigures], comparisons: Sequence[PeerComparison]) -> tuple[Outlier, ...]:
     """Nodes that are worse than the resolution permits, with the whole interval of their repetitions, or by the median.
 
-    With the median alone it is a suspicion, in figures in which a node of `USEFUL` less would be seen: what the table
-    shows beyond "named from" must be measured again.
+    With the median alone it is a suspicion: what the table shows beyond "named from" must be measured again.
     """
     by_name = {each.node: each for each in figures}
     outlying = []
@@ -118,8 +117,7 @@ def outliers(figures: Sequence[NodeFigures], comparisons: Sequence[PeerCompariso
         for name, ratio in comparison.ratios.items():
             excess = _excess(ratio, comparison)
             alone = msgspec.structs.replace(ratio, low=ratio.value, high=ratio.value)
-            fine = comparison.measure.fine and comparison.resolution <= USEFUL
-            if excess > 1 or (fine and _excess(alone, comparison) > 1):
+            if _excess(alone, comparison) > 1:
                 measured = by_name[name].values[comparison.measure]
                 outlying.append(Outlier(node=name, measured=measured, comparison=comparison, excess=excess))
     return tuple(outlying)

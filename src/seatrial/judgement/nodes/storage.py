@@ -24,6 +24,7 @@ MORE_HELPS = 1.5
 """Times one stream: what several streams of a node reach where each stream has a limit of its own."""
 ALIKE = 1.2
 """Times one stream: up to this, more streams are not faster."""
+FILE_SYSTEM = "the file system"
 REASONS = {
     1: "not permitted",
     2: "the folder does not exist there",
@@ -147,9 +148,10 @@ def binding_limit(storage: Storage | None) -> str:
 def _binding(rates: StorageRates) -> str:
     stream, node, total = rates.stream_bytes_per_s, rates.node_bytes_per_s, rates.total_bytes_per_s
     one_stream, one_node = f"one stream {bandwidth(stream)}", f"one node {bandwidth(node)}" if node else ""
-    if total is not None and total < ADDS_UP * rates.total_nodes * (node or stream):
-        words = f"the file system limits {count(rates.total_nodes, 'node')} to {bandwidth(total)}"
-        return words + _beside(one_stream, one_node)
+    if total is not None and (common := _common(rates)):
+        return f"{common} limits {count(rates.total_nodes, 'node')} to {bandwidth(total)}" + _beside(
+            one_stream, one_node
+        )
     together = f"{count(rates.total_nodes, 'node')} {bandwidth(total)}" if total is not None else ""
     if node and node >= MORE_HELPS * stream:
         return f"each stream is limited to {bandwidth(stream)}, a node reaches {bandwidth(node)}" + _beside(together)
@@ -171,13 +173,21 @@ def _limits(rates: StorageRates) -> Iterator[str]:
         yield f"one stream reaches {share(rates.stream_bytes_per_s / node)} of what a node does, a limit of each stream"
     elif node and node <= ALIKE * rates.stream_bytes_per_s:
         yield "more streams of a node are not faster"
-    if rates.total_bytes_per_s is None:
-        return
-    together = rates.total_nodes * (node or rates.stream_bytes_per_s)
-    if rates.total_bytes_per_s < ADDS_UP * together:
-        yield "the total limit is that of the file system, not of the nodes"
-    else:
+    if common := _common(rates):
+        alone = "not of the nodes" if common == FILE_SYSTEM else "for which all others wait"
+        yield f"the total limit is that of {common}, {alone}"
+    elif rates.total_bytes_per_s is not None:
         yield "the nodes add up, no common limit is reached"
+
+
+def _common(rates: StorageRates) -> str:
+    """What limits all nodes together: the file system, or the slowest node; empty where nothing does."""
+    total, each = rates.total_bytes_per_s, rates.node_bytes_per_s or rates.stream_bytes_per_s
+    if total is None or total >= ADDS_UP * rates.total_nodes * each:
+        return ""
+    least = rates.slowest_bytes_per_s
+    waiting = 0 < least < ADDS_UP * each and total >= ADDS_UP * rates.total_nodes * least
+    return rates.slowest_node if waiting else FILE_SYSTEM
 
 
 def _usable(measurement: GroupMeasurement) -> bool:
@@ -195,16 +205,20 @@ def _rates(tried: Sequence[GroupMeasurement], figures: Sequence[NodeFigures], ke
     """Medians over the nodes, and over the repetitions of all nodes at once."""
     of_scope = {scope: measure for measure, (asked, scope) in RATES.items() if asked is kernel}
     single, several = of_scope[STREAM], of_scope[STREAMS]
-    streams = [node.values[single].value for node in figures if single in node.values]
+    streams, nodes = (
+        {node.node: node.values[scope].value for node in figures if scope in node.values} for scope in (single, several)
+    )
     if not streams:
         return None
-    nodes = [node.values[several].value for node in figures if several in node.values]
+    slowest = min(nodes or streams, key=(nodes or streams).__getitem__)
     usable = [delivered for delivered in tried if delivered.shape.kernel is kernel and _usable(delivered)]
     totals = [delivered for delivered in usable if delivered.variant == TOTAL]
     return StorageRates(
         reading=kernel is Kernel.STORAGE_READ,
-        stream_bytes_per_s=median(streams),
-        node_bytes_per_s=median(nodes) if nodes else None,
+        stream_bytes_per_s=median([*streams.values()]),
+        node_bytes_per_s=median([*nodes.values()]) if nodes else None,
+        slowest_node=slowest,
+        slowest_bytes_per_s=(nodes or streams)[slowest],
         node_streams=max((len(group.nodes) for group in usable if group.variant == STREAMS), default=1),
         total_bytes_per_s=median([_rate(group) for group in totals]) if totals else None,
         total_streams=max((len(group.nodes) for group in totals), default=0),

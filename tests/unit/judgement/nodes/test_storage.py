@@ -4,13 +4,15 @@ import msgspec
 import pytest
 
 from seatrial.commands.nodes.judge import judge_nodes
+from seatrial.judgement.nodes.peers import compare, outliers
 from seatrial.judgement.nodes.storage import binding_limit, in_words
 from seatrial.judgement.nodes.trials import judge_trials, trial_notes
 from seatrial.model.measurement import Conditions, GroupMeasurement, Kernel
-from seatrial.model.node_trials import Measure, Storage, StorageRates
+from seatrial.model.node_trials import Measure, NodeFigures, Storage, StorageRates
 from seatrial.model.settings import Trial
 from seatrial.model.verdict import FindingKind
 from seatrial.render.finding_text import first_line
+from seatrial.statistics.estimates import median_estimate
 from tests.support.builders import names
 from tests.support.node_series import GOOD, Machine, recorded
 
@@ -75,6 +77,51 @@ def test_which_of_the_limits_binds_fits_into_a_first_line(measured: StorageRates
     alike = msgspec.structs.replace(measured, reading=True)
     assert binding_limit(Storage(write=measured, read=alike)) == f"writing and reading: {binds.partition(': ')[2]}"
     assert binding_limit(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("total", "slowest", "limit"),
+    [
+        (90e6, 25e6, "n1 limits 4 nodes to 90.0 MB/s (one stream 390.0 MB/s, one node 270.0 MB/s)"),
+        (60e6, 100e6, "the file system limits 4 nodes to 60.0 MB/s (one stream 390.0 MB/s, one node 270.0 MB/s)"),
+        (420e6, 260e6, "the file system limits 4 nodes to 420.0 MB/s (one stream 390.0 MB/s, one node 270.0 MB/s)"),
+    ],
+)
+def test_a_node_for_which_all_others_wait_is_not_taken_for_the_file_system(
+    total: float, slowest: float, limit: str
+) -> None:
+    """In a lab with one slow mount, the file system was said to limit all nodes to three times that mount's rate."""
+    measured = msgspec.structs.replace(rates(390e6, 270e6, total), slowest_node="n1", slowest_bytes_per_s=slowest)
+    assert binding_limit(Storage(write=measured)) == f"writing: {limit}"
+    assert f"the total limit is that of {limit.partition(' limits')[0]}, " in in_words(measured)
+
+
+def test_the_slowest_node_is_that_of_the_figures() -> None:
+    run = recorded({**ALIKE, "n3": Machine(storage=0.1)}, trials=(Trial.STORAGE,))
+    storage = judge_trials(run.group_measurements, run.facts).storage
+    assert storage is not None
+    assert storage.write is not None
+    assert storage.write.slowest_node == "n3"
+    assert storage.write.slowest_bytes_per_s < 0.2 * (storage.write.node_bytes_per_s or 0.0)
+
+
+WRITES = {"n1": (20e6, 18e6, 48e6), "n2": (514e6, 380e6, 530e6), "n3": (389e6, 391e6, 385e6)}
+"""Of a lab: n1 is limited to 20 MB/s, and bursts; the others differ by a third."""
+
+
+def test_a_node_beyond_the_line_is_not_passed_over_though_its_peers_scatter() -> None:
+    figures = [
+        NodeFigures(
+            node=name,
+            values={Measure.STREAM_WRITE: median_estimate(runs)},
+            runs={Measure.STREAM_WRITE: dict(enumerate(runs))},
+        )
+        for name, runs in WRITES.items()
+    ]
+    (comparison,) = compare(figures, {})
+    assert comparison.resolution > 0.75, "a node that does half as much would not be named"
+    (outlier,) = outliers(figures, (comparison,))
+    assert (outlier.node, outlier.proved) == ("n1", False)
 
 
 def test_the_first_line_of_a_trial_of_storage_names_it() -> None:
