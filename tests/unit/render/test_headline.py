@@ -3,12 +3,14 @@
 import pytest
 from msgspec.structs import replace
 
-from seatrial.commands.check.headline import headline, not_tested
+from seatrial.commands.check.headline import comparisons_text, headline, not_tested
+from seatrial.commands.check.judge import judge
 from seatrial.model import subject
 from seatrial.model.judgement import Loaded, Power
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.render.finding_text import first_line, sentence_of, word_of
+from tests.support.builders import Cluster, names, sail, slow_part
 from tests.support.report_examples import estimate, judgement, pair, run_info, slow_node
 
 
@@ -103,6 +105,19 @@ def test_a_pass_says_what_it_is_worth() -> None:
     assert said.word == "PASS"
     assert said.what.endswith("% of its limit; spread 0.4 %; a node that is 3.2 % slower would have been found")
     assert "uplinks under load" in not_tested(run_info(), judgement())
+
+
+def test_two_nodes_have_no_peers_and_a_pass_does_not_say_that_a_slow_one_would_have_been_found() -> None:
+    """In a lab, the link of one of two nodes lost 15 %, and "a node that is 3.0 % slower would have been found"."""
+    recorded = sail(Cluster(nodes=names(2), parts=slow_part("node", "n2", 0.85)))
+    judged = judge(recorded)
+    assert judged.powers == ()
+    said = headline(recorded.info, judged)
+    assert said.word == "PASS"
+    assert said.what.endswith(" % of its limit; no peers: only a loss of 25 % of the limit would have been found")
+    assert comparisons_text(judged.compared).startswith("all pairs with their limits; ")
+    three = judge(sail(Cluster(nodes=names(3))))
+    assert [power.metric for power in three.powers] == [BANDWIDTH, LATENCY]
 
 
 @pytest.mark.parametrize(("design", "named"), [(None, True), (2.0, False)])

@@ -14,6 +14,7 @@ from seatrial.judgement.nodes.storage import broken_text
 from seatrial.judgement.past import references_text
 from seatrial.locate.evidence import Pair
 from seatrial.locate.references import References
+from seatrial.locate.thresholds import LIMIT_FLOOR
 from seatrial.model import units
 from seatrial.model.judgement import Doubt, Judgement, PairVerdict, VerdictBasis, Withheld
 from seatrial.model.measurement import Kernel, Measurement
@@ -25,8 +26,9 @@ from seatrial.model.verdict import INCOMPLETE, Verdict
 from seatrial.model.words import count, some
 from seatrial.render.escape import clean
 from seatrial.render.finding_text import brief, sentence_of
+from seatrial.statistics.estimates import FEWEST_ALIKE
 
-NOTHING = "with nothing, since no limit is known and ranks of one machine are not peers of each other"
+NOTHING = "with nothing, since no limit is known, and ranks of one machine or two nodes are not peers of each other"
 
 
 def comparisons(
@@ -37,7 +39,8 @@ def comparisons(
 ) -> VerdictBasis:
     """Counted over the pairs whose bandwidth was measured. Ranks of one machine are not peers."""
     measured = [pair for pair in pairs if pair.bandwidth_bytes_per_s]
-    peers = references.alike and references.bandwidth is not None
+    ends = {name for pair in measured for name in (pair.source, pair.target)}
+    peers = references.alike and references.bandwidth is not None and len(ends) >= FEWEST_ALIKE
     return VerdictBasis(
         pairs=len(measured),
         with_limit=sum(pair.limit is not None for pair in measured),
@@ -217,10 +220,12 @@ def worth(judgement: Judgement) -> str:
     if judgement.unjudged:
         return f"{_how_many(judgement)} measured, not judged: compared {NOTHING}"
     parts = [f"{_how_many(judgement)}: {worst_pair(judgement)}"]
-    for power in judgement.powers:
-        if power.metric == units.BANDWIDTH:
-            parts.append(f"spread {units.share(power.scatter_ratio)}")
-            parts.append(f"a node that is {units.share(power.detectable_ratio)} slower would have been found")
+    parts += [
+        f"spread {units.share(power.scatter_ratio)}; a node that is {units.share(power.detectable_ratio)} slower would "
+        "have been found" for power in judgement.powers if power.metric == units.BANDWIDTH
+    ]  # fmt: skip
+    if not judgement.powers and judgement.compared and judgement.compared.with_limit:
+        parts.append(f"no peers: only a loss of {units.share(1 - LIMIT_FLOOR)} of the limit would have been found")
     if judgement.trials:
         parts.append(tried(judgement.trials))
     return "; ".join(parts)
@@ -286,18 +291,14 @@ def peers(judgement: Judgement) -> str:
 
 def could_show(judgement: Judgement) -> str:
     """The smallest faults that the run would have named; empty where nothing was compared."""
-    said = {power.metric: power for power in judgement.powers}
-    known = []
-    if units.BANDWIDTH in said:
-        power = said[units.BANDWIDTH]
-        known.append(
-            f"a node that is {units.share(power.detectable_ratio)} slower than its peers "
-            f"(healthy pairs scatter by {units.share(power.scatter_ratio)})"
-        )
-    if units.LATENCY in said:
-        power = said[units.LATENCY]
-        known.append(f"one whose latency is {units.share(power.detectable_ratio)} higher")
-    return f"{', '.join(known)}; with 95 % power" if known else ""
+    shown = [
+        f"one whose latency is {units.share(power.detectable_ratio)} higher"
+        if power.metric == units.LATENCY
+        else f"a node that is {units.share(power.detectable_ratio)} slower than its peers "
+        f"(healthy pairs scatter by {units.share(power.scatter_ratio)})"
+        for power in judgement.powers
+    ]
+    return f"{', '.join(shown)}; with 95 % power" if shown else ""
 
 
 def _both(what: str, bytes_per_s: float | None, latency_s: float | None) -> str:

@@ -29,7 +29,7 @@ from seatrial.model.run import RecordedRun
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import MOST_NAMED, count, natural_sorted, some, verb
-from seatrial.statistics.estimates import median
+from seatrial.statistics.estimates import FEWEST_ALIKE, median
 
 MOST = 10
 """Notes on single pairs of one kind; the others are counted."""
@@ -214,7 +214,7 @@ MARGIN = 1.5
 
 def powers(references: References, suspicion: Suspicion) -> tuple[Power, ...]:
     """The power of bandwidth and of latency, as far as they were compared with peers."""
-    if not references.alike:
+    if not references.alike or len({name for pair in suspicion.bandwidth for name in pair}) < FEWEST_ALIKE:
         return ()
     resolutions = {one.metric: one for one in (suspicion.located.resolutions if suspicion.located else ())}
     found = []

@@ -79,7 +79,9 @@ def _stays_out(name: str, judgement: Judgement, act: str) -> str:
 
 
 def _doubt(names: Sequence[str], judgement: Judgement) -> str:
-    """How many of their pairs did not pass; empty where all did."""
+    """Why they were not measured, or how many of their pairs did not pass; empty where all did."""
+    if lost := [state.reason for state in judgement.lost if state.node in names]:
+        return some(list(dict.fromkeys(lost)))
     pairs = _pairs_of(names, judgement)
     odd = sum(pair.verdict not in GOOD for pair in pairs)
     return f"{odd} of {count(len(pairs), 'pair')} did not pass" if odd else ""

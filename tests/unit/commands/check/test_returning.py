@@ -73,6 +73,14 @@ def test_a_node_that_does_not_answer_stays_out_for_the_reason_that_slurm_gives()
     assert (line.word, line.what) == (Verdict.DOWN, "n4 stays out: Slurm says down, not responding")
 
 
+def test_a_node_that_could_not_be_measured_is_undecided_for_that_reason() -> None:
+    """The first line said that nothing was measured on 4 nodes, and not that somebody had reserved the node."""
+    state = NodeState(node="n1", reason="Slurm says reserved", fault=False, cause=NodeCause.UNAVAILABLE)
+    recorded = asked("n1", lost=(state,))
+    recorded = msgspec.structs.replace(recorded, measurements=())
+    assert headline(recorded.info, judge(recorded)).what.startswith("n1: not decided: Slurm says reserved")
+
+
 def test_storage_that_answers_on_no_node_leaves_it_open() -> None:
     recorded = asked("n3")
     judged = judge(recorded)
