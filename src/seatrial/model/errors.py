@@ -37,6 +37,11 @@ class ErrorKind(enum.StrEnum):
     INTERNAL = "internal"
 
 
+def sentence(text: str) -> str:
+    """The text with an end: words of another program, which often have none, are followed by a sentence of ours."""
+    return text if not text or text.rstrip("\"')]").endswith((".", "!", "?", ":", ";")) else f"{text}."
+
+
 class SeatrialError(Exception):
     """Something outside went wrong: one sentence on what was wrong, one on what to do about it."""
 
@@ -44,7 +49,7 @@ class SeatrialError(Exception):
     kind = ErrorKind.FAILED
 
     def __init__(self, what: str, remedy: str = "") -> None:
-        super().__init__(f"{what} {remedy}".strip())
+        super().__init__(f"{sentence(what)} {remedy}" if remedy else what)
         self.what = what
         self.remedy = remedy
 

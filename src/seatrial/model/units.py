@@ -110,6 +110,13 @@ def share(part: float | None) -> str:
     return f"{percent:.1f} %" if 0 < abs(percent) < 9.95 else f"{percent:.0f} %"
 
 
+def fine_share(part: float) -> str:
+    """0.053 %, 5.3 %, 530 %: two digits of a share that may be far below a thousandth or above the whole."""
+    if not math.isfinite(part):
+        return UNKNOWN
+    return f"{part * 100:.2g} %" if part < 0.995 else share(part)
+
+
 def size(count_bytes: int | None) -> str:
     """64 KiB; 1500 B, where a greater unit would not be exact and the number is small."""
     if count_bytes is None:

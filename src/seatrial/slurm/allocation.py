@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from seatrial.failures.cause import Pending, why_pending
 from seatrial.failures.start_failure import why_refused
-from seatrial.model.errors import LaunchError
+from seatrial.model.errors import LaunchError, sentence
 from seatrial.model.node_list import node_list
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.model.settings import SlurmRequest
@@ -225,7 +225,9 @@ def with_request(error: LaunchError, request: SlurmRequest) -> LaunchError:
     words = shlex.join(slurm_argv.request_words(request))
     if not words:
         return error
-    return LaunchError(f"{error.what} The job was asked for with {words}.", error.remedy, transient=error.transient)
+    return LaunchError(
+        f"{sentence(error.what)} The job was asked for with {words}.", error.remedy, transient=error.transient
+    )
 
 
 def refused(output: str, what: str) -> LaunchError:

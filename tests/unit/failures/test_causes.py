@@ -7,7 +7,9 @@ import pytest
 
 from seatrial.failures.cause import why_pending
 from seatrial.failures.start_failure import explain
-from seatrial.slurm.allocation import refused
+from seatrial.model.errors import SeatrialError
+from seatrial.model.settings import SlurmRequest
+from seatrial.slurm.allocation import refused, with_request
 from tests.support.paths import DATA
 
 SALLOC = "salloc: error: Job submit/allocate failed"
@@ -125,6 +127,21 @@ def test_a_task_is_named_by_its_node_where_that_is_known() -> None:
 def test_the_probe_is_called_by_its_name_and_the_node_too() -> None:
     text = said("binary-missing-on-one").replace("/shared/bin/hello.ompi", "/home/x/1a/seatrial-probe")
     assert explain(text).meaning.startswith("the probe /home/x/1a/seatrial-probe does not exist on n2. It says: ")
+
+
+def test_words_of_another_program_end_before_a_sentence_of_ours() -> None:
+    """A remedy followed the quoted line of Open MPI without a full stop between them."""
+    error = refused("salloc: error: Job submit/allocate failed: Invalid qos specification", "No nodes")
+    asked = with_request(error, SlurmRequest(qos="short"))
+    assert " Invalid qos specification. The job was asked for with --qos=short. " in str(asked)
+    for what, text in (
+        ("pml cm, but peer selected ob1", "pml cm, but peer selected ob1. Give one."),
+        ("It failed.", "It failed. Give one."),
+        ("It ended (with 2).", "It ended (with 2). Give one."),
+        ('It said "no."', 'It said "no." Give one.'),
+    ):
+        assert str(SeatrialError(what, "Give one.")) == text
+    assert str(SeatrialError("no such thing")) == "no such thing"
 
 
 def test_several_nodes_are_all_named_once() -> None:

@@ -21,6 +21,8 @@ from tests.support.report_examples import estimate
         (units.duration, {12.4e-6: "12.4 µs", 1.234e-6: "1.23 µs", 999.99e-6: "1.00 ms", 90.0: "90.0 s",
                           8e-10: "0.80 ns"}),
         (units.share, {0.5999: "60 %", 1.36: "136 %", 0.042: "4.2 %", 0.0: "0 %", 0.0999: "10 %"}),
+        (units.fine_share, {0.00053: "0.053 %", 0.053: "5.3 %", 0.994: "99 %", 0.996: "100 %", 1.1: "110 %",
+                            math.nan: "unknown"}),
         (units.size, {0: "0 B", 65536: "64 KiB", 2**20: "1 MiB", 1500: "1500 B", 100_000: "97.7 KiB"}),
         (lambda value: units.in_unit(value, "B/s"), {117.748e6: "117.7 MB/s"}),
         (lambda value: units.in_unit(value, "s"), {2.5e-3: "2.50 ms"}),

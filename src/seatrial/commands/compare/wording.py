@@ -1,6 +1,5 @@
 """The results of a comparison in words."""
 
-import math
 import re
 from collections.abc import Sequence
 
@@ -9,7 +8,7 @@ from seatrial.model import units
 from seatrial.model.measurement import Phase
 from seatrial.model.run_values import RunMetric, RunSummary
 from seatrial.model.subject import FABRIC, SubjectKind
-from seatrial.model.units import share
+from seatrial.model.units import fine_share, share
 from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count, natural_sorted, some
 from seatrial.render.change_text import (
@@ -229,8 +228,4 @@ def levels_text(metric: MetricChange) -> str:
         ("one subject from run to run", levels.subject_run),
         ("between subjects", levels.subject),
     )
-    return ", ".join(f"{name} {_deviation(value)}" for name, value in deviations)
-
-
-def _deviation(value: float) -> str:
-    return "unknown" if math.isnan(value) else f"{value * 100:.2g} %"
+    return ", ".join(f"{name} {fine_share(value)}" for name, value in deviations)

@@ -11,7 +11,7 @@ from seatrial.judgement.comparison.subjects import FEWEST_RUNS
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.run import RunKind
 from seatrial.model.run_values import MetricTable
-from seatrial.model.units import share
+from seatrial.model.units import fine_share, share
 from seatrial.model.words import count, some
 from seatrial.render.json import MetricName, filled
 from seatrial.render.report import Block, Cells, Lines, Report, record_table
@@ -82,7 +82,7 @@ NEEDS: Cells[Need] = {
     "claim": lambda need: (
         f"{need.metric.together} together changed" if need.claim is Claim.EVERYTHING else need.claim.value
     ),
-    "#one run varies by": lambda need: f"{need.deviation * 100:.2g} %",
+    "#one run varies by": lambda need: fine_share(need.deviation),
     "#runs before and after": lambda need: str(need.runs or UNKNOWN),
     "#more runs": lambda need: str(need.more_runs or UNKNOWN),
     "#node-hours": lambda need: "" if need.node_hours is None else f"{need.node_hours:.3g}",

@@ -25,7 +25,7 @@ from seatrial.model.pair_faults import (
 )
 from seatrial.model.pair_table import PairTable
 from seatrial.model.subject import FABRIC, Direction, Subject
-from seatrial.model.units import LATENCY, duration, quantity, share
+from seatrial.model.units import LATENCY, duration, fine_share, quantity, share
 from seatrial.model.verdict import GOOD, Verdict
 from seatrial.model.words import count, some, verb
 from seatrial.render.finding_text import sentence_of, word_of
@@ -317,7 +317,7 @@ def _resolution(one: Resolution) -> str:
         return f"{measured}, none with a usable number."
     said = f"{measured}, median {quantity(one.median, one.metric)}; pairs scatter by {share(one.pair_scatter)}"
     if one.method is Method.ADDITIVE and one.node_scatter is not None:
-        said += f", healthy nodes by {_fine(one.node_scatter)}"
+        said += f", healthy nodes by {fine_share(one.node_scatter)}"
     said += f"; practical effect {share(one.effect_ratio)}"
     if one.detectable_ratio is not None and one.detectable_one_way_ratio is not None:
         said += (
@@ -329,8 +329,3 @@ def _resolution(one: Resolution) -> str:
     if one.detectable_value_ratio is not None:
         said += f", in one value {share(one.detectable_value_ratio)}"
     return said + "."
-
-
-def _fine(part: float) -> str:
-    """A share that may be far below a thousandth."""
-    return f"{part * 100:.2g} %"
