@@ -172,8 +172,12 @@ def _conclusion_of(metrics: Sequence[MetricChange]) -> tuple[ComparisonOutcome, 
     undecided = [row for row in everything if row.outcome is ComparisonOutcome.INCONCLUSIVE]
     if undecided or not metrics:
         deviating = [row for row in undecided if row.deviates]
-        worst = max(deviating or undecided, key=_prominence, default=None)
-        return ComparisonOutcome.INCONCLUSIVE, worst
+        nearest = max(
+            deviating or undecided,
+            key=lambda row: (row.metric.plateau_bytes, row.certainty, abs(row.loss)),
+            default=None,
+        )
+        return ComparisonOutcome.INCONCLUSIVE, nearest
     return ComparisonOutcome.SAME, max((each.together for each in metrics), key=lambda row: abs(row.loss))
 
 

@@ -63,7 +63,7 @@ def lost_row(comparison: Comparison) -> Changed | None:
     slower = [row for row in rows if row.outcome is ComparisonOutcome.SLOWER]
     greatest = max(map(_least_loss, slower), default=0.0)
     great = [row for row in slower if _least_loss(row) >= EXPLAINS * greatest]
-    return max(great or slower or rows, key=lambda row: (_certainty(row.ratio), row.loss), default=None)
+    return max(great or slower or rows, key=lambda row: (row.certainty, row.loss), default=None)
 
 
 def blocks_to_decide(comparison: Comparison) -> int:
@@ -86,13 +86,6 @@ def _least_loss(row: Changed) -> float:
     """The loss at the better end of its interval, a logarithm; 0 without bounds."""
     better = row.ratio.low if row.metric.sign > 0 else row.ratio.high
     return row.metric.sign * math.log(better) if 0 < better < math.inf else 0.0
-
-
-def _certainty(ratio: Estimate) -> float:
-    """The logarithm of a ratio in widths of its interval; 0 without bounds."""
-    if not 0 < ratio.low < ratio.high < math.inf:
-        return 0.0
-    return abs(math.log(ratio.value)) / math.log(ratio.high / ratio.low)
 
 
 def slowest_node(comparison: Comparison, suspect: Suspect) -> str:

@@ -1,6 +1,7 @@
 """What a comparison of two sets of runs says."""
 
 import enum
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
@@ -53,6 +54,13 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
     def loss(self) -> float:
         """Loss of speed, as a share: 0.1 for 10 % less bandwidth, or a latency of 1/0.9 times; negative: a gain."""
         return 1 - (1 / self.ratio.value if self.metric.sign > 0 else self.ratio.value)
+
+    @property
+    def certainty(self) -> float:
+        """The logarithm of the ratio in widths of its interval; 0 without bounds."""
+        if not 0 < self.ratio.low < self.ratio.high < math.inf:
+            return 0.0
+        return abs(math.log(self.ratio.value)) / math.log(self.ratio.high / self.ratio.low)
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
