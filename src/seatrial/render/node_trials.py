@@ -6,7 +6,7 @@ import msgspec
 from msgspec import structs
 
 from seatrial.judgement.nodes.limits import clock_text, memory_text
-from seatrial.judgement.nodes.storage import in_words
+from seatrial.judgement.nodes.storage import FILE_SYSTEM, MORE_HELPS, common_limit
 from seatrial.model import units
 from seatrial.model.node_trials import (
     Clock,
@@ -19,6 +19,7 @@ from seatrial.model.node_trials import (
     Noise,
     PeerComparison,
     Storage,
+    StorageRates,
 )
 from seatrial.model.units import SHARE
 from seatrial.model.verdict import Finding, Verdict
@@ -187,11 +188,40 @@ def clock_lines(trials: NodeTrials) -> Iterator[tuple[str, str]]:
             yield label, f"and {len(shown) - MOST_CLOCKS} more: --json has all"
 
 
+ALIKE = 1.2
+"""Times one stream: up to this, more streams are not faster."""
+
+
 def storage_lines(storage: Storage | None) -> Iterator[tuple[str, str]]:
     """What writing and reading of the file system show, in words."""
     for rates in (storage.write, storage.read) if storage else ():
         if rates is not None:
             yield "reading" if rates.reading else "writing", in_words(rates)
+
+
+def in_words(rates: StorageRates) -> str:
+    """`one stream 120 MB/s, 8 streams of a node 410 MB/s, all 4 nodes 420 MB/s: ...`."""
+    parts = [f"one stream {units.bandwidth(rates.stream_bytes_per_s)}"]
+    if rates.node_bytes_per_s:
+        parts.append(f"{count(rates.node_streams, 'stream')} of a node {units.bandwidth(rates.node_bytes_per_s)}")
+    if rates.total_bytes_per_s:
+        parts.append(f"all {rates.total_nodes} nodes {units.bandwidth(rates.total_bytes_per_s)}")
+    binding = "; ".join(_limits(rates))
+    return f"{', '.join(parts)}{': ' if binding else ''}{binding}"
+
+
+def _limits(rates: StorageRates) -> Iterator[str]:
+    node = rates.node_bytes_per_s
+    if node and node >= MORE_HELPS * rates.stream_bytes_per_s:
+        part = units.share(rates.stream_bytes_per_s / node)
+        yield f"one stream reaches {part} of what a node does, a limit of each stream"
+    elif node and node <= ALIKE * rates.stream_bytes_per_s:
+        yield "more streams of a node are not faster"
+    if common := common_limit(rates):
+        alone = "not of the nodes" if common == FILE_SYSTEM else "for which all others wait"
+        yield f"the total limit is that of {common}, {alone}"
+    elif rates.total_bytes_per_s is not None:
+        yield "the nodes add up, no common limit is reached"
 
 
 def resolution(trials: NodeTrials) -> str:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from seatrial.model.measurement import GroupMeasurement, Kernel, node_of
 from seatrial.model.node_trials import Measure, NodeFigures, NodeLimits, Runs, Storage, StorageRates
-from seatrial.model.units import bandwidth, share
+from seatrial.model.units import bandwidth
 from seatrial.model.words import MOST_NAMED, by_text, count, some
 from seatrial.pairs.node_rounds import STORAGE_KERNELS, STREAM, STREAMS, TOTAL
 from seatrial.statistics.estimates import median
@@ -22,8 +22,6 @@ ADDS_UP = 0.75
 """Share of what the nodes reach one by one; less of it together is a common limit."""
 MORE_HELPS = 1.5
 """Times one stream: what several streams of a node reach where each stream has a limit of its own."""
-ALIKE = 1.2
-"""Times one stream: up to this, more streams are not faster."""
 FILE_SYSTEM = "the file system"
 REASONS = {
     1: "not permitted",
@@ -122,17 +120,6 @@ def broken_text(storage: Storage | None) -> str:
     return next((f"storage failed on {some(names)}: {why}" for why, names in names_of.items()), "")
 
 
-def in_words(rates: StorageRates) -> str:
-    """`one stream 120 MB/s, 8 streams of a node 410 MB/s, all 4 nodes 420 MB/s: ...`."""
-    parts = [f"one stream {bandwidth(rates.stream_bytes_per_s)}"]
-    if rates.node_bytes_per_s:
-        parts.append(f"{count(rates.node_streams, 'stream')} of a node {bandwidth(rates.node_bytes_per_s)}")
-    if rates.total_bytes_per_s:
-        parts.append(f"all {rates.total_nodes} nodes {bandwidth(rates.total_bytes_per_s)}")
-    binding = "; ".join(_limits(rates))
-    return f"{', '.join(parts)}{': ' if binding else ''}{binding}"
-
-
 def binding_limit(storage: Storage | None) -> str:
     """`writing: the file system limits 4 nodes to 420.0 MB/s (one stream …); reading: …`: the limits, for a first line.
 
@@ -148,7 +135,7 @@ def binding_limit(storage: Storage | None) -> str:
 def _binding(rates: StorageRates) -> str:
     stream, node, total = rates.stream_bytes_per_s, rates.node_bytes_per_s, rates.total_bytes_per_s
     one_stream, one_node = f"one stream {bandwidth(stream)}", f"one node {bandwidth(node)}" if node else ""
-    if total is not None and (common := _common(rates)):
+    if total is not None and (common := common_limit(rates)):
         return f"{common} limits {count(rates.total_nodes, 'node')} to {bandwidth(total)}" + _beside(
             one_stream, one_node
         )
@@ -167,20 +154,7 @@ def _beside(*rates: str) -> str:
     return f" ({', '.join(shown)})" if shown else ""
 
 
-def _limits(rates: StorageRates) -> Iterator[str]:
-    node = rates.node_bytes_per_s
-    if node and node >= MORE_HELPS * rates.stream_bytes_per_s:
-        yield f"one stream reaches {share(rates.stream_bytes_per_s / node)} of what a node does, a limit of each stream"
-    elif node and node <= ALIKE * rates.stream_bytes_per_s:
-        yield "more streams of a node are not faster"
-    if common := _common(rates):
-        alone = "not of the nodes" if common == FILE_SYSTEM else "for which all others wait"
-        yield f"the total limit is that of {common}, {alone}"
-    elif rates.total_bytes_per_s is not None:
-        yield "the nodes add up, no common limit is reached"
-
-
-def _common(rates: StorageRates) -> str:
+def common_limit(rates: StorageRates) -> str:
     """What limits all nodes together: the file system, or the slowest node; empty where nothing does."""
     total, each = rates.total_bytes_per_s, rates.node_bytes_per_s or rates.stream_bytes_per_s
     if total is None or total >= ADDS_UP * rates.total_nodes * each:

@@ -5,13 +5,14 @@ import pytest
 
 from seatrial.commands.nodes.judge import judge_nodes
 from seatrial.judgement.nodes.peers import compare, outliers
-from seatrial.judgement.nodes.storage import binding_limit, in_words
+from seatrial.judgement.nodes.storage import binding_limit
 from seatrial.judgement.nodes.trials import judge_trials, trial_notes
 from seatrial.model.measurement import Conditions, GroupMeasurement, Kernel
 from seatrial.model.node_trials import Measure, NodeFigures, Storage, StorageRates
 from seatrial.model.settings import Trial
 from seatrial.model.verdict import FindingKind
 from seatrial.render.finding_text import first_line
+from seatrial.render.node_trials import in_words
 from seatrial.statistics.estimates import median_estimate
 from tests.support.builders import names
 from tests.support.node_series import GOOD, Machine, recorded
