@@ -21,6 +21,7 @@ from seatrial.driver.node_selection import allocate_available, described, within
 from seatrial.driver.progress import Progress
 from seatrial.driver.session_losses import TooManyLost
 from seatrial.driver.site import choose_launcher, environment_of
+from seatrial.importers.series_times import dates_of
 from seatrial.launch.contract import Hosts, Launcher, StartsOtherwise
 from seatrial.launch.environments.judge import Reporting, check_environment, refuse_fatal
 from seatrial.model import formats
@@ -31,7 +32,7 @@ from seatrial.model.imported import Batch
 from seatrial.model.measurement import Verification, node_of
 from seatrial.model.run import Design, Ending, NodeCause, NodeState, RecordedRun, RunInfo, RunKind
 from seatrial.model.settings import CheckSettings, Settings, SiteSettings
-from seatrial.model.words import count, moment_of, utc_text
+from seatrial.model.words import count, utc_text
 from seatrial.process.process import unbroken
 from seatrial.rules.base import Readings, findings_of, one_place_per_host
 from seatrial.rules.software import MPI_SETTINGS
@@ -303,7 +304,7 @@ def write_batch(
 def times_of(batches: Sequence[Batch]) -> list[str]:
     """When each run began: as its label says; else in their order, a second apart, up to now."""
     try:
-        moments = [moment_of(batch.label) for batch in batches]
+        moments = dates_of([batch.label for batch in batches])
     except ValueError:
         latest = datetime.now(UTC).replace(microsecond=0)
         moments = [latest - timedelta(seconds=len(batches) - place) for place in range(len(batches))]

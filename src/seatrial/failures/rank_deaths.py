@@ -17,7 +17,11 @@ from seatrial.model.node_list import expand
 
 TASKS = re.compile(r"srun: error: ([\w.,\[\]-]+): tasks? ([\d,-]+): ([^\n]+)")
 NUMBER = re.compile(r"\d{1,9}")
-NODE_FAILURE = re.compile(r"srun: error: Node failure on ([\w.,\[\]-]+)")
+NODE_FAILURE = re.compile(
+    r"(?:srun: error: Node failure on |Killing JobId=\S{1,40} on failed node |"
+    r"Nodes (?=\S{1,4000} not responding, setting DOWN))([\w.,\[\]-]+)"
+)
+"""The word of srun, and of the log of slurmctld, on nodes that were lost."""
 OOM_KILL = re.compile(
     r"slurmstepd(?:-(?P<node>[\w.-]{1,255}))?: error: [^\n]{0,400}"
     r"(?:[Dd]etected \d{1,9} oom[_-]kill event|oom-kill|[Ee]xceeded (?:job |step )?memory limit(?! at some point))"

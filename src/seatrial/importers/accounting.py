@@ -28,6 +28,7 @@ from seatrial.importers.accounting_fields import (
     MOST_JOINED,
     NEEDED,
     STEP,
+    header_at,
     limit_text,
     node_names,
     signal_of,
@@ -106,6 +107,7 @@ STEPS, UNREADABLE, TWICE, HETEROGENEOUS = (
 def read_accounting(stream: IO[bytes] | Sequence[bytes]) -> AccountedJobs:
     """The jobs of a file. Raises UsageError where it lacks a column that is needed, or is of another kind."""
     source = io.BytesIO(b"".join(stream)) if isinstance(stream, Sequence) else stream
+    source.seek(header_at(source.read(LONGEST_RECORD)))
     first = source.readline(LONGEST_LINE_BYTES)
     if is_sqlite(first) or is_json(first):
         source.seek(0)

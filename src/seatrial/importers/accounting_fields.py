@@ -27,6 +27,8 @@ COLUMN_NAMES = {
 """What each column is called, in lower case without underscores; the first that the header has is taken. Besides those
 of Slurm: the names of Grid Engine's qacct, PBS and LSF."""
 NEEDED = ("job", "elapsed")
+MOST_ABOVE = 5
+"""Lines of a terminal above the names of the columns."""
 STATES = {"DONE": "COMPLETED", "FINISHED": "COMPLETED", "SUCCESS": "COMPLETED", "EXIT": "FAILED", "ERROR": "FAILED"}
 """Words of other schedulers for Slurm's states."""
 ENDED = "F"
@@ -64,6 +66,15 @@ UNKNOWN_NODES = ("", "none assigned", "unknown", "(null)")
 
 
 @lru_cache(MOST_KEPT)
+def header_at(beginning: bytes) -> int:
+    """Return where the names of the columns begin: below the prompt that asked for them, which may name them, too."""
+    lines = beginning.splitlines(keepends=True)[: MOST_ABOVE + 1]
+    words = ({*re.split(r"[|,;\s\"]+", line.decode(errors="replace").lower().replace("_", ""))} for line in lines)
+    naming = [all(not own.isdisjoint(COLUMN_NAMES[field]) for field in NEEDED) for own in words] + [False]
+    above = next((place for place, names in enumerate(naming) if names and not naming[place + 1]), 0)
+    return sum(map(len, lines[:above]))
+
+
 def node_names(text: str) -> str:
     """Names of nodes; empty for a number and for words that say that nothing is known."""
     if text.lower() in UNKNOWN_NODES or text.isdigit():

@@ -3,11 +3,13 @@
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from seatrial.importers.columns import TableColumn
 from seatrial.importers.written_numbers import is_missing
 from seatrial.model.errors import UsageError
+from seatrial.model.words import moment_of
 
 VERSION_WORDS = frozenset({"version", "release", "revision", "build", "tag"})
 VERSION = re.compile(r"v?\d{1,9}(?:\.\d{1,9}){1,4}", re.IGNORECASE)
@@ -67,6 +69,16 @@ def moments(clock: TableColumn) -> Sequence[Moment | None]:
             "Write dates as 2026-09-28 or 2026-09-28T10:00:00, or number the rows in a column `run`.",
         )
     return ()
+
+
+def dates_of(cells: Sequence[str]) -> list[datetime]:
+    """The moments of cells that are all dates with their year, in one spelling. Raises ValueError for others."""
+    with suppress(ValueError):
+        return [*map(moment_of, cells)]
+    readings = {tuple(reading) for reading in _dates(cells)} if all(map(YEAR.search, cells)) else set()
+    if len(readings) != 1:
+        raise ValueError("not dates, or dates that can be read in two ways")
+    return [datetime.fromtimestamp(moment[0], UTC) for moment in readings.pop() if moment]
 
 
 def are_samples(clock: TableColumn) -> bool:

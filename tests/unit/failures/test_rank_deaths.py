@@ -124,6 +124,8 @@ def test_a_step_that_was_ended_from_outside_is_nobodys_death(text: str, cause: L
     [
         "srun: error: Node failure on n2\nsrun: error: Node failure on n2\n",
         "srun: error: Node failure on n2\n" + CANCELLED.replace("07 ***", "07 DUE TO NODE FAILURE, SEE ***"),
+        "[2026-07-02T03:16:51.120] error: Nodes n2 not responding, setting DOWN\n",
+        "[2026-07-02T03:16:51.121] Killing JobId=88121 on failed node n2\n",
         "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[5,0],0] on node n1\n"
         "  Remote daemon: [[5,0],2] on node n2\n",
     ],

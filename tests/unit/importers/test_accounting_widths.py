@@ -49,3 +49,10 @@ def test_cells_that_name_other_jobs_or_nodes_where_they_are_cut_off_are_refused(
 def test_tabs_divide_columns() -> None:
     (job,) = read_accounting([b"JobID\tState\tElapsed\tJobName\n", b"7\tFAILED\t00:01:00\ta, b\n"]).jobs
     assert (job.state, job.name, job.elapsed_s) == ("FAILED", "a, b", 60)
+
+
+@pytest.mark.parametrize("above", ["[root@s1 ~]# sacct -P -o JobID,User,State,Elapsed,NodeList\n", "\n\n"])
+def test_what_a_terminal_has_above_the_names_is_passed_over(above: str) -> None:
+    table = "JobID|User|State|Elapsed|NodeList\n7|u|COMPLETED|00:01:00|n1\n"
+    (job,) = read_accounting([(above + table).encode()]).jobs
+    assert (job.job, job.nodes) == ("7", "n1")

@@ -9,6 +9,7 @@ import pytest
 
 from seatrial.importers.columns import read_columns, refuse_almost_numbers
 from seatrial.importers.series import ValueSeries, frames_of, read_series
+from seatrial.importers.series_times import dates_of
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import SeriesSense
 
@@ -299,3 +300,13 @@ def test_a_commit_with_four_digits_is_not_taken_for_a_date(cell: str, read: bool
             only(text)
         return
     assert only(text).times == ("beef123", cell)
+
+
+def test_dates_have_their_year_and_one_reading() -> None:
+    assert [moment.isoformat() for moment in dates_of(["28.09.2026", "02.10.2026"])] == [
+        "2026-09-28T00:00:00+00:00", "2026-10-02T00:00:00+00:00"
+    ]  # fmt: skip
+    assert dates_of(["2026-09-28", "2026-09-28T01:00:00Z"])[1].hour == 1
+    for cells in (["01/02/2026", "02/02/2026"], ["1.2.3", "1.2.4"], ["1", "2"], ["run 1"], ["28.09.2026", ""]):
+        with pytest.raises(ValueError, match=r"not dates"):
+            dates_of(cells)
