@@ -14,6 +14,7 @@ import msgspec
 
 from seatrial.importers.aligned_lines import divided
 from seatrial.importers.headed_text import JSON_BEGINS, LABELLED, is_headed, prefixed
+from seatrial.importers.labelled_samples import rows_of_samples
 from seatrial.importers.printed_text import NODE_PREFIX, with_failures
 from seatrial.importers.written_numbers import (
     in_seconds,
@@ -120,12 +121,14 @@ def read_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
 
 @lru_cache(maxsize=1)  # whoever recognises a table reads it, and whoever judges it reads the same text
 def _columns(text: str, line: str) -> tuple[TableColumn, ...]:
-    columns = columns_of(json_value(text)) if is_json(text) else csv_columns(text, line)
+    value = json_value(text) if is_json(text) else text
+    samples = rows_of_samples(value)
+    columns = _from_rows(samples) if samples else csv_columns(text, line) if value is text else columns_of(value)
     if not columns or not columns[0].cells:
         raise UsageError("The file has no values.", REMEDY)
     if len(columns) > MOST_COLUMNS:
         raise UsageError(f"It has {count(len(columns), 'column')}, more than {MOST_COLUMNS}.", "Write a row for each.")
-    measured = ((column.name, *without_unit(column.cells)) for column in columns)
+    measured = ((column.name, *without_unit(column.cells, column.name)) for column in columns)
     return tuple(with_durations(TableColumn(name=name, cells=cells, unit=unit)) for name, cells, unit in measured)
 
 
@@ -150,7 +153,11 @@ def csv_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
     written = [line.strip(" ") for line in printed]
     barred = 2 * sum(line[0] == line[-1] == "|" for line in written) > len(written)
     printed = [line for line, bare in zip(printed, written, strict=True) if not _is_beside(bare, barred=barred)]
-    lines = [_without_bars(line) for line in written if not _is_beside(line, barred=barred)]
+    lines = [
+        line[1:-1].strip(" ") if len(line) > 1 and line[0] == line[-1] == "|" else line
+        for line in written
+        if not _is_beside(line, barred=barred)
+    ]
     first = titles(lines)
     lines = lines[first:]
     if not lines:
@@ -262,11 +269,6 @@ def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
         return [[without_deviation(EMPHASIS.sub(r"\1", cell.strip())) for cell in row] for row in reader]
     except csv.Error as error:
         raise UsageError(f"The file cannot be read as CSV: {error}.", REMEDY) from error
-
-
-def _without_bars(line: str) -> str:
-    """A row of a table in Markdown, or in a frame of bars, without the outer ones."""
-    return line[1:-1].strip(" ") if len(line) > 1 and line[0] == line[-1] == "|" else line
 
 
 def _begins_number(cell: str) -> bool:

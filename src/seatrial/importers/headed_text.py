@@ -41,6 +41,8 @@ NO_NODES = RUN_WORDS | PART_WORDS | (CONDITION_WORDS - {"n", "p", "q"}) | frozen
     "sdb", "sdc", "slurm", "hpcg", "hpl", "stream", "eth", "eno", "ens", "enp",
 })  # fmt: skip
 """Letters of names that repetitions, parts of a node, sizes, compilers, libraries and devices have."""
+FEW_PARTS = PART_WORDS - {"rank", "core", "cpu", "uuid", "serial"}
+"""Parts of which no node has a hundred: gpu004 is a node of a cluster of GPUs."""
 FOUND_IN = re.compile(
     r"^((?:[\w.@+-]{0,200}/){1,30}[\w.@+-]{1,200}|[\w@+-][\w.@+-]{0,199}\.(?:out|log|txt|dat|res)):(?:\d{1,9}:)?[ \t]*",
     re.MULTILINE,
@@ -243,7 +245,8 @@ def _members(text: str) -> tuple[str, str]:
 def may_be_node(name: str) -> bool:
     """Whether a name with a number can be that of a node: no `run1`, no `gcc12`; `stream_n1` may be, `hpl-2` not."""
     letters = re.search(r"(?<![A-Za-z])[A-Za-z]{1,40}+(?=\d)", name) or LETTERS.match(name)
-    return letters is not None and letters[0].lower() not in NO_NODES
+    word = letters[0].lower() if letters else "run"
+    return word not in NO_NODES or (word in FEW_PARTS and re.search(r"[A-Za-z]-?\d{3}(?!\d)", name) is not None)
 
 
 def are_sizes(names: Sequence[str], blocks: Sequence[str]) -> bool:

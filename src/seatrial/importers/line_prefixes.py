@@ -39,8 +39,8 @@ MOMENTS = tuple(
         rf"{MOMENT}(?:(?:\[[.@\w,-]{{1,200}}\])?<std\w+>:?[ ]?|:?{LOGGED}(?: |\t|$))",
     )
 )
-ONE_NODE = re.compile(r"[A-Za-z][\w.-]{0,99}\d[\w.-]{0,99}: ")
-"""What pdsh and clush put before each line where they run a program on one node."""
+ONE_NODE = re.compile(r"[A-Za-z][\w.-]{0,99}\d[\w.-]{0,99}(?::| {1,9}\|) ")
+"""What pdsh and clush, or containers that are started together, put before each line of the program on one node."""
 MOST_PREFIXES = 3
 SAMPLE = 1000
 """Lines of a long output that are examined."""

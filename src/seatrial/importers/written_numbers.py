@@ -85,18 +85,21 @@ def with_point(columns: Sequence[Cells], delimiter: str) -> list[Cells]:
     return [_rewritten(column, style) if _fits(column, style) else column for column in columns]
 
 
-def without_unit(cells: Cells) -> tuple[Cells, str]:
+def without_unit(cells: Cells, name: str = "") -> tuple[Cells, str]:
     """The numbers of a column of measurements whose cells all name units of one kind, in the unit that most of them
-    name, and that unit; a column of other cells as it is. Few cells that return in many rows are labels: `64 KiB`."""
+    name, and that unit; a column of other cells as it is. Few cells that return in many rows are labels: `64 KiB`,
+    unless the name of the column has their unit: `clocks.sm [MHz]`."""
     split = [BEHIND.fullmatch(cell.strip()) for cell in cells]
     written = [(match["number"], match["unit"]) for match in split if match is not None]
     blank = sum(match is None and not _digits(cell) for cell, match in zip(cells, split, strict=True))
     units = {word: unit for _, word in written if (unit := unit_of(word)) is not None}
     if len({unit.base for unit in units.values()}) != 1 or len(units) < len({word for _, word in written}):
         return _without_suffix(cells)
-    if not written or len(written) + blank < len(cells) or not _measured([number for number, _ in written]):
+    if not written or len(written) + blank < len(cells):
         return cells, ""
     usual = Counter(word for _, word in written).most_common(1)[0][0]
+    if not _measured([number for number, _ in written]) and usual not in re.split(r"[\s()[\]]+", name):
+        return cells, ""
     bare = (_scaled(match, units, usual) if match else cell for cell, match in zip(cells, split, strict=True))
     return tuple(bare), usual
 

@@ -40,6 +40,7 @@ TIMES = frozenset({
 LOSSES = frozenset({
     "loss", "losses", "lost", "drop", "drops", "dropped", "discards", "discarded", "retransmits", "retransmitted",
     "retransmissions", "retries", "overruns", "downed", "error", "errors", "failures", "mismatches", "misses",
+    "err", "errs",
 })  # fmt: skip
 """What went wrong, of which less is better in whatever unit: loss %, error rate, drops/s."""
 RATES = frozenset(

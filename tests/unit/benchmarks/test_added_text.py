@@ -72,9 +72,10 @@ def test_a_table_of_nccl_from_which_a_renderer_took_each_comment_mark(made: Call
     assert word(f"{begin}{average} bandwidth    : 12.3 \n") == INCOMPLETE  # nothing below the average
 
 
+@pytest.mark.parametrize("name", ["cn07: ", "cn07  | ", "\x1b[0;33mcn07\x1b[0m | "])
 @pytest.mark.parametrize("made", MADE[:4])
-def test_the_name_of_a_node_before_each_line_is_passed_over(made: Callable[[], str]) -> None:
-    text = prefixed(made(), "cn07: ")
+def test_the_name_of_a_node_before_each_line_is_passed_over(made: Callable[[], str], name: str) -> None:
+    text = prefixed(made(), name)
     assert word(text) == "MEASURED"
     assert word(text[: text.rindex("\n", 0, len(text) * 3 // 4) + 1]) == INCOMPLETE
 

@@ -136,3 +136,14 @@ def test_counts_without_names_are_counts_where_most_are_zero() -> None:
     table = read_fleet_table(rows)
     assert table.roles.value == ALL_COUNTS
     assert [(cell.subject, cell.cell) for cell in table.lone] == [("n6", "37"), ("n2", "2")]
+
+
+def test_counters_of_a_port_beside_packets_name_the_node_that_counts_most() -> None:
+    counts = {"rx_packets_phy": 12000000, "rx_crc_errors_phy": 0, "rx_symbol_err_phy": 0, "link_down_events_phy": 1}
+    lines = [
+        f"{node}:      {name}: {48211 if (node, name) == ('n3', 'rx_crc_errors_phy') else usual + place * (usual > 1)}"
+        for place, node in enumerate(NODES)
+        for name, usual in counts.items()
+    ]
+    (cell,) = read_fleet_table("\n".join(lines) + "\n").lone
+    assert (cell.subject, cell.column, cell.cell) == ("n3", "rx_crc_errors_phy", "48211")

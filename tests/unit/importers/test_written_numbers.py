@@ -9,6 +9,7 @@ from seatrial.importers.columns import read_columns
 from seatrial.importers.fleets import FleetTable, read_fleet_table
 from seatrial.importers.formats import read_matrix
 from seatrial.importers.pair_tables import is_pair_table
+from seatrial.importers.written_numbers import without_unit
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense
 
@@ -252,3 +253,9 @@ def test_times_of_the_day_are_no_durations(name: str) -> None:
     if name != "elapsed":  # hours and minutes, or minutes and seconds
         seconds = [value for (value,) in values(read_fleet_table(text, name)).values()]
         assert seconds == [45000 + 60 * place for place in range(8)]
+
+
+def test_few_numbers_with_the_unit_of_their_column_are_measured() -> None:
+    cells = ("1980 MHz", "1965 MHz", "1980 MHz") * 20
+    assert without_unit(cells, "clocks.sm [MHz]") == (("1980", "1965", "1980") * 20, "MHz")
+    assert without_unit(cells, "profile") == (cells, "")
