@@ -1,5 +1,6 @@
 """Short outputs of GROMACS and Quantum ESPRESSO in their formats; all numbers are made up and agree with each other."""
 
+import json
 from collections.abc import Callable
 
 
@@ -91,11 +92,25 @@ def qperf() -> str:
     )
 
 
+def iperf(gbits: float = 23.4, protocol: str = "TCP", error: str = "") -> str:
+    """iperf3 -J from c1 to c2, with one of its intervals."""
+    sums = {"seconds": 10.0, "bytes": int(gbits * 1.25e9), "bits_per_second": gbits * 1e9}
+    start = {
+        "connected": [{"socket": 5, "local_host": "10.1.0.1", "remote_host": "10.1.0.2"}],
+        "version": "iperf 3.12", "connecting_to": {"host": "c2", "port": 5201},
+        "test_start": {"protocol": protocol, "num_streams": 4, "duration": 10, "reverse": 0},
+    }  # fmt: skip
+    end = {"sum_sent": {**sums, "retransmits": 3}, "sum_received": sums} if protocol == "TCP" else {"sum": sums}
+    failed = {"end": {}, "error": error} if error else {"end": end}
+    return json.dumps({"start": start, "intervals": [{"sum": sums}], **failed}, indent="\t") + "\n"
+
+
 MORE_OUTPUTS: dict[str, tuple[Callable[[], str], ...]] = {
     "gromacs": (gromacs,),
     "espresso": (espresso,),
     "npb": (npb,),
     "gups": (gups,),
     "qperf": (qperf,),
+    "iperf3": (iperf,),
 }
 """Name of the benchmark -> complete outputs that pass all gates."""

@@ -26,6 +26,7 @@ from seatrial.benchmarks import (
     hpl_mxp,
     imb,
     ior,
+    iperf,
     lammps,
     mdtest,
     nccl_tests,
@@ -74,6 +75,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         netpipe,
         perftest,
         qperf,
+        iperf,
         nccl_tests,
         nvbandwidth,
         gpu_burn,
@@ -313,9 +315,7 @@ def parse_auto(text: str, largest_bytes: int = 0) -> tuple[Benchmark | None, Out
 
 
 def _less_than_a_line(text: str) -> bool:
-    """Whether it was cut off within its first line, and looks like nothing else: whoever names its benchmark may be
-    right.
-    """
+    """Whether it was cut off within its first line, and looks like nothing else."""
     return len(text) <= FIRST_LINE and "\n" not in text and recognised(text) is None
 
 

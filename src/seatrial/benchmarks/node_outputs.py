@@ -11,15 +11,21 @@ from typing import NamedTuple
 
 import msgspec
 
-from seatrial.benchmarks.catalogue import BENCHMARKS, others_in, outputs_in, parse_as, parse_auto
+from seatrial.benchmarks.catalogue import BENCHMARKS, REMEDY, detected, others_in, outputs_in, parse_as, parse_auto
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge, with_lacking
 from seatrial.benchmarks.gpu_peers import Condition, metric_of, values_of_gpus
 from seatrial.importers.fleets import FleetTable, Stratum, aligned, one_stratum
+from seatrial.importers.osu import pairs_of_names
 from seatrial.importers.outcome_words import ran
 from seatrial.importers.output_names import places_of, reason, without_output
+from seatrial.importers.pair_evidence import NotPairs
+from seatrial.importers.pair_lines import Pair
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.errors import UsageError
+from seatrial.model.imported import Sense
+from seatrial.model.pair_table import PairTable, repeated_pair_table
+from seatrial.model.words import count
 
 
 class NodeOutput(NamedTuple):
@@ -79,6 +85,36 @@ def table_of_outputs(texts: Mapping[str, str], column: str = "", expected: Colle
     if not tables:
         raise unlike
     return msgspec.structs.replace(_side_by_side(tables), not_begun=silent)
+
+
+def pairs_in_names(texts: Mapping[str, str]) -> dict[str, Pair]:
+    """File -> the two nodes in its name, of outputs of one test of a path, such as perftest; empty for others."""
+    outputs = {name: benchmark for name, text in texts.items() if (benchmark := detected(text))}
+    of_path = {benchmark.name for benchmark in outputs.values() if benchmark.main.of_path}
+    if len(of_path) != 1 or len({benchmark.name for benchmark in outputs.values()}) > 1:
+        return {}
+    try:
+        return pairs_of_names([*outputs])
+    except UsageError:
+        return {}
+
+
+def pairs_of_outputs(texts: Mapping[str, str]) -> PairTable:
+    """The best value of each output, by the two nodes in its name. Raises NotPairs where names have none.
+
+    An output that is cut off, or does not pass its gates, leaves its pair without a number.
+    """
+    pairs = pairs_in_names(texts)
+    table = table_of_outputs({name: texts[name] for name in pairs}) if pairs else None
+    if table is None or len(table.strata) != 1:
+        raise NotPairs(f"{count(len(texts), 'file')} read, and their names do not show two nodes each.", REMEDY)
+    (stratum,) = table.strata
+    files = places_of(pairs, next(iter(filter(None, map(detected, texts.values())))).name)
+    values: defaultdict[Pair, list[float]] = defaultdict(list)
+    for name, pair in pairs.items():
+        values[pair] += stratum.values.get(files[name].node, [])
+    bandwidth, latency = (values, {}) if stratum.sense is not Sense.LOWER else ({}, values)
+    return repeated_pair_table([*dict.fromkeys(end for pair in pairs.values() for end in pair)], bandwidth, latency)
 
 
 def _beside(

@@ -14,7 +14,7 @@ from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outco
 from seatrial.importers.series_times import SAMPLED
 from seatrial.importers.written_numbers import is_missing
 from seatrial.model.benchmark import Better
-from seatrial.model.column_words import RUN_WORDS, SENSOR_WORDS, last_word, words_of
+from seatrial.model.column_words import RUN_WORDS, SENSOR_WORDS, last_word, states_in, words_of
 from seatrial.model.configuration import BYTES, ComparedFigure, ConfigurationValue
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
@@ -97,6 +97,8 @@ def _table(columns: Sequence[TableColumn], words: TableWords) -> ConfigurationTa
         if _mostly_numbers(column) and column.name not in words.by:
             column.numbers()  # raises UsageError, which shows the cell
     free = [column for column in columns if column.name not in taken]
+    states = [] if words.columns or words.by else states_in([column.name for column in free if column.numeric])
+    free = [by_name[name] for name in states] or free  # what else a row has is of its node, or computed from these
     labels = [by_name[name] for name in words.by] or [column for column in free if _is_label(column)]
     labels = [column for column in labels if len(set(column.cells)) > 1] or labels[:0]
     named = _labels_of_rows(labels, len(columns[0].cells))

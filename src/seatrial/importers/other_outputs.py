@@ -13,6 +13,7 @@ LOOKED_AT = 1 << 18
 CHECK = "seatrial check measures all pairs itself."
 FORMATS = "Formats of tables of pairs: docs/judge-pairs.md."
 NONE = f"No seatrial command reads it. {FORMATS}"
+PAIR_LINES = f"A table of its pairs is judged, as source,target,bandwidth_gbit_s. {CHECK}"
 UNMEASURED = "It has no measurement: give the numbers that a benchmark reached."
 JSON_TEXT = "JSON"
 """Name of a text of which no more is known."""
@@ -122,22 +123,16 @@ OUTPUTS = (
         "seatrial fabric check reads it.",
     ),
     _output(
-        r'\A\s*\{\s*"start"\s*:\s*\{[\s\S]{0,20000}?"intervals"\s*:\s*\[\s*[{\]]',
-        "the JSON of iperf3 (-J)",
-        f"A table of end.sum_received.bits_per_second is judged, a row for each node. {CHECK}",
-        document=True,
-    ),
-    _output(
         r"\[\s*ID\]\s+Interval\s+Transfer|\"iperf|Connecting to host \S{1,99} port "
         r"|(?:STREAM|REQUEST/RESPONSE) TEST|netperf|sockperf|^lagscope \d",
         "the output of a network benchmark between two hosts (iperf or similar)",
-        f"It has one pair of nodes at most. {CHECK}",
+        PAIR_LINES,
     ),
     _output(
         r"\bbytes +#sent +#ack +total +time\b|^#?p0[ \t]+p1[ \t]+dist[ \t]+len\b"
         r"|^\|[ \t]+Stage[ \t]+\|[ \t]*# iterations[ \t]*\|",
         "the output of fi_pingpong, ucx_perftest or mpptest",
-        f"It has one pair of nodes at most. {CHECK}",
+        PAIR_LINES,
         document=True,
     ),
     _output(
@@ -189,17 +184,11 @@ OUTPUTS = (
         "A table of its times is judged, a row for each node and run: seatrial judge TABLE.csv.",
         document=True,
     ),
-    _output(
-        r'\A\s*\{\s*"status"\s*:\s*"\w{1,20}"\s*,\s*"data"\s*:\s*\{\s*"resultType"\s*:\s*"(?!matrix)',
-        "an answer of Prometheus",
-        "Write a table of it: jq -r '.data.result[] | [.metric.instance, .value[1]] | @csv'.",
-        document=True,
-    ),
     *(
         _output(
             mark,
             f"the output of {name}",
-            "A table of its figures is judged, a row for each node and run: seatrial judge TABLE.csv.",
+            "seatrial judge FOLDER compares files named after nodes, as n01.txt; or give a table of its figures.",
             document=True,
         )
         for name, mark in ONE_NODE.items()
@@ -294,6 +283,12 @@ def other_output(text: str) -> OtherOutput | None:
     if prose and other is not None:  # it may mention any program
         return other._replace(name=f"{PROSE.name} with {other.name}") if other.document else PROSE
     return other
+
+
+def one_node_program(text: str) -> str:
+    """The program that printed a text, of those whose figures are of one node; empty: another, or not known."""
+    name = output.name.removeprefix("the output of ") if (output := other_output(text)) else ""
+    return name if name in ONE_NODE else ""
 
 
 def refuse_unread(beginning: bytes) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
+from seatrial.importers.other_outputs import one_node_program
 from seatrial.importers.outcome_words import fails
 from seatrial.model.words import name_form
 
@@ -26,6 +27,7 @@ ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 NODE_WORD = "node|host|server|knoten|rechner"
 NUMBERED_NODE = re.compile(rf"(?i)(?:.*[-_])?(?:{NODE_WORD})[-_]?\d{{1,9}}")
 """A name without its domain that can only be that of a node, while `before1` and `cn07` may be any series."""
+TEST_BEHIND = re.compile(r"(?<=\d)-[A-Za-z]+$")
 DIVIDES = "-_."
 LONGEST_REASON = 100
 """Characters of what was printed in place of an output."""
@@ -56,9 +58,13 @@ def place_of(name: str, benchmark: str = "") -> OutputPlace:
 def places_of(names: Collection[str], benchmark: str = "") -> dict[str, OutputPlace]:
     """Node and run of each output, without what all of their names have besides: `hpl_n92160_node04.out` to node04.
 
-    The name of a host has no underscore (RFC 952), so it is between two of them, and begins with a letter.
+    The name of a host has no underscore (RFC 952), so it is between two of them, and begins with a letter. What all
+    names end in behind a hyphen is that of a test: `stor05-seqread` to stor05.
     """
     places = {name: place_of(name, benchmark) for name in names}
+    ends = {TEST_BEHIND.search(place.node) for place in places.values()} if len({*places.values()}) > 1 else {None}
+    if None not in ends and len({end[0] for end in ends if end}) == 1:
+        places = {name: place._replace(node=TEST_BEHIND.sub("", place.node)) for name, place in places.items()}
     words = {place.node: place.node.split("_") for place in places.values()}
     shared = set.intersection(*map(set, words.values())) if len(words) > 1 else set[str]()
     nodes = {node: "_".join(word for word in own if word not in shared) for node, own in words.items()}
@@ -79,6 +85,19 @@ def places_of_runs(names: Sequence[str], benchmark: str) -> dict[str, OutputPlac
         elif not places[name].run:
             places[name] = OutputPlace(node, runs[node])
     return places
+
+
+def lines_of_files(texts: Mapping[str, str]) -> str:
+    """The lines of outputs of one program that is not read as a benchmark, behind the node of each file's name.
+
+    Empty for other files, and where their names do not differ in digits alone.
+    """
+    tools = set(map(one_node_program, texts.values()))
+    nodes = {name: place.node for name, place in places_of(texts).items()}
+    alike = len({*map(name_form, nodes.values())}) == 1 and len({*nodes.values()}) > 1
+    if len(tools) > 1 or "" in tools or not alike or not all(node[:1].isalpha() for node in nodes.values()):
+        return ""
+    return "".join(f"{nodes[name]}: {line}\n" for name in sorted(texts) for line in texts[name].splitlines())
 
 
 def without_output(outputs: Collection[str], others: Mapping[str, str], benchmark: str) -> dict[str, str]:

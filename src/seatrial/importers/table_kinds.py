@@ -23,6 +23,7 @@ from seatrial.model.column_words import (
     SOFTWARE_WORDS,
     last_word,
     size_of_run,
+    states_in,
     words_of,
 )
 from seatrial.model.errors import UsageError
@@ -87,7 +88,8 @@ def kinds_of_table(text: str) -> tuple[TableKind, ...]:
         return (TableKind.SERIES, TableKind.SCALING) if _is_sweep(columns[0]) else (TableKind.SERIES,)
     labelled = any(cell.endswith(":") for column in words[:1] for cell in column.cells)  # by pdsh or clush
     others = labelled and (all(map(COUNTER.fullmatch, words[0].cells)) or all(map(SIZE.fullmatch, words[0].cells)))
-    if others or (words and all(one.name.strip().lower() in CONFIGURATIONS for one in words) and not clock):
+    states = states_in([one.name for one in columns if one.numeric])
+    if others or states or (words and all(one.name.strip().lower() in CONFIGURATIONS for one in words) and not clock):
         return ()
     runs = _named(names, RUN_NAMES - CLOCKS) or is_star(text)
     repeated = labelled or _named(names, NODE_NAMES) or any(_repeated(one) or _has_nodes(one) for one in words)

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from collections.abc import Collection
 
 from seatrial.model.unit_text import unit_of
 
@@ -36,6 +37,8 @@ COUNTED_WORDS = frozenset({
     "elements", "total",
 })  # fmt: skip
 """What a count must be of to be the size of a run; other counts are of what happened: retries, restarts, stalls."""
+BEFORE = frozenset({"before", "old", "pre", "baseline", "vorher", "alt", "avant", "antes"})
+AFTER = frozenset({"after", "new", "post", "upgraded", "nachher", "neu", "despues"})
 PLACE_WORDS = frozenset({"rack", "row", "chassis", "cabinet", "leaf", "switch"})
 SOFTWARE_WORDS = frozenset({"bios", "firmware", "microcode", "driver", "version", "release"})
 PROPERTY_WORDS = PLACE_WORDS | SOFTWARE_WORDS
@@ -80,6 +83,12 @@ def size_of_run(name: str) -> str:
     endings = ("", "s", "es") if COUNT_WORDS.intersection(words) else ("",)
     named = {word + end for word in left for end in endings} if len(left) == 1 else set()
     return next((kind for kind in SIZES_OF_RUNS if kind in named), "")
+
+
+def states_in(names: Collection[str]) -> list[str]:
+    """The names of columns that say before and after a change; none where one of the two is missing."""
+    before, after = ([name for name in names if words.intersection(words_of(name))] for words in (BEFORE, AFTER))
+    return [*before, *after] if before and after and len({*before, *after}) == len(before) + len(after) else []
 
 
 def last_word(name: str) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from seatrial.model.verdict import FindingKind
-from tests.support.application_outputs import gups, npb
+from tests.support.application_outputs import gups, iperf, npb
 from tests.support.judged_outputs import breaches, judged
 
 TWO_HOSTS = """\
@@ -79,3 +79,18 @@ def test_a_link_limits_one_direction_of_qperf_and_half_of_both() -> None:
 
 def test_a_test_of_qperf_without_a_number_is_missing() -> None:
     assert not judged(f"{TWO_HOSTS}rc_bw:\n").complete
+
+
+@pytest.mark.parametrize("protocol", ["TCP", "UDP"])
+def test_iperf_has_the_rate_that_was_received(protocol: str) -> None:
+    output = judged(iperf(20.0, protocol))
+    assert [(one.metric, one.value, one.labels) for one in output.results] == [
+        ("bandwidth_bytes_per_s", 2.5e9, {"test": protocol.lower()})
+    ]
+    assert (output.complete, output.breaches) == (True, ())
+    assert breaches(iperf(20.0, protocol), bandwidth_bytes_per_s=2e9) == {FindingKind.ABOVE_LIMIT}
+
+
+def test_iperf_that_found_no_server_or_has_no_sums_has_no_rate() -> None:
+    assert breaches(iperf(error="unable to connect to server: Connection refused")) == {FindingKind.PROGRAM_FAILED}
+    assert not judged(iperf().replace("sum_received", "sum_forgotten")).complete

@@ -72,8 +72,6 @@ OTHERS = {
     "Google Benchmark ": '{"context": {"num_cpus": 64, "library_build_type": "release"}, "benchmarks": [{"name": "a/8",'
     '"real_time": 2.5}, {"name": "a/16", "real_time": 5.0}, {"name": "a/32", "real_time": 9.9}]}',
     "MLPerf": '0: :::MLLOG {"namespace": "", "time_ms": 1725490438668, "key": "run_stop", "value": null}\n',
-    "answer of Prometheus": '{"status":"success","data":{"resultType":"vector","result":[{"metric":{"instance":"n1"},'
-    '"value":[1790680000.5,"203.1"]}]}}',
     "IOzone": "        Children see throughput for  1 initial writers  =  109333.84 KB/sec\n"
     "        Min xfer                                        = 2097152.00 KB\n",
     "gdsio": "IoType: READ XferType: GPUD Threads: 1 DataSetSize: 18/10(KiB) Throughput: 1.83 GiB/sec, "

@@ -1,11 +1,15 @@
 """Files of a folder of outputs: which node and run each is of, which should have an output, and runs within one."""
 
+from pathlib import Path
+
 import pytest
 
 from seatrial.benchmarks.node_outputs import table_of_outputs
+from seatrial.importers.fleets import read_fleet_table
 from seatrial.importers.headed_text import prefixed
-from seatrial.importers.output_names import place_of, places_of, without_output
+from seatrial.importers.output_names import lines_of_files, place_of, places_of, without_output
 from tests.support.benchmark_outputs import hpl, stream
+from tests.support.command_line import Seatrial
 
 FAILED = "./stream_c.exe: cannot execute: Permission denied\n"
 
@@ -118,3 +122,38 @@ def test_what_all_names_have_is_no_part_of_the_node(
 def test_a_path_that_grep_found_is_of_the_node_in_it_whatever_else_has_a_number() -> None:
     text = "".join(f"results/stream_omp64_node{node:02d}.log:Triad: {371000 + node}.5\n" for node in range(1, 6))
     assert prefixed(text).startswith("node01: Triad: 371001.5\nnode02: ")
+
+
+@pytest.mark.parametrize(
+    ("names", "nodes"),
+    [
+        (("stor05-seqread.log", "stor06-seqread.log"), {"stor05", "stor06"}),
+        (("n1-ib.log", "n2-eth.log"), {"n1-ib", "n2-eth"}),
+        (("n1-a.log",), {"n1-a"}),
+        (("rack-a.log", "rack-b.log"), {"rack-a", "rack-b"}),
+    ],
+)
+def test_what_all_names_end_in_behind_a_hyphen_is_a_test(names: tuple[str, ...], nodes: set[str]) -> None:
+    assert {place.node for place in places_of(names).values()} == nodes
+
+
+SYSBENCH = "sysbench 1.0.20\n\nCPU speed:\n    events per second: {:8.2f}\n"
+
+
+def test_files_of_a_program_that_is_no_benchmark_are_lines_of_their_nodes() -> None:
+    files = {f"sysbench_web0{node}.log": SYSBENCH.format(60000 + 10 * node) for node in range(1, 5)}
+    lines = lines_of_files(files)
+    assert lines.splitlines()[0] == "web01: sysbench 1.0.20"
+    assert read_fleet_table(lines).values["web03"] == [60030.0]
+    assert lines_of_files({**files, "notes.txt": "remember the milk\n"}) == ""
+    assert lines_of_files({**files, "sysbench_database.log": SYSBENCH.format(1)}) == ""
+    assert lines_of_files({name: stream() for name in files}) == ""
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_a_folder_of_such_files_and_the_files_are_compared(folder: bool, tmp_path: Path, seatrial: Seatrial) -> None:
+    for node in range(1, 9):
+        rate = 60000 * (0.7 if node == 4 else 1) + 10 * node
+        (tmp_path / f"web0{node}.log").write_text(SYSBENCH.format(rate))
+    ran = seatrial("judge", *([tmp_path] if folder else sorted(tmp_path.iterdir())), code=2)
+    assert ran.out.startswith("INCONCLUSIVE  web04 30 % below its peers")

@@ -13,6 +13,7 @@ from seatrial.commands.judge.sources import Sources
 from seatrial.driver import facts_reading
 from seatrial.importers.fleets import FleetTable, Labels, aligned, one_stratum, read_fleet_table
 from seatrial.importers.listed_nodes import with_listed_nodes
+from seatrial.importers.output_names import lines_of_files
 from seatrial.importers.row_keys import common_levels, refuse_unlike_rows
 from seatrial.judgement.comparison import history
 from seatrial.judgement.fleet import strata
@@ -39,12 +40,12 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     texts: dict[str, str] = {}
     lost: list[str] = []
     printed = any(detected(sources.text(file)) for file in sources.paths if not file.is_dir())
-    for file in sources.paths:
+    files = {file.name: sources.text(file) for file in sources.paths if not file.is_dir()}
+    together = _of_lines(files, wanted, column) if len(files) == len(sources.paths) > 1 else None
+    tables |= {count(len(files), "file"): together} if together else {}
+    for file in () if together else sources.paths:
         if file.is_dir():
-            folder = sources.folder(file)
-            if (table := table_of_outputs(folder, column)) is None:
-                raise refusal_of_folder(folder, "output of a known benchmark")
-            tables[str(file)] = table
+            tables[str(file)] = _of_folder(sources.folder(file), wanted, column)
         elif parts := outputs_by_node(text := sources.text(file)):
             texts.update(parts)
             lost += [node for node, part in parts.items() if not detected(part)]
@@ -73,6 +74,20 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     _refuse_unlike_columns(tables)
     judged = _with_shifts(judged, tables)
     return fleet_report(strata.with_facts(judged, facts_of) if facts_of else judged, tables)
+
+
+def _of_folder(folder: Mapping[str, str], wanted: JudgeOptions, column: str) -> FleetTable:
+    """The values of the nodes whose outputs are in a folder. Raises UsageError where none is."""
+    table = _of_lines(folder, wanted, column) or table_of_outputs(folder, column)
+    if table is None:
+        raise refusal_of_folder(folder, "output of a known benchmark")
+    return table
+
+
+def _of_lines(texts: Mapping[str, str], wanted: JudgeOptions, column: str) -> FleetTable | None:
+    """The values in lines of files that are named after nodes; None for other files."""
+    lines = lines_of_files(texts)
+    return read_fleet_table(lines, column, wanted.by, wanted.part) if lines else None
 
 
 def _refuse_unlike_columns(tables: Mapping[str, FleetTable]) -> None:

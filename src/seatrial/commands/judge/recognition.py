@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from seatrial.archive.layout import RUN_FILE
 from seatrial.benchmarks import catalogue
 from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.node_outputs import pairs_in_names
 from seatrial.commands.judge.kinds import WORDS, Kind
 from seatrial.commands.judge.sources import MOST_FILES, Sources
 from seatrial.files.inputs import entries_in
@@ -18,10 +19,11 @@ from seatrial.importers.formats import FORMATS
 from seatrial.importers.line_prefixes import untagged
 from seatrial.importers.linktest import LIST
 from seatrial.importers.listings import refuse_listing
+from seatrial.importers.machine_outputs import MACHINE_OUTPUTS
 from seatrial.importers.nccl_tests import is_nccl_folder
 from seatrial.importers.osu import pairs_of_names, size_tables
-from seatrial.importers.other_outputs import JSON_TEXT, PROSE, UTF8_MARK, refuse_unread
-from seatrial.importers.output_names import OUTPUT_NAME
+from seatrial.importers.other_outputs import JSON_TEXT, PROSE, UTF8_MARK, other_output, refuse_unread
+from seatrial.importers.output_names import OUTPUT_NAME, lines_of_files
 from seatrial.importers.pair_lines import RANK_COLUMNS, column_names, names_columns, parse_columns, parse_csv
 from seatrial.importers.pair_tables import is_pair_table
 from seatrial.importers.printed_text import NothingRanError, UnclearResultError, by_node, plain
@@ -94,6 +96,8 @@ def _kinds_of_outputs(texts: Mapping[str, str]) -> tuple[Kind, ...]:
 
     Sizes that occur about equally often are those of a scaling curve; else a run may have lost ranks.
     """
+    if lines_of_files(texts):
+        return (Kind.FLEET,)
     if not any(catalogue.detected(text) for text in texts.values()):
         scaling = bool(texts) and all(Kind.SCALING in kinds for kinds in map(_kinds_of_text, texts.values()))
         return (Kind.SCALING,) if scaling else (Kind.FLEET,)
@@ -128,10 +132,12 @@ def _size_of(text: str, name: str) -> Label | None:
 
 def _kind_of_folder(texts: Mapping[str, str]) -> Kind:
     """Pairs where each file, or a heading in it, names two nodes; else outputs of one benchmark, by node."""
-    if LIST in texts or is_nccl_folder(texts) or _has_pairs(texts):
+    if LIST in texts or is_nccl_folder(texts) or _has_pairs(texts) or pairs_in_names(texts):
         return Kind.PAIRS
     if any(catalogue.detected(text) for text in texts.values()):
         _refuse_configurations(texts)
+        return Kind.FLEET
+    if lines_of_files(texts):
         return Kind.FLEET
     raise catalogue.refusal_of_folder(texts, "output of a known benchmark")
 
@@ -199,6 +205,7 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
     except NothingRanError:
         raise
     except UnclearResultError:
+        _refuse_machines(text)
         return (Kind.FLEET,)
     except UsageError as error:
         if other is not None and other.name != JSON_TEXT:
@@ -219,6 +226,13 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
             "seatrial compare --side-by-side FILE compares them; --as fleet takes each for a node.",
         )
     return kinds
+
+
+def _refuse_machines(text: str) -> None:
+    """Raise UsageError for what describes several nodes, of which another command knows what matters."""
+    machine = other_output(next(iter(by_node(text).values()), ""))
+    if machine in MACHINE_OUTPUTS:
+        raise UsageError(f"This looks like {machine.name} of several nodes.", machine.remedy)
 
 
 def _outputs_within(value: object) -> Iterator[Benchmark]:

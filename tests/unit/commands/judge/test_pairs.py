@@ -12,6 +12,7 @@ from seatrial.importers.fields import pieces
 from seatrial.importers.formats import read_matrix
 from seatrial.importers.mpigraph import parse_mpigraph
 from seatrial.model.errors import UsageError
+from tests.support.benchmark_outputs import perftest
 from tests.support.command_line import Seatrial, Text
 from tests.support.matrices import matrix, nxnlatbw
 from tests.support.paths import data
@@ -327,3 +328,26 @@ def test_the_page_has_a_map_of_the_table(tmp_path: Path, seatrial: Seatrial) -> 
     (tmp_path / "large.csv").write_text("\n".join(["source,target,bandwidth_mb_s", *rows, ""]))
     seatrial("judge", tmp_path / "large.csv", "--html", str(page), code=1)
     assert "the 128 of 140 nodes with the worst pairs" in page.read_text()
+
+
+NODES = [f"hpc0{number}" for number in range(1, 7)]
+
+
+def outputs_of_pairs(folder: Path, slow: str = "hpc03") -> None:
+    for place, (source, target) in enumerate(itertools.permutations(NODES, 2)):
+        most = 24e9 * (1 + place % 7 / 2000) * (0.6 if slow in (source, target) else 1)
+        (folder / f"{source}_to_{target}.log").write_text(perftest("Gb/sec", most))
+
+
+def test_outputs_of_perftest_that_are_named_after_two_nodes_are_pairs(tmp_path: Path, seatrial: Seatrial) -> None:
+    outputs_of_pairs(tmp_path)
+    (tmp_path / "hpc01_to_hpc05.log").write_text(perftest("Gb/sec", 1e9)[:900])
+    out = seatrial("judge", tmp_path, code=1).out
+    assert out.startswith("SLOW  hpc03: 40 % less bandwidth than its peers, among 6 nodes")
+    assert "29 of 30 ordered pairs" in out
+
+
+def test_outputs_of_pairs_that_are_called_after_settings_are_none(tmp_path: Path, seatrial: Seatrial) -> None:
+    for name in ("bw_QDR_single.txt", "bw_FDR_dual.txt"):
+        (tmp_path / name).write_text(perftest())
+    assert "nothing says between which" in " ".join(seatrial("judge", tmp_path, code=64).err.split())

@@ -45,7 +45,7 @@ def test_folders_within_a_folder_are_named(tmp_path: Path, seatrial: Seatrial) -
 def test_iperf_is_recognised_before_its_numbers_are(tmp_path: Path, seatrial: Seatrial) -> None:
     file = tmp_path / "a.json"
     file.write_text(IPERF % ",".join(INTERVAL % (place, place) for place in range(20)))
-    assert "the JSON of iperf3" in seatrial("judge", str(file), code=64).err
+    assert seatrial("judge", str(file), code=2).out.startswith("INCOMPLETE  a.json: iperf3")
 
 
 def test_a_word_among_numbers_that_nothing_explains_gets_advice(tmp_path: Path, seatrial: Seatrial) -> None:
@@ -75,14 +75,16 @@ def test_names_in_brackets_before_lines_are_no_json(line: str) -> None:
         "# Host: {}.cluster",
         "-- {} --\r",
         "=== rack1.{} ===",
+        "gpu-00{}",
     ],
 )
 def test_outputs_below_names_of_nodes_are_of_these_nodes(heading: str, seatrial: Seatrial) -> None:
     outputs = [
-        heading.format(f"cn{number}") + "\n" + stream(triad_s=0.0081 * (1 + number // 5)) for number in range(1, 6)
+        heading.format(f"cn{number}").replace("0cn", "0") + "\n" + stream(triad_s=0.0081 * (1 + number // 5))
+        for number in range(1, 6)
     ]
     ran = seatrial("judge", Text("".join(outputs), "all.out"), code=2)
-    assert "cn5 50 % below its peers" in " ".join(ran.out.replace(".cluster", "").split())
+    assert "5 50 % below its peers" in " ".join(ran.out.replace(".cluster", "").split())
 
 
 @pytest.mark.parametrize(
@@ -193,3 +195,26 @@ def test_sizes_above_outputs_are_no_nodes(tmp_path: Path, seatrial: Seatrial) ->
 )
 def test_benchmarks_of_one_node_are_called_by_their_name(line: str, name: str, seatrial: Seatrial) -> None:
     assert name in seatrial("judge", Text(f"{line}\n\nUsing 36 threads\nTime: 2.1 sec 5\n", "a.txt"), code=64).err
+
+
+SENSORS = "CPU1 Temp        | {} degrees C      | ok\nFAN1             | {} RPM        | ok\n"
+
+
+def test_sensors_of_several_nodes_are_left_to_the_command_that_knows_them(seatrial: Seatrial) -> None:
+    printed = {f"n{number:02d}": SENSORS.format(60 + number, 9000 + 100 * number) for number in range(1, 9)}
+    text = "".join(f"{node}: {line}\n" for node, lines in printed.items() for line in lines.splitlines())
+    said = " ".join(seatrial("judge", Text(text, "sdr.txt"), code=64).err.split())
+    assert "seatrial facts --drift --from FILE" in said
+
+
+STATES = "| Node | before (GB/s) | after (GB/s) | change |\n|--|--|--|--|\n" + "".join(
+    f"| c{n:03d} | {352 + n % 3 / 4:.2f} | {331 + n % 4 / 4:.2f} | {-6.1 + n % 5 / 20:.2f} % |\n" for n in range(1, 13)
+)
+
+
+def test_columns_before_and_after_a_change_are_compared_and_not_the_nodes(seatrial: Seatrial) -> None:
+    said = " ".join(seatrial("judge", Text(STATES, "states.md"), code=64).err.split())
+    assert "seatrial compare --side-by-side" in said
+    out = seatrial("compare", "--side-by-side", Text(STATES, "states.md")).out
+    assert out.startswith("FASTER  before: 352.2 GB/s, 6.3 % higher than after")
+    assert "c003" not in out

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.benchmarks import catalogue
+from seatrial.benchmarks.node_outputs import pairs_in_names, pairs_of_outputs
 from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.pairs.view import located_report
 from seatrial.commands.judge.sources import Sources
@@ -68,6 +69,8 @@ def _table_of(sources: Sources, file: Path, form: str) -> PairTable:
     except UnclearPairs:
         raise
     except NotPairs as error:
+        if file.is_dir() and form == "auto" and pairs_in_names(folder := sources.folder(file)):
+            return pairs_of_outputs(folder)
         if file.is_dir():
             raise catalogue.refusal_of_folder(sources.folder(file), PAIRS, error) from error
         raise catalogue.refusal(_beginning(sources, file), PAIRS, error) from error
