@@ -102,7 +102,10 @@ def iperf(gbits: float = 23.4, protocol: str = "TCP", error: str = "") -> str:
     }  # fmt: skip
     end = {"sum_sent": {**sums, "retransmits": 3}, "sum_received": sums} if protocol == "TCP" else {"sum": sums}
     failed = {"end": {}, "error": error} if error else {"end": end}
-    return json.dumps({"start": start, "intervals": [{"sum": sums}], **failed}, indent="\t") + "\n"
+    return (
+        json.dumps({"start": start, "intervals": [{"sum": sums}], **failed}, indent="\t", separators=(",", ":\t"))
+        + "\n"
+    )
 
 
 MORE_OUTPUTS: dict[str, tuple[Callable[[], str], ...]] = {

@@ -40,7 +40,7 @@ BENCHMARK = Benchmark(
     title="iperf3",
     requires="iperf3 on both hosts, as a server on the other",
     marks=(r'\A\s*\{\s*"start"\s*:\s*\{[\s\S]{0,20000}?"intervals"\s*:\s*\[',),
-    beginnings=('{\n"start": {\n"connected": [',),
+    beginnings=('{\n\t"start":\t{',),
     parse=parse,
     metrics=(Metric(BANDWIDTH, "as received; of UDP as sent", of_path=True, least_share=LEAST_OF_PATH),),
     main_metric=BANDWIDTH,

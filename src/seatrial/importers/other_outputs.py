@@ -58,6 +58,16 @@ ONE_NODE = {
     "gdsio": r"^IoType: \w{1,20} XferType: \w",
     "bonnie++": r"^Version +\d[\w.]{1,8} +-{6}Sequential Output-",
     "mbw": r"^(?:\d{1,6}|AVG)\s+Method: [A-Z]{3,10}\s+Elapsed: ",
+    "elbencho": r"\bOPERATION +RESULT TYPE +FIRST DONE|^ISO Date,Label,Phase,RuntimeMS|^elbencho\b",
+    "Google Benchmark": (
+        r'"library_build_type"\s*:\s*"|^(?:\d{1,7}: )?Benchmark {2,200}Time {2,40}CPU {1,20}Iterations\b'
+    ),
+    "MLPerf": r"^(?:\d{1,7}: {1,4}|\[\d{1,7}\] )?:::MLL(?:OG)? \{",
+    "an application (VASP, WRF, CP2K or NAMD)": (
+        r"^ vasp\.\d|\bLOOP\+:\s+cpu time|^Timing for (?:main|Writing)\b|\bSUCCESS COMPLETE WRF|^ CP2K\|"
+        r"|^Info: NAMD \d|^Info: Benchmark time: |^WallClock: {1,8}\d{1,12}\.\d{1,9} {1,8}CPUTime: "
+    ),
+    "hyperfine": r'\A\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:|^Benchmark \d{1,4}: .{1,400}\n {1,8}Time \(mean ',
     "ioping": r"^\d{1,9} requests completed in [\d.]{1,12} \w{1,3}, .{0,60}iops",
 }
 """Programs whose figures are of one node: name and mark."""
@@ -123,7 +133,7 @@ OUTPUTS = (
         "seatrial fabric check reads it.",
     ),
     _output(
-        r"\[\s*ID\]\s+Interval\s+Transfer|\"iperf|Connecting to host \S{1,99} port "
+        r"\[\s*ID\]\s+Interval\s+Transfer|Connecting to host \S{1,99} port "
         r"|(?:STREAM|REQUEST/RESPONSE) TEST|netperf|sockperf|^lagscope \d",
         "the output of a network benchmark between two hosts (iperf or similar)",
         PAIR_LINES,
@@ -166,24 +176,6 @@ OUTPUTS = (
         "seatrial judge reads what IOR prints without that option.",
         document=True,
     ),
-    _output(
-        r"\bOPERATION +RESULT TYPE +FIRST DONE|^ISO Date,Label,Phase,RuntimeMS|^elbencho\b",
-        "the output of elbencho",
-        "A table of nodes and rates is judged: seatrial judge TABLE.csv.",
-        document=True,
-    ),
-    _output(
-        r'"library_build_type"\s*:\s*"|^(?:\d{1,7}: )?Benchmark {2,200}Time {2,40}CPU {1,20}Iterations\b',
-        "the output of Google Benchmark",
-        "A table of its times is judged, a row for each node and run: seatrial judge TABLE.csv.",
-        document=True,
-    ),
-    _output(
-        r"^(?:\d{1,7}: {1,4}|\[\d{1,7}\] )?:::MLL(?:OG)? \{",
-        "the log of MLPerf",
-        "A table of its times is judged, a row for each node and run: seatrial judge TABLE.csv.",
-        document=True,
-    ),
     *(
         _output(
             mark,
@@ -212,22 +204,9 @@ OUTPUTS = (
         document=True,
     ),
     _output(
-        r"^ vasp\.\d|\bLOOP\+:\s+cpu time|^Timing for (?:main|Writing)\b|\bSUCCESS COMPLETE WRF|^ CP2K\|"
-        r"|^Info: NAMD \d|^Info: Benchmark time: |^WallClock: {1,8}\d{1,12}\.\d{1,9} {1,8}CPUTime: ",
-        "the log of an application (VASP, WRF, CP2K or NAMD)",
-        "A table of its times is judged, a row for each node and run: seatrial judge TABLE.csv.",
-        document=True,
-    ),
-    _output(
         r"^# TYPE \w{1,200} (?:counter|gauge|histogram|summary|untyped)$",
         "what an exporter of Prometheus serves",
         "It has the values of one moment: a table of them is judged, a row for each node: seatrial judge TABLE.csv.",
-    ),
-    _output(
-        r'\A\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:|^Benchmark \d{1,4}: .{1,400}\n {1,8}Time \(mean ',
-        "the output of hyperfine",
-        "A table of its times is judged, a row for each node and run: seatrial judge TABLE.csv.",
-        document=True,
     ),
     _output(
         r'"RAMBLE_STATUS"|^Experiment \S{1,200} figures of merit:',
@@ -286,8 +265,9 @@ def other_output(text: str) -> OtherOutput | None:
 
 
 def one_node_program(text: str) -> str:
-    """The program that printed a text, of those whose figures are of one node; empty: another, or not known."""
-    name = output.name.removeprefix("the output of ") if (output := other_output(text)) else ""
+    """The program that printed a text, of those whose figures are of one node; empty: JSON, another, or not known."""
+    output = None if text.lstrip()[:1] in ("{", "[") else other_output(text)
+    name = output.name.removeprefix("the output of ") if output else ""
     return name if name in ONE_NODE else ""
 
 

@@ -8,7 +8,9 @@ from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.unit_text import NUMBER, Unit, unit_of
 
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "#n/a", "#div/0!", "#value!", "#num!", "#ref!"})
+MISSING = frozenset(
+    {"", "na", "n/a", "nan", "null", "none", "-", "--", "---", "–", "—", "#n/a", "#div/0!", "#value!", "#num!", "#ref!"}
+)
 """The last ones are what spreadsheets write where a formula has no value."""
 POINT = re.compile(
     r"[-+]?(?:[0-9]{1,3}(?:[,'’ \u00a0\u2009\u202f][0-9]{3})+|[0-9]+)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"

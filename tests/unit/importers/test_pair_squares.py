@@ -59,3 +59,10 @@ def test_a_square_without_a_unit_is_asked_for_it_in_its_first_cell(above: str, n
 def test_as_many_runs_as_nodes_are_not_a_square() -> None:
     """Without gaps on the diagonal rows of numbers can be anything."""
     assert not is_pair_table("n01 n02 n03 n04\n" + square(named=False, own="12000"))
+
+
+@pytest.mark.parametrize("none", ["-", "--", "–", "n/a"])
+def test_a_dash_of_any_length_is_no_number(none: str) -> None:
+    lower = [[f"1.4{row}{column}" if column < row else none for column in range(4)] for row in range(4)]
+    rows = "".join(f"{name}           {'  '.join(cells)}\n" for name, cells in zip(NAMES, lower, strict=True))
+    assert read_matrix(f"latency [us]  n01  n02  n03  n04\n{rows}").pairs == 6

@@ -110,7 +110,7 @@ def fleet_sentence(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> 
         none = sum(bool(runs) for table in counts for runs in table.values.values())
         ways = [f"{count(none, f'other {noun(judged)}')} {verb(none, 'counts', 'count')} no more than usual"]
     ways = led_by_lone(ways, all_lone(tables), leads=judged.verdict is Verdict.NOTE or not judged.subjects)
-    if judged.shifts and judged.verdict is Verdict.NOTE:
+    if judged.shifts and not judged.named:
         ways = [f"{shift_text(judged.shifts[0])}; {text}" for text in ways]
     return fitting_sentence(judged.verdict, ways, _gaps(judged), needed=not judged.named)
 

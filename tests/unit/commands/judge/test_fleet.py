@@ -389,3 +389,11 @@ def test_files_in_which_all_nodes_are_a_little_worse_are_no_pass(
     ran = seatrial("judge", *files, "--effect", effect, code=0)
     assert ran.out.startswith(word)
     assert ("worse in new.csv than in old.csv" in " ".join(ran.out.split())) == (word == "NOTE")
+
+
+def test_files_whose_states_make_the_scatter_are_named_first(tmp_path: Path, seatrial: Seatrial) -> None:
+    for name, of in (("old", 2710), ("new", 2520)):
+        rows = [f"n{node},{of + node % 4}" for node in range(10)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["node,gflops", *rows, ""]))
+    ran = seatrial("judge", tmp_path / "old.csv", tmp_path / "new.csv", code=2)
+    assert ran.out.startswith("INCONCLUSIVE  all nodes 7.0 % worse in new.csv than in old.csv\n")
