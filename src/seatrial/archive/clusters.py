@@ -4,18 +4,22 @@ A cluster may be given other controllers and other nodes, but both do not change
 were replaced do not come back. Runs that do not record their controllers are of any cluster of their name.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
 from seatrial.model.run import RunInfo
 from seatrial.model.run_values import RunSummary
+from seatrial.model.words import count, verb
 
 Described = RunInfo | RunSummary
 
 
-def of_others(runs: Iterable[Described], own: Described) -> frozenset[str]:
-    """Names of runs of another cluster that has the name of the one of `own`."""
+def of_others(runs: Sequence[Described], own: Described | None = None) -> frozenset[str]:
+    """Names of runs of another cluster that has the name of the one of `own`, else of the newest with controllers."""
+    own = own or max((run for run in runs if run.controllers), key=lambda run: run.started, default=None)
+    if own is None:
+        return frozenset()
     groups: list[list[Described]] = []
     for run in (*runs, own):
         if run.cluster == own.cluster and run.controllers:
@@ -34,7 +38,14 @@ def of_others(runs: Iterable[Described], own: Described) -> frozenset[str]:
     )
 
 
-def distinguished(runs: Sequence[RunSummary], own: RunSummary) -> list[RunSummary]:
+def left_out(runs: Sequence[Described], others: Collection[str]) -> str:
+    """A sentence on the runs of another cluster; empty without any."""
+    away = [run for run in runs if run.run in others]
+    which = f"{count(len(away), 'run')} of another cluster of the same name {verb(len(away))} left out"
+    return f"{which}, whose controllers are {controllers_of(away)} ({away[0].cluster})." if away else ""
+
+
+def distinguished(runs: Sequence[RunSummary], own: RunSummary | None = None) -> list[RunSummary]:
     """The runs; the name of another cluster of the same name as the one of `own` gets its controllers."""
     others = of_others(runs, own)
     return [
@@ -43,6 +54,6 @@ def distinguished(runs: Sequence[RunSummary], own: RunSummary) -> list[RunSummar
     ]
 
 
-def controllers_of(runs: Iterable[RunSummary]) -> str:
+def controllers_of(runs: Iterable[Described]) -> str:
     """Hosts of controllers as texts name them, in the order of the runs."""
     return ", ".join(dict.fromkeys(host for run in runs for host in run.controllers))

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from seatrial.archive import layout, samples
-from seatrial.archive.clusters import distinguished, of_others
+from seatrial.archive.clusters import distinguished, left_out, of_others
 from seatrial.archive.layout import JOURNAL_FILE, is_open
 from seatrial.archive.listing import read_headline
 from seatrial.archive.reader import measurements_of, parse_all, read_entries, read_info, run_folders, trusted_runs
@@ -102,7 +102,7 @@ def last_runs(archive: Path, info: RunInfo) -> Past | None:
     None where there are none.
     """
     runs: list[EarlierRun] = []
-    for folder in _own_cluster(trusted_runs(archive)[:MOST_OWN_LOOKED_AT], info):
+    for folder in _own_cluster(trusted_runs(archive)[:MOST_OWN_LOOKED_AT], info)[0]:
         if len(runs) == MOST_EARLIER:
             break
         try:
@@ -115,14 +115,14 @@ def last_runs(archive: Path, info: RunInfo) -> Past | None:
     return Past(name=names, label=ITS_PAST, runs=oldest_first) if runs else None
 
 
-def _own_cluster(folders: Sequence[Path], info: RunInfo) -> list[Path]:
-    """The folders without those of another cluster of the same name."""
+def _own_cluster(folders: Sequence[Path], info: RunInfo) -> tuple[list[Path], str]:
+    """The folders without those of another cluster of the same name, and a sentence on these."""
     infos: list[RunInfo] = []
     for folder in folders:
         with suppress(SeatrialError, BadInput, OSError):  # of a damaged run
             infos.append(read_info(folder))
     others = of_others(infos, info)
-    return [folder for folder in folders if folder.name not in others]
+    return [folder for folder in folders if folder.name not in others], left_out(infos, others)
 
 
 def _earlier(folder: Path, info: RunInfo) -> EarlierRun | None:
@@ -217,7 +217,8 @@ def own_past(settings: CheckSettings, info: RunInfo) -> StoredSet | None:
     """
     own, wanted = summary_of(info), set(settings.returning)
     names: list[str] = []
-    for folder in _own_cluster(trusted_runs(settings.archive)[:MOST_LOOKED_AT], info):
+    folders, apart = _own_cluster(trusted_runs(settings.archive)[:MOST_LOOKED_AT], info)
+    for folder in folders:
         if len(names) == MOST_PASSED:
             break
         try:
@@ -239,7 +240,7 @@ def own_past(settings: CheckSettings, info: RunInfo) -> StoredSet | None:
         stored = find_runs(settings.archive, ",".join(names)) if names else None
     except SeatrialError:  # without DuckDB the nodes are compared with limits and partners
         return None
-    return stored and msgspec.structs.replace(stored, label=ITS_PAST)
+    return stored and msgspec.structs.replace(stored, label=ITS_PAST, left_out=(apart,) if apart else ())
 
 
 def with_past(

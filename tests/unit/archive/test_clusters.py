@@ -67,8 +67,9 @@ def test_runs_of_another_cluster_of_the_same_name_and_nodes_are_left_out(tmp_pat
     runs, notes = histories(tmp_path)
     assert runs == theirs
     (note,) = notes
-    assert note.startswith("4 earlier runs of another cluster named test are left out")
-    assert "ctl-a" in note and "head" in note
+    assert note == "4 runs of another cluster of the same name are left out, whose controllers are ctl-a, ctl-b (test)."
+    returning = own_past(CheckSettings(archive=tmp_path, returning=("n3",)), today(OURS))
+    assert returning is not None and returning.left_out == (note.replace("ctl-a, ctl-b", "head"),)
     mixed = ",".join((ours[0], ours[1], theirs[0]))
     with pytest.raises(UsageError, match="cluster: test"):
         run_comparison(tmp_path, mixed, ",".join(ours[2:]))
@@ -80,10 +81,10 @@ def test_runs_of_another_cluster_of_the_same_name_and_nodes_are_left_out(tmp_pat
 
 def test_runs_of_other_nodes_under_other_controllers_are_of_another_cluster(tmp_path: Path) -> None:
     theirs = sailed(tmp_path, range(2, 5), THEIRS, Cluster(nodes=("m1", "m2", "m3")))
-    ours = sailed(tmp_path, range(6, 10), OURS)
+    ours = [*sailed(tmp_path, range(6, 10), OURS), *sailed(tmp_path, range(12, 13), ())]
     runs, notes = histories(tmp_path)
     assert runs == ours
-    assert notes[0].startswith("3 earlier runs of another cluster named test are left out")
+    assert notes[0].startswith("3 runs of another cluster of the same name are left out")
     assert not set(theirs) & set(past_of(tmp_path, today(OURS)))
 
 

@@ -56,7 +56,7 @@ def _run_sets(before: StoredSet, after: StoredSet, names: tuple[str, str]) -> tu
     Another cluster that has the name of the newest run's is another condition.
     """
     runs = sorted((*before.summaries, *after.summaries), key=lambda run: run.started)
-    apart = {run.run: run for run in distinguished(runs, runs[-1])}
+    apart = {run.run: run for run in distinguished(runs)}
     first, second = (tuple(apart[run.run] for run in each.summaries) for each in (before, after))
     hosts = [{host for run in each for host in run.controllers} for each in (first, second)]
     notes = []

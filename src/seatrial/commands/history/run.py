@@ -7,7 +7,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from seatrial.archive import baselines
-from seatrial.archive.clusters import controllers_of, of_others
+from seatrial.archive.clusters import left_out, of_others
 from seatrial.archive.reader import parse_all
 from seatrial.archive.run_sets import StoredRun, StoredSet, find_runs, is_like, like_usual, load_tables
 from seatrial.importers.series import ValueSeries
@@ -26,7 +26,7 @@ from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run_values import BaselineLevel, MetricTable, Reals
 from seatrial.model.subject import FABRIC, Subject
-from seatrial.model.words import count, natural_sorted, some, verb
+from seatrial.model.words import natural_sorted, some
 from seatrial.statistics.change_points import ChangePoint
 
 ALL_RUNS = ".."
@@ -62,12 +62,9 @@ def read_history(
 
 def _of_one_cluster(stored: StoredSet, note: Callable[[str], None]) -> StoredSet:
     """The set without runs of another cluster that has the name of the newest run's."""
-    newest = stored.summaries[-1]
-    others = of_others(stored.summaries, newest)
-    if left_out := [run for run in stored.summaries if run.run in others]:
-        which = f"{count(len(left_out), 'earlier run')} of another cluster named {newest.cluster}"
-        hosts = f"its controllers are {controllers_of(left_out)}, those of this one {controllers_of([newest])}"
-        note(f"{which} {verb(len(left_out))} left out: {hosts}.")
+    others = of_others(stored.summaries)
+    if others:
+        note(left_out(stored.summaries, others))
     return replace(stored, runs=tuple(run for run in stored.runs if run.summary.run not in others))
 
 
