@@ -42,6 +42,7 @@ MARK = "\0"
 """What is in the form of a line in place of a number."""
 RESULT_UNITS = frozenset({"B/s", "flop/s"})
 """What has one of these units was measured."""
+PER_SECOND = re.compile(r"(?i)\bper sec(?:ond)?$")
 FAILED_SHARE = 3
 """A table is read if fewer than a third of its nodes failed."""
 
@@ -182,7 +183,7 @@ def _measures(parts: Printed, usual: Sequence[Form], line: str) -> list[Form]:
         left = [*filter(_is_rate, left)] or left
     if len({*map(_shape, left)}) < 2:
         return left
-    labels = [_labels(form)[-1] for form in left]
+    labels = [*filter(None, (_labels(form)[-1] for form in left))]
     if line:
         raise no_line(line, labels)
     raise UnclearResultError(
@@ -234,7 +235,9 @@ def _may_be_result(form: Form) -> bool:
 
 
 def _is_rate(form: Form) -> bool:
-    """Whether a line has a unit that only results have."""
+    """Whether a line has a unit that only results have, or counts what was done per second."""
+    if PER_SECOND.search(_labels(form)[-1]):
+        return True
     units = (unit_of(word.replace(MARK, "").strip("()[],;:")) for word in form)
     return any(map(is_rate, units))
 

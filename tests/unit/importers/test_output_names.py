@@ -137,7 +137,7 @@ def test_what_all_names_end_in_behind_a_hyphen_is_a_test(names: tuple[str, ...],
     assert {place.node for place in places_of(names).values()} == nodes
 
 
-SYSBENCH = "sysbench 1.0.20\n\nCPU speed:\n    events per second: {:8.2f}\n"
+SYSBENCH = "sysbench 1.0.20\n\nCPU speed:\n    events per second: {0:8.2f}\n\nLatency (ms):\n         avg:   {0:9.2f}\n"
 
 
 def test_files_of_a_program_that_is_no_benchmark_are_lines_of_their_nodes() -> None:
