@@ -191,7 +191,8 @@ def word_of(findings: Sequence[Finding], otherwise: str = Verdict.PASS.value) ->
 def sentence_of(findings: Sequence[Finding], unlisted: int = 0) -> str:
     """`n3: link at 60 % of its limit`; `3 findings: n3, uplink of leaf9, n76`; empty where nothing is at fault.
 
-    Where nothing is, it is about suspicions that are not decided: they are why there is no PASS.
+    Of several findings on one part it is the gravest, and how many more there are. Where nothing is at fault, it is
+    about suspicions that are not decided: they are why there is no PASS.
     `unlisted`: how many parts at fault there are besides those of `findings`.
     """
     undecided = [finding for finding in findings if finding.verdict is Verdict.INCONCLUSIVE]
@@ -201,6 +202,9 @@ def sentence_of(findings: Sequence[Finding], unlisted: int = 0) -> str:
     if len(faults) == 1 and not unlisted:
         return finding_sentence(faults[0])
     parts = list(dict.fromkeys(map(_name, faults)))
+    if len(parts) == 1 and not unlisted:
+        gravest = max(faults, key=lambda finding: finding.verdict.gravity)
+        return f"{finding_sentence(gravest)}; {count(len(faults) - 1, 'more finding')}"
     return f"{count(len(faults) + unlisted, 'finding')}: {some(parts, _fitting(parts), unlisted)}"
 
 

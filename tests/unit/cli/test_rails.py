@@ -190,7 +190,8 @@ def test_replay_report_text_and_page_say_the_same(capsys: pytest.CaptureFixture[
     page = archive.parent / "page.html"
     assert run(["report", "before", "--archive", str(archive), "--html", str(page)]) == 1
     said = capsys.readouterr().out
-    assert said.startswith("SLOW  2 findings: n1>n2\n")
+    assert said.startswith("SLOW  n1>n2: eth1 alone carries 70")
+    assert "; 1 more finding" in " ".join(said.split())
     assert "gain" in said
     assert max(len(line) for line in said.splitlines() if "Archive" not in line and "Page" not in line) <= 100
     text = page.read_text()
