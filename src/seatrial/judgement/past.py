@@ -314,9 +314,8 @@ def past_notes(info: RunInfo, past: Past, ratios: Sequence[PastRatio]) -> list[s
         which = some(missing)
         notes.append(f"Not compared with the past, for {past.called} has no value of them: {which}.")
     if len(past.runs) == 1:
-        least = share(GROSS_LOSS)
-        what = f"{past.called} is one run, which does not show how much runs vary"
-        notes.append(f"{what}: losses below {least} do not count.")
+        what = f"Compared with {past.called}, one run, which does not show how much runs vary"
+        notes.append(f"{what}: losses below {share(GROSS_LOSS)} do not count.")
     if past.mpi_library and info.mpi_library and past.mpi_library != info.mpi_library:
         notes.append(f"The MPI library is not that of {past.called}: {past.mpi_library} then, {info.mpi_library} now.")
     if older := sorted({one.seatrial for one in past.runs if one.figures and one.seatrial} - {info.seatrial}):
