@@ -65,7 +65,6 @@ MOST_KEPT = 1 << 16
 UNKNOWN_NODES = ("", "none assigned", "unknown", "(null)")
 
 
-@lru_cache(MOST_KEPT)
 def header_at(beginning: bytes) -> int:
     """Return where the names of the columns begin: below the prompt that asked for them, which may name them, too."""
     lines = beginning.splitlines(keepends=True)[: MOST_ABOVE + 1]
@@ -75,6 +74,7 @@ def header_at(beginning: bytes) -> int:
     return sum(map(len, lines[:above]))
 
 
+@lru_cache(MOST_KEPT)
 def node_names(text: str) -> str:
     """Names of nodes; empty for a number and for words that say that nothing is known."""
     if text.lower() in UNKNOWN_NODES or text.isdigit():
