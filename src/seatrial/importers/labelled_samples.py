@@ -30,12 +30,14 @@ def rows_of_samples(value: object) -> list[Row]:
 
 
 def _of_lines(text: str) -> list[Row]:
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    matches = [SAMPLE.fullmatch(line) for line in (lines if lines and SAMPLE.fullmatch(lines[0]) else ())]
-    read = [match for match in matches if match is not None]
-    of_line = ({METRIC: match["metric"] or "", **dict(LABEL.findall(match["labels"]))} for match in read)
-    rows = [{**row, VALUE: match["value"]} for row, match in zip(of_line, read, strict=True)]
-    return rows if len(read) == len(matches) else []
+    rows: list[Row] = []
+    for written in re.finditer(r"[^\n]+", text):
+        line = written[0].strip()
+        if line and not line.startswith("#"):
+            if (match := SAMPLE.fullmatch(line)) is None:
+                return []
+            rows.append({METRIC: match["metric"] or "", **dict(LABEL.findall(match["labels"])), VALUE: match["value"]})
+    return rows
 
 
 def _of_answer(value: object) -> list[Row]:
