@@ -117,7 +117,7 @@ def test_a_program_that_is_missing_is_named_with_the_module_first(
         (["osu", "--ranks", "4"], "osu_bw runs on two ranks, and 4 were requested"),
         (["imb", "--set", "largest=3000"], "IMB's sizes are powers of two"),
         (["hpcg", "--set", "edge=100"], "--set edge=100 is not a multiple of 8"),
-        (["ior", "--set", "api=S3"], "--set api=S3 is not an interface of IOR"),
+        (["ior", "--set", "api=S3"], "--set api=S3 is not a valid api"),
         (["ior", "--set", "transfer=3MiB"], "is not a multiple of transfer"),
         (["ior", "--set", "block=8000TiB"], "do not fit: the scratch folder has"),
     ],

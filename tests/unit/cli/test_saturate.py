@@ -62,7 +62,7 @@ def test_ranks_that_cannot_drive_the_port_alone_are_a_finding(
     cluster = Shared(nodes=names(2))
     code, found = measured(capsys, tmp_path, cluster, ranks_per_node="1,2,4,8", run="before")
     assert (code, found["verdict"], found["ranks_needed"]) == (1, "SLOW", 4)
-    assert found["finding"].startswith("One rank of n1 cannot drive its port: it carries 39.9 MB/s, 34 %")
+    assert found["finding"].startswith("One rank of n1 cannot drive its port: it carries 40.0 MB/s, 34 %")
     assert found["model"]["node_bytes_per_s"]["value"] == pytest.approx(HEALTHY, rel=0.02)
     assert found["model"]["rank_bytes_per_s"]["value"] == pytest.approx(40e6, rel=0.02)
     assert [one["ranks"] for one in found["by_ranks"]] == [1, 2, 4, 8]

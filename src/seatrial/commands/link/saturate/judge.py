@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.experiment.controls import below, median_ratio
+from seatrial.experiment.controls import below, mean_ratio
 from seatrial.judgement.corrupt_data import sound
 from seatrial.judgement.outcome import RecordOutcome, pair_of
 from seatrial.judgement.pair_limit import judge_rate, limit_of_flow
@@ -20,7 +20,7 @@ from seatrial.model.units import BANDWIDTH, bandwidth, share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.pairs.rank_pairs import LATENCY_BYTES
 from seatrial.statistics.concurrent_flows import together_s
-from seatrial.statistics.estimates import median, median_estimate
+from seatrial.statistics.estimates import CONFIDENCE, median, median_estimate
 from seatrial.statistics.max_rate import MaxRate, Point, fit_max_rate
 
 ENOUGH = 0.95
@@ -176,9 +176,11 @@ def _model(times: Mapping[Point, Sequence[float]], window: int, seed: int) -> Ma
 
 
 def _one_rank_share(times: Mapping[Point, Sequence[float]], best: int, size: int) -> Estimate | None:
-    """Repetition by repetition, so that what slowed both cancels."""
+    """Repetition by repetition, so that what slowed both cancels; three show it, and all are seldom disturbed."""
     alone, most = times.get((1, size), ()), times.get((best, size), ())
-    return median_ratio((many, best * single) for single, many in zip(alone, most, strict=False))
+    pairs = [(many, best * single) for single, many in zip(alone, most, strict=False)]
+    whole = [pair for pair in pairs if not any(map(math.isnan, pair))]
+    return mean_ratio(whole, CONFIDENCE) if whole else None
 
 
 def _one_rank_findings(
