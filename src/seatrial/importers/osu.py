@@ -285,7 +285,7 @@ STRONG = re.compile(r"[-_. ](?:to|vs|and)[-_. ]|<?->|=>|→|--+|__+|\.\.+|[~+,@]
 """A separator between two names, rarely part of one."""
 SEPARATOR = re.compile(rf"({STRONG.pattern}|[-_. ])")
 TEST_WORDS = ("osu", "omb", "mpi", "bw", "bibw", "bandwidth", "latency", "lat", "mbw", "mr", "multi")
-TOOL_WORDS = frozenset({*TEST_WORDS, "result", "results", "output", "out", "log", "txt", "dat", "res"})
+TOOL_WORDS = frozenset({*TEST_WORDS, "result", "results", "output", "out", "log", "txt", "dat", "res", "json"})
 COUNTED = re.compile(r"(?:run|rep|iter|try|job)\d*", re.IGNORECASE)
 """The tool's name, an ending, the number of a repetition: part of no node's name."""
 MOST_COMMON = 6

@@ -8,6 +8,7 @@ import pytest
 from seatrial.importers.fleets import read_fleet_table
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense
+from tests.support.application_outputs import iperf
 from tests.support.benchmark_outputs import hpl, stream
 from tests.support.command_line import Seatrial, Text
 from tests.support.json_objects import parsed
@@ -218,3 +219,13 @@ def test_columns_before_and_after_a_change_are_compared_and_not_the_nodes(seatri
     out = seatrial("compare", "--side-by-side", Text(STATES, "states.md")).out
     assert out.startswith("FASTER  before: 352.2 GB/s, 6.3 % higher than after")
     assert "c003" not in out
+
+
+def test_files_of_iperf_that_are_named_after_one_node_are_of_nodes_and_of_no_pairs(
+    tmp_path: Path, seatrial: Seatrial
+) -> None:
+    for number in range(1, 8):
+        (tmp_path / f"n{number}.json").write_text(iperf(10.0 if number == 4 else 20.0 + number / 100))
+    out = seatrial("judge", str(tmp_path), code=2).out
+    assert "values of many nodes" in out
+    assert "n4" in out.splitlines()[0]
