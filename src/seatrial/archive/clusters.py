@@ -18,7 +18,7 @@ Described = RunInfo | RunSummary
 def of_others(runs: Sequence[Described], own: Described | None = None) -> frozenset[str]:
     """Names of runs of another cluster that has the name of the one of `own`, else of the newest with controllers."""
     own = own or max((run for run in runs if run.controllers), key=lambda run: run.started, default=None)
-    if own is None:
+    if own is None or not own.controllers:
         return frozenset()
     groups: list[list[Described]] = []
     for run in (*runs, own):
@@ -26,8 +26,6 @@ def of_others(runs: Sequence[Described], own: Described | None = None) -> frozen
             joined = [group for group in groups if any(set(run.controllers) & set(each.controllers) for each in group)]
             groups = [group for group in groups if group not in joined]
             groups.append([*(each for group in joined for each in group), run])
-    if not own.controllers:
-        return frozenset()
     *others, ours = groups
     since, nodes = min(run.started for run in ours), {node for run in ours for node in run.nodes}
     return frozenset(

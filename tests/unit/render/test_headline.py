@@ -109,7 +109,7 @@ def test_a_pass_says_what_it_is_worth() -> None:
 
 
 def test_two_nodes_have_no_peers_and_a_pass_does_not_say_that_a_slow_one_would_have_been_found() -> None:
-    """In a lab, the link of one of two nodes lost 15 %, and "a node that is 3.0 % slower would have been found"."""
+    """One of two nodes of a lab lost 15 %, and "a node that is 3.0 % slower would have been found"."""
     recorded = sail(Cluster(nodes=names(2), parts=slow_part("node", "n2", 0.85)))
     judged = judge(recorded)
     assert judged.powers == ()

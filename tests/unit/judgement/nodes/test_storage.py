@@ -91,7 +91,7 @@ def test_which_of_the_limits_binds_fits_into_a_first_line(measured: StorageRates
 def test_a_node_for_which_all_others_wait_is_not_taken_for_the_file_system(
     total: float, slowest: float, limit: str
 ) -> None:
-    """In a lab with one slow mount, the file system was said to limit all nodes to three times that mount's rate."""
+    """The file system was said to limit all nodes of a lab to three times the rate of its only slow mount."""
     measured = msgspec.structs.replace(rates(390e6, 270e6, total), slowest_node="n1", slowest_bytes_per_s=slowest)
     assert binding_limit(Storage(write=measured)) == f"writing: {limit}"
     assert f"the total limit is that of {limit.partition(' limits')[0]}, " in in_words(measured)
@@ -107,7 +107,7 @@ def test_the_slowest_node_is_that_of_the_figures() -> None:
 
 
 WRITES = {"n1": (20e6, 18e6, 48e6), "n2": (514e6, 380e6, 530e6), "n3": (389e6, 391e6, 385e6)}
-"""Of a lab: n1 is limited to 20 MB/s, and bursts; the others differ by a third."""
+"""Rates of a lab: n1 is limited to 20 MB/s, and bursts; the others differ by a third."""
 
 
 def test_a_node_beyond_the_line_is_not_passed_over_though_its_peers_scatter() -> None:

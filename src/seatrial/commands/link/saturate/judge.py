@@ -178,9 +178,8 @@ def _model(times: Mapping[Point, Sequence[float]], window: int, seed: int) -> Ma
 def _one_rank_share(times: Mapping[Point, Sequence[float]], best: int, size: int) -> Estimate | None:
     """Repetition by repetition, so that what slowed both cancels; three show it, and all are seldom disturbed."""
     alone, most = times.get((1, size), ()), times.get((best, size), ())
-    pairs = [(many, best * single) for single, many in zip(alone, most, strict=False)]
-    whole = [pair for pair in pairs if not any(map(math.isnan, pair))]
-    return mean_ratio(whole, CONFIDENCE) if whole else None
+    whole = [(many, best * single) for single, many in zip(alone, most, strict=False) if single > 0 and many > 0]
+    return mean_ratio(whole, CONFIDENCE) if whole else None  # NaN is not greater than 0
 
 
 def _one_rank_findings(
