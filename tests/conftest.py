@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.properties import DRAWN, PROFILE
 from tests.support.summary import REPETITIONS, plural, repetition_counter, repetition_table
-from tests.support.usual_cases import case_seconds, leave_the_others
+from tests.support.usual_cases import CPU_TIME, case_seconds, cpu_seconds, leave_the_others
 
+BEFORE = pytest.StashKey[float]()
 # Runs without --archive: never in the home of whoever tests, and in a folder that no other worker or clone has.
 OWN = tempfile.mkdtemp(prefix="seatrial-tests-")
 os.environ["XDG_STATE_HOME"] = os.path.join(OWN, "state")  # noqa: PTH118
@@ -34,10 +35,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """Attach the number of repeated measurements to the report, which also travels from pytest-xdist's workers."""
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[bool]:
+    """Keep the processor time before the test, its fixtures included."""
+    item.stash[BEFORE] = cpu_seconds()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Attach repeated measurements and processor time to the report, which also travels from pytest-xdist's workers."""
     if count := repetition_counter.take():
         item.user_properties.append((REPETITIONS, count))
+    if call.when == "teardown":
+        item.user_properties.append((CPU_TIME, cpu_seconds() - item.stash[BEFORE]))
     return (yield)
 
 
