@@ -1,7 +1,7 @@
 """Which cases of long tests `make test` runs; `make unit-series` and `make lab-series` run the others.
 
-`tests/data/test_seconds.json` has the mean time of a case of each such test: processor time, which a busy machine hardly
-changes, of unit tests, and elapsed time on two quiet cores of lab tests, whose nodes are not children of the test.
+`tests/data/test_seconds.json` has the mean time of a case of each such test: of unit tests processor time, which a busy
+machine hardly changes, and of lab tests, whose nodes are not children of the test, the time on two quiet cores.
 `python -m tests.support.usual_cases FILE` writes it from what `pytest --junitxml=FILE` measured.
 """
 
@@ -11,7 +11,7 @@ import random
 import sys
 import xml.etree.ElementTree as ET
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import msgspec
@@ -80,8 +80,9 @@ def case_seconds() -> dict[str, float]:
     return msgspec.json.decode(TABLE.read_bytes(), type=dict[str, float])
 
 
-def measured_in(path: Path) -> dict[str, float]:
-    """Mean time of a case, as pytest and `tests/conftest.py` measured it, of each test whose cases take more than their part together."""
+def measured_in(path: Path, listed: Collection[str] = ()) -> dict[str, float]:
+    """Mean time of a case, as pytest and `tests/conftest.py` measured it, of each test whose cases take more than their
+    part together, and of those that are `listed`, of which some cases may have been left out."""
     times: dict[str, list[float]] = defaultdict(list)
     for case in ET.parse(path).getroot().iter("testcase"):  # noqa: S314 - pytest's own file
         *folders, module = case.get("classname", "").partition(".Test")[0].split(".")
@@ -90,17 +91,15 @@ def measured_in(path: Path) -> dict[str, float]:
         cpu = case.find(f"properties/property[@name='{CPU_TIME}']")
         time = case.get("time", 0) if cpu is None or folders[1] == "lab" else cpu.get("value", 0)
         times[name_of(name)].append(float(time))
-    means = {
-        name: sum(cases) / len(cases) for name, cases in sorted(times.items()) if name.partition("/")[0] in LIMITS_S
-    }
     return {
-        name: round(mean, 3)
-        for name, mean in means.items()
-        if mean * len(times[name]) > LIMITS_S[name.partition("/")[0]][0]
+        name: max(round(sum(cases) / len(cases), 3), 0.001)
+        for name, cases in sorted(times.items())
+        if (folder := name.partition("/")[0]) in LIMITS_S and (name in listed or sum(cases) > LIMITS_S[folder][0])
     }
 
 
 if __name__ == "__main__":
     (measured,) = map(Path, sys.argv[1:])
-    table = dict(sorted((case_seconds() | measured_in(measured)).items()))  # of a part of the tests, too
-    TABLE.write_text(json.dumps(table, indent=0) + "\n")
+    table = case_seconds()
+    table |= measured_in(measured, table)  # of a part of the tests, too
+    TABLE.write_text(json.dumps(dict(sorted(table.items())), indent=0) + "\n")
