@@ -21,6 +21,13 @@ from numpy.typing import NDArray
 
 from seatrial.model.pair_table import Reals
 from seatrial.statistics.estimates import FEWEST_ALIKE, MEDIAN_ERROR, NORMAL_95, two_sided
+from seatrial.statistics.scan import (
+    MOST_AUTOCORRELATION,
+    SINGLE_PARAMETER,
+    autocorrelation,
+    independent_share,
+    residual_products,
+)
 
 JUMPING = 2.0
 """Subjects jump if the largest tenth of their deviations begins at this many times what a normal distribution with as
@@ -47,12 +54,25 @@ class Error(msgspec.Struct, frozen=True, kw_only=True):
     degrees: Reals
 
 
+def worth_of_run(first: Reals, second: Reals) -> float:
+    """How many independent runs one run is worth: 1, or fewer where a test of 5 % shows that each resembles the one
+    before. `first`, `second`: deviations of the whole runs of both sets in the order in which they were measured."""
+    sets, runs = (first, second), len(first) + len(second)
+    squares, lagged = np.sum([residual_products(values - values.mean()) for values in sets], axis=0)
+    # The mean of each set takes 1/runs.
+    if squares <= 0 or lagged / squares + len(sets) / runs <= NORMAL_95 / math.sqrt(runs):
+        return 1.0
+    alike = autocorrelation(squares, lagged, runs, len(sets), SINGLE_PARAMETER)
+    return independent_share(min(alike, MOST_AUTOCORRELATION))
+
+
 def errors_of_runs(first: Reals, second: Reals, scatter: float, subjects: int) -> Error:
     """Errors of all subjects together, a column of one. `first`, `second`: deviations of the whole runs.
 
     `scatter`: standard deviation of the changes of `subjects` subjects, NaN where they are too few to know it.
     """
-    error = math.sqrt(variance_of(first) / len(first) + variance_of(second) / len(second))
+    variance = variance_of(first) / len(first) + variance_of(second) / len(second)
+    error = math.sqrt(variance / worth_of_run(first, second))
     middle = 0.0 if math.isnan(scatter) else MEDIAN_ERROR * scatter / math.sqrt(subjects)
     degrees = float(min(len(first), len(second)) - 1)
     return Error(error=np.array([math.hypot(error, middle)]), degrees=np.array([degrees]))

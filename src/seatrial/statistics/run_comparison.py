@@ -32,6 +32,7 @@ from seatrial.statistics.change_errors import (
     jumps_of,
     shrink,
     variance_of,
+    worth_of_run,
 )
 from seatrial.statistics.estimates import (
     CONFIDENCE,
@@ -233,6 +234,7 @@ def _together(before: Reals, after: Reals, same: Error, jumps: Error | None = No
     for other, other_degrees in others:
         if _half(CONFIDENCE, other, other_degrees) > _half(CONFIDENCE, error, degrees):
             error, degrees = other, other_degrees
+    error /= math.sqrt(worth_of_run(before, after))
     return _change(change, error, degrees, np.zeros(1), np.full(1, np.nan), same)
 
 

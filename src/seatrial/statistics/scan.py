@@ -203,11 +203,16 @@ def upper_autocorrelation(squares: float, lagged: float, count: int, pieces: int
     """
     if squares <= 0:
         return MOST_AUTOCORRELATION
+    usual = autocorrelation(squares, lagged, count, pieces, parameters)
+    return min(usual + NORMAL_95 * math.sqrt((1 - usual**2) / count), MOST_AUTOCORRELATION)
+
+
+def autocorrelation(squares: float, lagged: float, count: int, pieces: int, parameters: int) -> float:
+    """The same correlation without the bias of fitted pieces, between 0 and 0.999; `squares` is not 0."""
     offset, slope = BIASES[parameters]
     plain = lagged / squares
     corrected = (plain + offset * pieces / count) / max(1 - slope * pieces / count, LEAST_DIVISOR)
-    bounded = min(max(corrected, 0.0), 0.999)
-    return min(bounded + NORMAL_95 * math.sqrt((1 - bounded**2) / count), MOST_AUTOCORRELATION)
+    return min(max(corrected, 0.0), 0.999)
 
 
 def independent_share(autocorrelation: float) -> float:
