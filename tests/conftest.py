@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[bool]:
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Keep the processor time before the test, its fixtures included."""
     item.stash[BEFORE] = cpu_seconds()
     return (yield)
