@@ -212,7 +212,10 @@ class PairNoise:
 
 
 class SlowDrift:
-    """The slow drift of the whole fabric: an Ornstein-Uhlenbeck process of the logarithm, in simulated time."""
+    """The slow drift of the whole fabric: an Ornstein-Uhlenbeck process of the logarithm, in simulated time.
+
+    Its size is what all links lose: none of them carries more than its rate.
+    """
 
     def __init__(self, spread: float, seed: int) -> None:
         self._spread = spread
@@ -222,7 +225,7 @@ class SlowDrift:
     @property
     def factor(self) -> float:
         """What all bandwidths are multiplied by now."""
-        return float(np.exp(self._deviation))
+        return float(np.exp(-abs(self._deviation)))
 
     def advance(self, seconds: float) -> None:
         """Let that much simulated time pass."""
