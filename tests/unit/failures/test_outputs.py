@@ -12,7 +12,7 @@ from tests.support.failure_texts import OUTPUTS, explained, texts
 
 FAILED = [
     text
-    for name in ("starts", "ends", "memory", "folders", "modules", "files", "runtimes")
+    for name in ("starts", "ends", "memory", "kernel", "folders", "modules", "files", "runtimes")
     for text in texts(name, OUTPUTS)
 ]
 OVERCOME, SILENT = texts("overcome", OUTPUTS), texts("silent", OUTPUTS)
