@@ -141,7 +141,6 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     A verb in braces agrees with the nodes: `{nodes} {has}`."""
     remedy: Text
     speaker: Speaker = Speaker.SLURM
-    """Default: the speaker at the head of the table."""
     unspecific: bool = False
     """The message says that something failed, or what may be overcome, and not what is wrong."""
     where: tuple[Text, ...] = ()
@@ -224,13 +223,6 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NODES]) + more
 
 
-class CauseTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One file of causes."""
-
-    speaker: Speaker = Speaker.SLURM
-    cause: tuple[FailureCause, ...]
-
-
 @cache
 def causes(*names: str) -> tuple[FailureCause, ...]:
     """The causes of these tables, in order."""
@@ -238,11 +230,13 @@ def causes(*names: str) -> tuple[FailureCause, ...]:
 
 
 def parse_table(text: bytes) -> tuple[FailureCause, ...]:
-    """The causes of one table. Raises msgspec.ValidationError where a field is missing or unknown."""
-    raw = msgspec.toml.decode(text, type=dict[str, Any])
-    for cause in raw.get("cause", ()):
-        cause.setdefault("speaker", raw.get("speaker", Speaker.SLURM.value))
-    return msgspec.convert(expanded(raw), CauseTable).cause
+    """The causes of one table, whose head has what all share that do not say otherwise.
+
+    Raises msgspec.ValidationError where a field is missing or unknown.
+    """
+    head = msgspec.toml.decode(text, type=dict[str, Any])
+    rows = [{**head, **cause} for cause in head.pop("cause")]
+    return msgspec.convert(expanded(rows), tuple[FailureCause, ...])
 
 
 def read_table(name: str, kind: type[Kind]) -> Kind:

@@ -20,7 +20,7 @@ from seatrial.failures.cause import (
 )
 from seatrial.failures.printed_text import HARMLESS, plain, without_colours, without_warnings
 
-TABLES = ("programs", "devices", "transports", "pmi", "ssh", "launchers", "slurm")
+TABLES = ("programs", "devices", "kernel", "transports", "pmi", "ssh", "launchers", "slurm")
 OF_JOBS = ("files", "runtimes")
 """Tables of what jobs do beside starting a program on nodes."""
 REFUSALS = "refusals"

@@ -208,7 +208,7 @@ def upper_autocorrelation(squares: float, lagged: float, count: int, pieces: int
 
 
 def autocorrelation(squares: float, lagged: float, count: int, pieces: int, parameters: int) -> float:
-    """The same correlation without the bias of fitted pieces, between 0 and 0.999; `squares` is not 0."""
+    """The lag-1 autocorrelation without the bias of fitted pieces, between 0 and 0.999; `squares` is not 0."""
     offset, slope = BIASES[parameters]
     plain = lagged / squares
     corrected = (plain + offset * pieces / count) / max(1 - slope * pieces / count, LEAST_DIVISOR)
