@@ -4,7 +4,7 @@ import enum
 
 import msgspec
 
-from seatrial.model.hca import Hca
+from seatrial.model.hca import Hca, Port
 from seatrial.model.system import KernelFacts, SoftwareFacts, SystemFacts
 
 
@@ -369,6 +369,11 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     mpi_versions: tuple[str, ...] = ()
     absent: dict[str, str] = {}
     """Fact that could not be read -> why."""
+
+    @property
+    def ports(self) -> dict[str, Port]:
+        """The ports of its adapters by name, as mlx5_0/1."""
+        return {f"{hca.name}/{port.number}": port for hca in self.hcas for port in hca.ports}
 
     @property
     def active_hcas(self) -> tuple[Hca, ...]:

@@ -106,11 +106,9 @@ def missing(readings: Readings) -> Iterator[Violation]:
             clause = f"the driver counts {count(facts.attached_gpus or 0, 'GPU')} and describes {len(listed)}"
             yield Violation(node=node, clause=clause, key="attached")
     fewer = fewer_items(
-        lambda facts: Counter({"the number of its GPUs": len(facts.gpus)}),
-        readings,
-        whole=lambda facts: bool(facts.gpus),
+        lambda facts: Counter({"the number of its GPUs": len(facts.gpus)}), whole=lambda facts: bool(facts.gpus)
     )
-    for violation in fewer:
+    for violation in fewer(readings):
         if violation.node not in lacking:
             yield violation
 

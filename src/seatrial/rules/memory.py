@@ -187,7 +187,7 @@ def small_memlock(node: str, facts: NodeFacts) -> Iterator[Violation]:
 
 def has_rdma(facts: NodeFacts) -> bool:
     """Whether a port of an adapter is active."""
-    return any(port.state is PortState.ACTIVE for hca in facts.hcas for port in hca.ports)
+    return any(port.state is PortState.ACTIVE for port in facts.ports.values())
 
 
 def huge_pages(facts: NodeFacts) -> dict[str, str | None]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from operator import lt
 
-from seatrial.drift.peer_groups import mtu_differences, usual
+from seatrial.drift.peer_groups import mtu_differences
 from seatrial.model.fabric import NO_LID
 from seatrial.model.facts import ETHERNET, NodeFacts
 from seatrial.model.hca import Port, PortFamily, PortState
@@ -12,7 +12,7 @@ from seatrial.model.units import link_rate
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
-from seatrial.rules.peers import designed_peers, differs, fewer_items, items_differ
+from seatrial.rules.peers import designed_peers, differs, fewer_items, items_differ, peer_values
 
 ACTIVE = PortState.ACTIVE.value
 DEFAULT_SUBNET = "fe80:0000:0000:0000"
@@ -38,27 +38,24 @@ WIRE = ("rx_errors", "tx_errors")
 def port_states(facts: NodeFacts) -> dict[str, str | None]:
     """Port -> state, with the physical state; None for unknown states and for ports that wait for a subnet manager."""
     states: dict[str, str | None] = {}
-    for hca in facts.hcas:
-        for port in hca.ports:
-            state = port.state.value if isinstance(port.state, PortState) and not waits_for_manager(port) else None
-            if state is not None and state != ACTIVE and port.physical_state:
-                state = f"{state} ({port.physical_state})"
-            states[f"port {hca.name}/{port.number}"] = state
+    for name, port in facts.ports.items():
+        state = port.state.value if isinstance(port.state, PortState) and not waits_for_manager(port) else None
+        if state is not None and state != ACTIVE and port.physical_state:
+            state = f"{state} ({port.physical_state})"
+        states[f"port {name}"] = state
     return states
 
 
 def unmanaged_ports(node: str, facts: NodeFacts) -> Iterator[Violation]:
     """InfiniBand specification 14.2.5.6: the physical link alone leads to INIT; the manager sets the rest."""
-    for hca in facts.hcas:
-        for port in hca.ports:
-            name = f"{hca.name}/{port.number}"
-            if waits_for_manager(port):
-                clause = f"port {name} has its link up and stays in state INIT: no subnet manager configured it"
-                brief = f"port {name} stays in INIT without a subnet manager"
-                yield Violation(node=node, clause=clause, key=PortState.INIT, details=name, brief=brief)
-            elif port.family in MANAGED and port.state is PortState.ACTIVE and port.subnet_manager_lid in NO_LID:
-                clause = f"port {name} is active but has no subnet manager (sm_lid {port.subnet_manager_lid})"
-                yield Violation(node=node, clause=clause, key=PortState.ACTIVE, details=name)
+    for name, port in facts.ports.items():
+        if waits_for_manager(port):
+            clause = f"port {name} has its link up and stays in state INIT: no subnet manager configured it"
+            brief = f"port {name} stays in INIT without a subnet manager"
+            yield Violation(node=node, clause=clause, key=PortState.INIT, details=name, brief=brief)
+        elif port.family in MANAGED and port.state is PortState.ACTIVE and port.subnet_manager_lid in NO_LID:
+            clause = f"port {name} is active but has no subnet manager (sm_lid {port.subnet_manager_lid})"
+            yield Violation(node=node, clause=clause, key=PortState.ACTIVE, details=name)
 
 
 def waits_for_manager(port: Port) -> bool:
@@ -69,9 +66,8 @@ def waits_for_manager(port: Port) -> bool:
 def subnet_managers(facts: NodeFacts) -> dict[str, int | None]:
     """Port and its subnet -> LID of the subnet manager, of active ports that know one."""
     return {
-        f"the subnet manager's LID of port {hca.name}/{port.number}{_of_subnet(port)}": port.subnet_manager_lid
-        for hca in facts.hcas
-        for port in hca.ports
+        f"the subnet manager's LID of port {name}{_of_subnet(port)}": port.subnet_manager_lid
+        for name, port in facts.ports.items()
         if port.family in MANAGED and port.state is PortState.ACTIVE and port.subnet_manager_lid not in (None, *NO_LID)
     }
 
@@ -82,17 +78,12 @@ def unlike_managers(readings: Readings) -> Iterator[Violation]:
     Several nodes in a subnet of their own are an island of the fabric.
     """
     yield from items_differ(subnet_managers)(readings)
-    for group in readings.peers:
-        tables = {node: dict(managed_ports(readings.facts[node])) for node in group}
-        for name in dict.fromkeys(name for table in tables.values() for name in table):
-            prefixes = {node: table[name].subnet_prefix for node, table in tables.items() if name in table}
-            most, holders = usual(prefixes), Counter(prefixes.values())
-            for node, prefix in prefixes.items():
-                if most is not None and prefix != most and holders[prefix] == 1:
-                    clause = f"port {name} is in subnet {prefix}, where most of its peers are in {most}"
-                    yield Violation(
-                        node=node, clause=clause, key=(name, prefix), brief=f"port {name} in another subnet"
-                    )
+    for name, prefixes, most in peer_values(readings, subnet_prefixes):
+        holders = Counter(prefixes.values())
+        for node, prefix in prefixes.items():
+            if most is not None and prefix != most and holders[prefix] == 1:
+                clause = f"port {name} is in subnet {prefix}, where most of its peers are in {most}"
+                yield Violation(node=node, clause=clause, key=(name, prefix), brief=f"port {name} in another subnet")
 
 
 def _of_subnet(port: Port) -> str:
@@ -101,15 +92,19 @@ def _of_subnet(port: Port) -> str:
 
 def has_managed_port(facts: NodeFacts) -> bool:
     """Whether it has a port that needs a subnet manager."""
-    return any(port.family in MANAGED for hca in facts.hcas for port in hca.ports)
+    return any(port.family in MANAGED for port in facts.ports.values())
+
+
+def subnet_prefixes(facts: NodeFacts) -> dict[str, str]:
+    """Port -> prefix of its subnet, of active ports that know one."""
+    return {name: port.subnet_prefix for name, port in managed_ports(facts)}
 
 
 def managed_ports(facts: NodeFacts) -> Iterator[tuple[str, Port]]:
     """Name and record of each active port that a subnet manager has configured."""
-    for hca in facts.hcas:
-        for port in hca.ports:
-            if port.family in MANAGED and port.state is PortState.ACTIVE and port.subnet_prefix:
-                yield f"{hca.name}/{port.number}", port
+    for name, port in facts.ports.items():
+        if port.family in MANAGED and port.state is PortState.ACTIVE and port.subnet_prefix:
+            yield name, port
 
 
 def shared_subnets(readings: Readings) -> Iterator[Violation]:
@@ -138,8 +133,8 @@ def shared_subnets(readings: Readings) -> Iterator[Violation]:
 def unlike_subnets(node: str, facts: NodeFacts) -> Iterator[Violation]:
     """Rails of a node in several subnets."""
     subnets: dict[str, str] = {}
-    for name, port in managed_ports(facts):
-        subnets.setdefault(port.subnet_prefix, name)
+    for name, prefix in subnet_prefixes(facts).items():
+        subnets.setdefault(prefix, name)
     if len(subnets) > 1:
         clause = (
             f"its rails lie in {count(len(subnets), 'subnet')}: {', '.join(f'{n} in {p}' for p, n in subnets.items())}"
@@ -149,21 +144,18 @@ def unlike_subnets(node: str, facts: NodeFacts) -> Iterator[Violation]:
 
 FULL_WIDTH = 4
 """Lanes of every adapter and switch port of InfiniBand and Omni-Path on the market since QDR."""
-SPLIT = ("HDR", "NDR")
-"""Speeds at which a switch port may be split in two of 2 lanes: HDR100 and NDR200."""
+SPLIT = {"HDR": "HDR100", "NDR": "NDR200"}
+"""Speeds at which a switch port may be split in two of 2 lanes, and their names then."""
 
 
 def narrow_ports(node: str, facts: NodeFacts) -> Iterator[Violation]:
     """Active ports with fewer lanes than any port is sold with: no peers are needed to see this."""
-    for hca in facts.hcas:
-        for port in hca.ports:
-            if is_narrow(port):
-                width, name = f"{port.width}X", f"{hca.name}/{port.number}"
-                split = f", or 2X as {port.speed_name}100" if port.speed_name == "HDR" else ""
-                split = ", or 2X as NDR200" if port.speed_name == "NDR" else split
-                words = "" if port.family is PortFamily.OMNI_PATH else port.rate_text  # hfi1 has 1X for 2X and 3X
-                clause = f"port {name} is active at {width} ({words or port.speed_name}), not at 4X{split}"
-                yield Violation(node=node, clause=clause, key=(port.width, port.speed_name), details=name)
+    for name, port in facts.ports.items():
+        if is_narrow(port):
+            split = f", or 2X as {SPLIT[port.speed_name]}" if port.speed_name in SPLIT else ""
+            words = "" if port.family is PortFamily.OMNI_PATH else port.rate_text  # hfi1 has 1X for 2X and 3X
+            clause = f"port {name} is active at {port.width}X ({words or port.speed_name}), not at 4X{split}"
+            yield Violation(node=node, clause=clause, key=(port.width, port.speed_name), details=name)
 
 
 def is_narrow(port: Port) -> bool:
@@ -176,9 +168,8 @@ def is_narrow(port: Port) -> bool:
 def active_rates(facts: NodeFacts) -> dict[str, float | None]:
     """Port -> bit/s after encoding, of active ports only; narrow ones are a finding of their own."""
     return {
-        f"the data rate of port {hca.name}/{port.number}": port.data_bits_per_s
-        for hca in facts.hcas
-        for port in hca.ports
+        f"the data rate of port {name}": port.data_bits_per_s
+        for name, port in facts.ports.items()
         if port.state is PortState.ACTIVE and not is_narrow(port)
     }
 
@@ -210,26 +201,15 @@ def rising_counters(readings: Readings) -> Iterator[Violation]:
 def error_counters(facts: NodeFacts) -> dict[tuple[str, str], int]:
     """Part and counter -> total."""
     totals = {
-        (f"port {hca.name}/{port.number}", name): port.counters[name]
-        for hca in facts.hcas
-        for port in hca.ports
-        for name in SERIOUS
-        if name in port.counters
+        (f"port {name}", counter): port.counters[counter]
+        for name, port in facts.ports.items()
+        for counter in SERIOUS
+        if counter in port.counters
     }
     for interface in facts.interfaces:
         if interface.link_type == ETHERNET:
             totals |= {(interface.name, name): interface.errors[name] for name in WIRE if name in interface.errors}
     return totals
-
-
-def missing_adapters(readings: Readings) -> Iterator[Violation]:
-    """Adapters that nodes lack, all together: names move, and another generation of cards has another driver."""
-    # an incomplete reading may lack adapters that the node has
-    yield from fewer_items(
-        lambda facts: Counter({"the number of its adapters": len(facts.hcas)}),
-        readings,
-        whole=lambda facts: facts.complete,
-    )
 
 
 def half_duplex(node: str, facts: NodeFacts) -> Iterator[Violation]:
@@ -349,7 +329,10 @@ NETWORK = (
     Rule(
         kind=FindingKind.HCA_MISSING,
         order=70,
-        look=missing_adapters,
+        # all together: names move, and another generation of cards has another driver
+        look=fewer_items(
+            lambda facts: Counter({"the number of its adapters": len(facts.hcas)}), whole=lambda facts: facts.complete
+        ),
         remedy="Check whether the bus shows the card (lspci). If it does, its driver did not start (dmesg, openibd or "
         "rdma service); if not, reseat it, then check its power and the slot.",
     ),

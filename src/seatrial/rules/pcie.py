@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterator
 from itertools import combinations, takewhile
 from operator import lt
 
-from seatrial.drift.peer_groups import usual
 from seatrial.limits.pcie import LinkState, PciLink, current, ends_agree, link_pairs, raw_bytes_per_s, trainable
 from seatrial.model.facts import NodeFacts, PciDevice, PciKind
 from seatrial.model.hca import PortState
@@ -14,7 +13,7 @@ from seatrial.model.units import link_rate
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import some
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
-from seatrial.rules.peers import fewer_items, items_differ, peers_with_same
+from seatrial.rules.peers import fewer_items, items_differ, peer_values, peers_with_same
 
 COUNTED = {PciKind.GPU: "GPUs", PciKind.NVME: "NVMe drives"}
 """Network adapters are left to the rules about their ports."""
@@ -98,18 +97,13 @@ def reports_link_state(facts: NodeFacts) -> bool:
     return any(current(link) != unknown for device in facts.pci for link in link_pairs(device.path))
 
 
-def missing_devices(readings: Readings) -> Iterator[Violation]:
-    """Devices that nodes lack, by kind: a drive that was replaced may be of another maker."""
-    yield from fewer_items(device_counts, readings, whole=lists_devices)
-
-
 def lists_devices(facts: NodeFacts) -> bool:
     """Whether its bus can be read, with the identity of every device."""
     return facts.complete and bool(facts.pci) and all(None not in (each.vendor, each.device) for each in facts.pci)
 
 
 def device_counts(facts: NodeFacts) -> Counter[str]:
-    """The number of its devices, by kind; virtual functions come and go and are ignored."""
+    """The number of its devices, by kind: a new drive may be of another maker. Virtual functions come and go."""
     return Counter(
         f"the number of its {COUNTED[device.kind]}"
         for device in facts.pci
@@ -162,34 +156,28 @@ def path_rate(device: PciDevice) -> float | None:
 
 def small_payloads(readings: Readings) -> Iterator[Violation]:
     """Device by device, by its address."""
-    for group in readings.peers:
-        tables = {node: payloads(readings.facts[node]) for node in group}
-        for address in dict.fromkeys(address for table in tables.values() for address in table):
-            values = {node: table[address][0] for node, table in tables.items() if address in table}
-            most = usual(values)
-            for node, value in values.items():
-                supported = tables[node][address][1]
-                if most is not None and value < most and value < supported:
-                    clause = (
-                        f"PCIe device {address} sends at most {value} bytes in a packet, where its path supports "
-                        f"{supported} and most of its peers use {most}"
-                    )
-                    yield Violation(node=node, clause=clause, key=(address, value), details=(supported, most))
+    for address, values, most in peer_values(readings, payloads):
+        for node, value in values.items():
+            if most is None or value >= most or value >= (supported := _supported(readings.facts[node], address)):
+                continue
+            clause = (
+                f"PCIe device {address} sends at most {value} bytes in a packet, where its path supports "
+                f"{supported} and most of its peers use {most}"
+            )
+            yield Violation(node=node, clause=clause, key=(address, value), details=(supported, most))
 
 
-def payloads(facts: NodeFacts) -> dict[str, tuple[int, int]]:
-    """Address -> MaxPayload that is set, and what every hop of the path supports; in bytes."""
+def payloads(facts: NodeFacts) -> dict[str, int]:
+    """Address -> MaxPayload that is set, in bytes."""
     return {
-        device.address: (set_to, supported)
-        for device in facts.pci
-        if (set_to := device.path[-1].max_payload_bytes if device.path else None) and (supported := _supported(device))
+        device.address: set_to for device in facts.pci if device.path and (set_to := device.path[-1].max_payload_bytes)
     }
 
 
-def _supported(device: PciDevice) -> int | None:
-    of_hops = [hop.max_payload_supported_bytes for hop in device.path]
-    sizes = [size for size in of_hops if size]
-    return min(sizes) if sizes and len(sizes) == len(of_hops) else None
+def _supported(facts: NodeFacts, address: str) -> int:
+    """MaxPayload that every hop of a device's path supports, in bytes; 0 where one does not report it."""
+    paths = [device.path for device in facts.pci if device.address == address]
+    return min(hop.max_payload_supported_bytes or 0 for path in paths for hop in path)
 
 
 LEAST_READ_REQUEST = 512
@@ -199,22 +187,17 @@ FAST_PORT = 100e9
 
 def small_read_requests(readings: Readings) -> Iterator[Violation]:
     """Less than most peers ask for with the same device, or less than the default for a fast port."""
-    for group in readings.peers:
-        tables = {node: read_requests(readings.facts[node]) for node in group}
-        for item in dict.fromkeys(item for table in tables.values() for item in table):
-            address = item[0]
-            values = {node: table[item] for node, table in tables.items() if item in table}
-            most = usual(values)
-            for node, value in values.items():
-                fast = port_rates(readings.facts[node]).get(address, 0.0) >= FAST_PORT
-                if most is not None and value < most:
-                    against = f"where most of its peers ask for {most}"
-                elif fast and value < LEAST_READ_REQUEST:
-                    against = f"where the default is {LEAST_READ_REQUEST}"
-                else:
-                    continue
-                clause = f"PCIe device {address} asks for at most {value} bytes in a read request, {against}"
-                yield Violation(node=node, clause=clause, key=(address, value), details=most)
+    for (address, _), values, most in peer_values(readings, read_requests):
+        for node, value in values.items():
+            fast = port_rates(readings.facts[node]).get(address, 0.0) >= FAST_PORT
+            if most is not None and value < most:
+                against = f"where most of its peers ask for {most}"
+            elif fast and value < LEAST_READ_REQUEST:
+                against = f"where the default is {LEAST_READ_REQUEST}"
+            else:
+                continue
+            clause = f"PCIe device {address} asks for at most {value} bytes in a read request, {against}"
+            yield Violation(node=node, clause=clause, key=(address, value), details=most)
 
 
 def read_requests(facts: NodeFacts) -> dict[tuple[str, str], int]:
@@ -327,7 +310,7 @@ PCIE = (
     Rule(
         kind=FindingKind.DEVICE_MISSING,
         order=80,
-        look=missing_devices,
+        look=fewer_items(device_counts, whole=lists_devices),
         remedy="Search the kernel's log for a device that fell off the bus (dmesg: AER, Xid 79, link down) and the "
         "BMC's log; power the node off and on, then reseat the device. If it stays away, it is dead or its power cable "
         "is loose.",

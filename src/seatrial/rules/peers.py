@@ -13,6 +13,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.run import PARTITION_WORD
 from seatrial.rules.base import LONGEST_BRIEF, Look, Readings, Violation, named
 
+Item = TypeVar("Item", bound=Hashable)
 Value = TypeVar("Value", bound=Hashable)
 Worse = Callable[[Value, Value], bool]
 """Whether a value is worse than the majority's. None instead of a function: every difference counts."""
@@ -168,15 +169,28 @@ def _by_own_name(violation: Violation, names: Mapping[tuple[str, str], str]) -> 
     return violation
 
 
-def fewer_items(
-    counts: Callable[[NodeFacts], Counter[str]], readings: Readings, *, whole: Callable[[NodeFacts], bool]
-) -> Iterator[Violation]:
+def fewer_items(counts: Callable[[NodeFacts], Counter[str]], *, whole: Callable[[NodeFacts], bool]) -> Look:
     """Items of which nodes have fewer than their peers. `whole`: whether a node's facts list all that it has."""
-    none = {item: 0 for facts in readings.facts.values() for item in counts(facts)}
-    for group in designed_peers(readings):
-        facts_of = {name: readings.facts[name] for name in group}
-        tables = {name: {**none, **counts(facts)} if whole(facts) else {} for name, facts in facts_of.items()}
-        yield from compare_tables(tables, worse=lt)
+
+    def look(readings: Readings) -> Iterator[Violation]:
+        none = {item: 0 for facts in readings.facts.values() for item in counts(facts)}
+        for group in designed_peers(readings):
+            facts_of = {name: readings.facts[name] for name in group}
+            tables = {name: {**none, **counts(facts)} if whole(facts) else {} for name, facts in facts_of.items()}
+            yield from compare_tables(tables, worse=lt)
+
+    return look
+
+
+def peer_values(
+    readings: Readings, read: Callable[[NodeFacts], Mapping[Item, Value]]
+) -> Iterator[tuple[Item, dict[str, Value], Value | None]]:
+    """Item, node -> its value, and the value of most nodes: every item of a table in each group of peers."""
+    for group in readings.peers:
+        tables = {node: read(readings.facts[node]) for node in group}
+        for item in dict.fromkeys(item for table in tables.values() for item in table):
+            values = {node: table[item] for node, table in tables.items() if item in table}
+            yield item, values, usual(values)
 
 
 def compare_tables(
