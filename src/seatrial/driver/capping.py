@@ -62,13 +62,17 @@ class GrossFaults:
     def _reset(self) -> None:
         self._counted = 0
         self._pace_s: dict[Kernel, float] = {}
+        """The longest mean time of an iteration in a gross round."""
         self._pairs: defaultdict[Part, set[frozenset[str]]] = defaultdict(set)
+        """The gross pairs across a part, whatever is wrong with them; those of the pilot alone are not yet evidence."""
         self._suspected: set[Part] = set()
+        """Parts of pairs with which anything was grossly wrong, also in the pilot."""
         self._causes: defaultdict[Part, Counter[CapCause]] = defaultdict(Counter)
         self._hung: set[Way] = set()
         self._gross: Counter[Way] = Counter()
         self._good: Counter[Way] = Counter()
         self._bad_pairs: set[frozenset[str]] = set()
+        """Pairs that were bad in their last round that shows anything."""
 
     def take(self, one: Measurement) -> None:
         """Take in what one pair delivered in one round."""
@@ -111,18 +115,6 @@ class GrossFaults:
         typical_s = times[len(times) // 2]  # of two windows the slower: where packets are lost, one may have luck
         return _s_per_byte(one, typical_s) < GOOD_SLOWDOWN * self._usual_s_per_byte
 
-    def pace_s(self, kernel: Kernel) -> float | None:
-        """The longest mean time of an iteration in a gross round; None where there was none."""
-        return self._pace_s.get(kernel)
-
-    def suspected(self, part: Part) -> bool:
-        """Whether anything was grossly wrong with a pair across the part, the pilot's included."""
-        return part in self._suspected
-
-    def pairs_of(self, part: Part) -> set[frozenset[str]]:
-        """The gross pairs across a part, whatever is wrong with them; those of the pilot alone are not yet evidence."""
-        return self._pairs.get(part, set())
-
     def convicted(self, way: Way) -> bool:
         """Whether rounds that went this way were gross and none good, except by luck where packets are lost."""
         lossy = self.cause_of(way[2]) is CapCause.LOSS
@@ -131,14 +123,6 @@ class GrossFaults:
     def acquitted(self, way: Way) -> bool:
         """Whether rounds that went this way were good, and not by luck alone."""
         return LUCK * self._good[way] > self._gross[way]
-
-    def hung(self, way: Way) -> bool:
-        """Whether a pair that went this way hung, and none was good."""
-        return way in self._hung and not self._good[way]
-
-    def bad_pair(self, pair: Pair) -> bool:
-        """Whether the pair itself was bad in its last round that shows anything."""
-        return frozenset(pair) in self._bad_pairs
 
     def cause_of(self, part: Part) -> CapCause:
         """What is wrong with it. Loss and hangs make windows slow, too, so they come first."""
@@ -229,7 +213,7 @@ class Caps(GrossFaults):
 
     def hangs_again(self, pair: Pair, kernel: Kernel) -> bool:
         """Whether another pair hung across a part of this one, which good pairs do not clear."""
-        return any(self.hung(way) for way in self.ways(pair, kernel))
+        return any(way in self._hung and not self._good[way] for way in self.ways(pair, kernel))
 
     def sort(self, wanted: Round, pairs: Sequence[Pair]) -> Sorted:
         """What to do with these pairs of a round."""
@@ -272,7 +256,7 @@ class Caps(GrossFaults):
 
         For pairs that are capped, windows of one message without a warm-up: nothing depends on their exact speed.
         """
-        pace_s = self.pace_s(shape.kernel) or ROUND_S
+        pace_s = self._pace_s.get(shape.kernel) or ROUND_S
         if shape.kernel is Kernel.PINGPONG:
             iterations = min(max(int(ROUND_S / pace_s), LEAST_TRIPS), shape.iterations)
             return msgspec.structs.replace(shape, iterations=iterations, warmup=min(shape.warmup, iterations // 5))
@@ -288,7 +272,7 @@ class Caps(GrossFaults):
         on_path = {way[2] for way in ways}
         for way in ways:
             part = way[2]
-            if len(self.pairs_of(part)) < LEAST_PAIRS or not self.convicted(way):
+            if len(self._pairs.get(part, ())) < LEAST_PAIRS or not self.convicted(way):
                 continue
             cause = self.cause_of(part)
             passed = cause is CapCause.LOSS and self.acquitted((Kernel.PINGPONG, Direction.BOTH, part))
@@ -299,16 +283,14 @@ class Caps(GrossFaults):
 
     def _explained_beside(self, part: Part, on_path: set[Part], kernel: Kernel) -> bool:
         """Whether a part that the pair does not cross explains the same gross pairs: then it separates the two."""
-        paths = [{way[2] for way in self.ways((min(ends), max(ends)), Kernel.PINGPONG)} for ends in self.pairs_of(part)]
+        paths = [{way[2] for way in self.ways((min(ends), max(ends)), Kernel.PINGPONG)} for ends in self._pairs[part]]
         others = set.intersection(*paths) - on_path
         ways = [Direction.OUT, Direction.IN] if kernel is Kernel.ONEWAY else [Direction.BOTH]
         return any(not self.acquitted((kernel, way, other)) for other in others for way in ways)
 
     def _is_doubtful(self, pair: Pair, kernel: Kernel) -> bool:
-        if self.bad_pair(pair):
-            return True
-        ways = self.ways(pair, kernel)
-        return any(self.suspected(way[2]) and not self.acquitted(way) for way in ways)
+        doubtful = (way[2] in self._suspected and not self.acquitted(way) for way in self.ways(pair, kernel))
+        return frozenset(pair) in self._bad_pairs or any(doubtful)
 
 
 def _is_left_out(wanted: Round, cap: CappedPair) -> bool:

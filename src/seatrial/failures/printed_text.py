@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from textwrap import dedent
 
 import msgspec
@@ -191,12 +192,7 @@ def _rank(label: str, *, by_torchrun: bool) -> int | None:
 
 def without_warnings(text: str) -> str:
     """Plain text without harmless lines, and without the boxes in which Open MPI only warns."""
-    pieces: list[list[str]] = [[]]
-    for line in PREVIOUS_BOOT.sub("", text).split("\n"):
-        if RULE.match(line):
-            pieces.append([])
-        else:
-            pieces[-1].append(line)
+    pieces = _between(RULE, PREVIOUS_BOOT.sub("", text))
     inner = range(1, len(pieces) - 1)
     kept = [line for number, piece in enumerate(pieces) if number not in inner or not _warns(piece) for line in piece]
     overcome = [STEP_WAITS] if STEP_CREATED in text else []
@@ -226,14 +222,15 @@ def _misses_folder(text: str) -> bool:
 
 def boxes(text: str) -> list[str]:
     """What Open MPI and PRRTE say in boxes of plain text, each in one line; without those that only warn."""
-    pieces: list[list[str]] = [[]]
-    for line in text.split("\n"):
-        if EDGE.match(line):
-            pieces.append([])
-        else:
-            pieces[-1].append(line)
-    inner = (piece for piece in pieces[1:-1] if piece and piece[0][:1].isalpha())
+    inner = (piece for piece in _between(EDGE, text)[1:-1] if piece and piece[0][:1].isalpha())
     return [" ".join(" ".join(box).split()) for box in inner if not _warns(box)]
+
+
+def _between(rule: re.Pattern[str], text: str) -> list[list[str]]:
+    """The lines before the first rule, between each two, and behind the last."""
+    lines = text.split("\n")
+    rules = [-1, *(place for place, line in enumerate(lines) if rule.match(line)), len(lines)]
+    return [lines[above + 1 : below] for above, below in pairwise(rules)]
 
 
 def _warns(box: list[str]) -> bool:

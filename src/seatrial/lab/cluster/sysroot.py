@@ -20,8 +20,6 @@ LOWEST_KHZ = 1_200_000
 HIGHEST_KHZ = 3_400_000
 
 DMI = "/sys/class/dmi/id"
-BIOS_VERSION = "2.4.1"
-BIOS_DATE = "03/14/2023"
 
 ROOT_COMPLEX = "pci0000:40"
 ROOT_PORT = "0000:40:01.0"
@@ -42,7 +40,7 @@ BASE_SLICE_NS = 2_800_000
 
 def base_files(processors: Iterable[int], rails: int = 1) -> dict[str, str]:
     """Path -> content of every made-up file, for a machine with the processors of these numbers."""
-    contents = {**firmware_files(BIOS_VERSION, BIOS_DATE), **card_files(rails), BASE_SLICE_FILE: str(BASE_SLICE_NS)}
+    contents = {**FIRMWARE_FILES, **card_files(rails), BASE_SLICE_FILE: str(BASE_SLICE_NS)}
     contents["/sys/devices/system/cpu/cpufreq/boost"] = "1"
     contents |= {f"{ZONE}/type": "x86_pkg_temp", f"{ZONE}/temp": str(MILLICELSIUS)}
     for number in processors:
@@ -76,19 +74,16 @@ def frequency_files(number: int) -> dict[str, str]:
     return {f"{PROCESSOR.format(number=number)}/{name}": str(content) for name, content in contents.items()}
 
 
-def firmware_files(version: str, date: str) -> dict[str, str]:
-    """What the firmware reports; the vendor's name shows that the hardware does not exist."""
-    contents = {
-        "sys_vendor": "Seatrial",
-        "product_name": "Lab Node",
-        "board_vendor": "Seatrial",
-        "board_name": "Lab Board",
-        "bios_vendor": "Seatrial",
-        "bios_version": version,
-        "bios_date": date,
-    }
-    return {f"{DMI}/{name}": content for name, content in contents.items()}
-
+FIRMWARE_FILES = {
+    f"{DMI}/sys_vendor": "Seatrial",
+    f"{DMI}/product_name": "Lab Node",
+    f"{DMI}/board_vendor": "Seatrial",
+    f"{DMI}/board_name": "Lab Board",
+    f"{DMI}/bios_vendor": "Seatrial",
+    f"{DMI}/bios_version": "2.4.1",
+    f"{DMI}/bios_date": "03/14/2023",
+}
+"""What the firmware reports; the vendor's name shows that the hardware does not exist."""
 
 SECOND_MODEL = {f"{DMI}/product_name": "Lab Node of another year"}
 """Nodes with another design rate are other machines, as on real sites, and no failed links."""
