@@ -133,23 +133,26 @@ def _forced(effects: Iterable[Effect]) -> Iterator[str]:
 
 
 def _terminal(transports: Transports | TransportsByRail) -> Iterator[Block]:
-    if not isinstance(transports, TransportsByRail):
-        yield Lines(rows=tuple(carried_lines(transports)))
-        yield Lines(rows=tuple(_variants(transports.effects, transports.rail)))
-        yield Lines(rows=(*_note_rows(transports), *surroundings(transports)))
-        return
-    for rail in transports.rails:
-        yield Paragraph(text=f"{rail.rail}  {rail.verdict.value}: {rail.reason}", strong=True)
-        yield Lines(rows=(("held by", settings_text(rail.held)), *carried_lines(rail)), tight=True)
-        yield Lines(rows=tuple(_variants(rail.effects, rail.rail)))
-    yield Lines(rows=(*_note_rows(transports), *surroundings(transports.rails[0])))
+    by_rail = isinstance(transports, TransportsByRail)
+    for part in _parts(transports):
+        if by_rail:
+            yield Paragraph(text=f"{part.rail}  {part.verdict.value}: {part.reason}", strong=True)
+        held = [("held by", settings_text(part.held))] if by_rail else []
+        yield Lines(rows=(*held, *carried_lines(part)), tight=by_rail)
+        yield Lines(rows=tuple(_variants(part.effects, part.rail)))
+    notes = (("note", note) for note in notes_of(transports))
+    yield Lines(rows=(*notes, *surroundings(_parts(transports)[0])))
+
+
+def _parts(transports: Transports | TransportsByRail) -> tuple[Transports, ...]:
+    """Each rail, or the whole run where none was named."""
+    return transports.rails if isinstance(transports, TransportsByRail) else (transports,)
 
 
 def _page(transports: Transports | TransportsByRail) -> Iterator[Block]:
-    parts = transports.rails if isinstance(transports, TransportsByRail) else (transports,)
-    for part in parts:
+    for part in _parts(transports):
         yield from _page_part(part)
-    yield Lines(title="What there is", rows=tuple(surroundings(parts[0])))
+    yield Lines(title="What there is", rows=tuple(surroundings(_parts(transports)[0])))
     yield Items(title="Caveats", items=notes_of(transports))
 
 
@@ -165,19 +168,12 @@ def _page_part(transports: Transports) -> Iterator[Block]:
         title="What each setting changed",
         aside=READING,
         names=tuple(variant_name(one, transports.rail) for one in effects),
-        metrics=(
-            factors(
-                "Latency, 8 B",
-                [_factor(one, one.latency_times) for one in effects],
-                matters=LATENCY_MATTERS,
-                least=LEAST_SPAN,
-            ),
-            factors(
-                "Time of 4 MiB messages",
-                [_factor(one, one.bandwidth_times) for one in effects],
-                matters=BANDWIDTH_MATTERS,
-                least=LEAST_SPAN,
-            ),
+        metrics=tuple(
+            factors(title, [_factor(one, times) for one, times in values], matters=matters, least=LEAST_SPAN)
+            for title, values, matters in (
+                ("Latency, 8 B", [(one, one.latency_times) for one in effects], LATENCY_MATTERS),
+                ("Time of 4 MiB messages", [(one, one.bandwidth_times) for one in effects], BANDWIDTH_MATTERS),
+            )
         ),
     )
     yield rows_table(("setting", "~what was measured"), _variants(effects, transports.rail), None)
@@ -217,10 +213,6 @@ def carried_lines(transports: Transports) -> Iterator[tuple[str, str]]:
 def notes_of(transports: Transports | TransportsByRail) -> tuple[str, ...]:
     """The notes that the headline does not contain."""
     return tuple(note for note in transports.notes if note not in transports.reason)
-
-
-def _note_rows(transports: Transports | TransportsByRail) -> Iterator[tuple[str, str]]:
-    return (("note", note) for note in notes_of(transports))
 
 
 def _variants(effects: Iterable[Effect], rail: str) -> Iterator[tuple[str, str]]:
