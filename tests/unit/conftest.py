@@ -16,6 +16,7 @@ from tests.support.browser import Browser, Chromium, chromium
 from tests.support.clocks import clock_restored
 from tests.support.command_line import Seatrial
 from tests.support.launchers import launching_with
+from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
 SOURCE_READERS = (
     "test_house.py", "test_wording.py", "test_architecture.py", "test_counts.py", "test_patterns.py",
@@ -51,6 +52,18 @@ def pytest_sessionfinish() -> None:
 def seatrial(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Seatrial:
     """Command lines, carried out in this process."""
     return Seatrial(capsys, tmp_path)
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    """The folder of an archive that is not there yet."""
+    return tmp_path / "the archive"
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
+    """Slurm's commands, replaced by scripts."""
+    return in_place_of_slurm(tmp_path / "bin", archive, monkeypatch)
 
 
 @pytest.fixture

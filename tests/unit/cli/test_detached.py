@@ -24,19 +24,9 @@ from tests.lab.waiting import eventually
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail, slow_part
 from tests.support.command_line import Seatrial
 from tests.support.json_objects import frame
-from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
+from tests.support.slurm_scripts import SlurmScripts
 
 CLUSTER = Cluster(nodes=names(3), parts=slow_part("node", "n2", 0.6))
-
-
-@pytest.fixture
-def archive(tmp_path: Path) -> Path:
-    return tmp_path / "the archive"
-
-
-@pytest.fixture
-def slurm(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
-    return in_place_of_slurm(tmp_path / "bin", archive, monkeypatch)
 
 
 def submit(*options: str) -> int:

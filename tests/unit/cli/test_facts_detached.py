@@ -15,17 +15,7 @@ from seatrial.driver.submitted import find_submitted
 from seatrial.frame import command_line
 from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
-from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
-
-
-@pytest.fixture
-def archive(tmp_path: Path) -> Path:
-    return tmp_path / "the archive"
-
-
-@pytest.fixture
-def slurm(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
-    return in_place_of_slurm(tmp_path / "bin", archive, monkeypatch)
+from tests.support.slurm_scripts import SlurmScripts
 
 
 def submit(*options: str, nodes: str = "n[1-3]") -> int:

@@ -9,14 +9,9 @@ from seatrial.launch.contract import Hosts
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.settings import SiteSettings
-from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
+from tests.support.slurm_scripts import SlurmScripts
 
 STATES = ("idle", "allocated", "idle~", "down*")
-
-
-@pytest.fixture
-def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
-    return in_place_of_slurm(tmp_path / "bin", tmp_path / "archive", monkeypatch)
 
 
 def lists(slurm: SlurmScripts, nodes: int) -> None:
