@@ -16,11 +16,12 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge, with_lacking
 from seatrial.benchmarks.gpu_peers import Condition, metric_of, values_of_gpus
 from seatrial.importers.fleets import FleetTable, Stratum, aligned, one_stratum
-from seatrial.importers.osu import pairs_of_names
+from seatrial.importers.osu import named_pair, pairs_of_names
 from seatrial.importers.outcome_words import ran
-from seatrial.importers.output_names import places_of, reason, without_output
+from seatrial.importers.output_names import are_nodes, places_of, reason, without_output
 from seatrial.importers.pair_evidence import NotPairs
 from seatrial.importers.pair_lines import Pair
+from seatrial.importers.printed_text import plain
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense
@@ -97,6 +98,19 @@ def pairs_in_names(texts: Mapping[str, str]) -> dict[str, Pair]:
         return pairs_of_names([*outputs])
     except UsageError:
         return {}
+
+
+def files_of_pairs(text: str) -> dict[str, str]:
+    """`n1--n2` -> what a test printed below headings that name these two nodes; empty for another text."""
+    sections: defaultdict[str, str] = defaultdict(str)
+    name = ""
+    for line in plain(text).splitlines(keepends=True) if detected(text) else ():
+        pair, marked = named_pair(line)
+        if pair and marked and are_nodes(pair):
+            name = "--".join(pair)
+        sections[name] += line
+    above = sections.pop("", "")
+    return {} if len(sections) < 2 or detected(above) else dict(sections)
 
 
 def pairs_of_outputs(texts: Mapping[str, str]) -> PairTable:

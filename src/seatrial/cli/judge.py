@@ -176,7 +176,7 @@ def report_of(kind: Kind, sources: "judge_sources.Sources", wanted: JudgeOptions
 def curves_of(sources: "judge_sources.Sources", given: Mapping[str, Any]) -> Report:
     """The curves of files, or two of them side by side. Raises UsageError."""
     read = scale_files.ScaleFiles(
-        paths=sources.paths,
+        paths=sources.files,
         text_of=sources.text,
         **{**part_of(given, scale_files.ScaleFiles), "by": ",".join(given["by"])},
     )

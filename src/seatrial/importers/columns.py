@@ -15,7 +15,7 @@ import msgspec
 from seatrial.importers.aligned_lines import divided
 from seatrial.importers.headed_text import JSON_BEGINS, LABELLED, is_headed, prefixed
 from seatrial.importers.labelled_samples import rows_of_samples
-from seatrial.importers.printed_text import NODE_PREFIX, with_failures
+from seatrial.importers.printed_text import NODE_PREFIX, by_node, with_failures
 from seatrial.importers.written_numbers import (
     in_seconds,
     is_missing,
@@ -193,7 +193,24 @@ def csv_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
 
 @lru_cache(maxsize=1)
 def _printed(text: str, line: str) -> tuple[str, list[tuple[str, str]]]:
-    return with_failures(prefixed(text), line)
+    return with_failures(_below_one_head(prefixed(text)), line)
+
+
+def _below_one_head(text: str) -> str:
+    """The tables of nodes, each line behind the name of its node, as one table; another text as it is.
+
+    All begin with the same line of names, which ends up above a column of the nodes.
+    """
+    parts = by_node(text)
+    head = next(iter(parts.values()), "").partition("\n")[0].strip()
+    mark = next((mark for mark in ";\t," if mark in head), "")
+    rows = [(node, line) for node, lines in parts.items() for line in lines.splitlines()]
+    heads = Counter(node for node, line in rows if line.strip() == head)
+    if not mark or heads.keys() != parts.keys() or any(map(_begins_number, _rows([head], mark)[0])):
+        return text
+    if any(line.count(mark) != head.count(mark) for _, line in rows):
+        return text
+    return "\n".join((f"node{mark}{head}", *(f"{node}{mark}{line}" for node, line in rows if line.strip() != head)))
 
 
 def remarks_of_nodes(text: str, line: str = "") -> list[tuple[str, str]]:

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from textwrap import dedent
 
-from seatrial.importers.output_names import ADDRESS, NODE_WORD, places_of
-from seatrial.model.column_words import CONDITION_WORDS, PART_WORDS, RUN_WORDS
+from seatrial.importers.output_names import ADDRESS, NODE_WORD, may_be_node, places_of
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand
 from seatrial.model.words import count, name_form
@@ -33,16 +32,6 @@ HEADINGS = tuple(
 """The heading of the lines of a node, of the programs that write one; a file has those of one of them."""
 SALT = re.compile(r"^([A-Za-z][\w.-]{0,99}):\n((?:(?: {4}[^\n]*)?\n)+)|^(?:ERROR|WARNING): [^\n]*\n+", re.MULTILINE)
 """What a node printed, which salt indents; and its own word below."""
-LETTERS = re.compile(r"[A-Za-z]+")
-NO_NODES = RUN_WORDS | PART_WORDS | (CONDITION_WORDS - {"n", "p", "q"}) | frozenset({
-    "pass", "round", "step", "thread", "v", "version", "omp", "openmp", "o", "opt", "gcc", "icc", "icx", "ifx", "ifort",
-    "intel", "oneapi", "clang", "llvm", "aocc", "nvhpc", "pgi", "cce", "cuda", "rocm", "openmpi", "ompi", "mpich",
-    "impi", "mvapich", "ucx", "ofi", "pmix", "kernel", "el", "rhel", "sles", "mlx", "hfi", "cxi", "bnxt", "nvme", "sda",
-    "sdb", "sdc", "slurm", "hpcg", "hpl", "stream", "eth", "eno", "ens", "enp",
-})  # fmt: skip
-"""Letters of names that repetitions, parts of a node, sizes, compilers, libraries and devices have."""
-FEW_PARTS = PART_WORDS - {"rank", "core", "cpu", "uuid", "serial"}
-"""Parts of which no node has a hundred: gpu004 is a node of a cluster of GPUs."""
 FOUND_IN = re.compile(
     r"^((?:[\w.@+-]{0,200}/){1,30}[\w.@+-]{1,200}|[\w@+-][\w.@+-]{0,199}\.(?:out|log|txt|dat|res)):(?:\d{1,9}:)?[ \t]*",
     re.MULTILINE,
@@ -240,13 +229,6 @@ def _members(text: str) -> tuple[str, str]:
     stdout, code = value.get("stdout"), value.get("rc")
     printed = "\n".join((stdout, text[end:].strip("\n"))) if isinstance(stdout, str) else text.removeprefix("{")
     return printed, str(code) if isinstance(code, int) else ""
-
-
-def may_be_node(name: str) -> bool:
-    """Whether a name with a number can be that of a node: no `run1`, no `gcc12`; `stream_n1` may be, `hpl-2` not."""
-    letters = re.search(r"(?<![A-Za-z])[A-Za-z]{1,40}+(?=\d)", name) or LETTERS.match(name)
-    word = letters[0].lower() if letters else "run"
-    return word not in NO_NODES or (word in FEW_PARTS and re.search(r"[A-Za-z]-?\d{3}(?!\d)", name) is not None)
 
 
 def are_sizes(names: Sequence[str], blocks: Sequence[str]) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import msgspec
 
 from seatrial.importers.node_names import one_name_each
+from seatrial.importers.output_names import ENDINGS
 from seatrial.importers.pair_evidence import NotPairs
 from seatrial.importers.pair_lines import Pair, given
 from seatrial.importers.pair_metrics import MEGABYTE, MICROSECOND
@@ -284,8 +285,26 @@ Pieces = tuple[str, ...]
 STRONG = re.compile(r"[-_. ](?:to|vs|and)[-_. ]|<?->|=>|→|--+|__+|\.\.+|[~+,@]")
 """A separator between two names, rarely part of one."""
 SEPARATOR = re.compile(rf"({STRONG.pattern}|[-_. ])")
-TEST_WORDS = ("osu", "omb", "mpi", "bw", "bibw", "bandwidth", "latency", "lat", "mbw", "mr", "multi")
-TOOL_WORDS = frozenset({*TEST_WORDS, "result", "results", "output", "out", "log", "txt", "dat", "res", "json"})
+TEST_WORDS = (
+    "osu",
+    "omb",
+    "mpi",
+    "bw",
+    "bibw",
+    "bandwidth",
+    "latency",
+    "lat",
+    "mbw",
+    "mr",
+    "multi",
+    "imb",
+    "iperf3",
+    "iperf",
+    "netpipe",
+    "qperf",
+    "ib",
+)
+TOOL_WORDS = ENDINGS.union(TEST_WORDS)
 COUNTED = re.compile(r"(?:run|rep|iter|try|job)\d*", re.IGNORECASE)
 """The tool's name, an ending, the number of a repetition: part of no node's name."""
 MOST_COMMON = 6

@@ -1,5 +1,6 @@
 """Which node and run an output of a benchmark is of, by the name of its file, and which files should have one."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -8,15 +9,19 @@ from typing import NamedTuple
 
 from seatrial.importers.other_outputs import one_node_program
 from seatrial.importers.outcome_words import fails
+from seatrial.model.column_words import CONDITION_WORDS, NODE_NAMES, PART_WORDS, PLACE_WORDS, RUN_WORDS
 from seatrial.model.words import name_form
 
 OUTPUT_NAME = re.compile(r"(?P<node>.+?)-[A-Za-z_]+-[0-9]{1,9}n-[0-9]{1,9}-iter-(?P<run>[0-9]{1,9})\.(?:out|log|txt)")
 """`NODE-stream-1n-226-iter-1.out`, as flux and Slurm jobs of converged-computing's studies write them."""
 RUN = r"(?:(?:run|iter|rep|try)[-_]?)?(?P<run>\d{1,6})"
 """Number of a run behind the name of the benchmark in the name of a file."""
-ENDING = re.compile(
-    r"(?i)\.(?:out|output|stdout|err|stderr|log|txt|dat|res|results?|json|csv|tsv|xml|ya?ml|[oe]?\d{1,18})$"
-)
+ENDINGS = frozenset({
+    "out", "output", "stdout", "err", "stderr", "log", "txt", "dat", "res", "result", "results", "json", "csv", "tsv",
+    "xml", "yml", "yaml", "time",
+})  # fmt: skip
+"""Words at the end of the names of files, and in none of nodes."""
+ENDING = re.compile(rf"(?i)\.(?:{'|'.join(ENDINGS)}|[oe]?\d{{1,18}})$")
 """What ends the name of a file; that of a host may end in the name of its domain."""
 TEST = (
     r"(?:_(?:[a-z]{1,12}_)?(?:bw|bibw|mr|lat(?:ency)?|all[a-z]{4,12}|bcast|barrier|reduce|gather|scatter)(?![a-z\d]))?"
@@ -28,7 +33,19 @@ NODE_WORD = "node|host|server|knoten|rechner"
 NUMBERED_NODE = re.compile(rf"(?i)(?:.*[-_])?(?:{NODE_WORD})[-_]?\d{{1,9}}")
 """A name without its domain that can only be that of a node, while `before1` and `cn07` may be any series."""
 TEST_BEHIND = re.compile(r"(?<=\d)-[A-Za-z]+$")
+COUNTED_RUN = re.compile(r"(.*\d)_(\d{1,3})|((?:[A-Za-z]+\d+){2,9})-(\d{1,3})")
+"""A node and what may be the number of its run, as `node06_2`, `r1n3-2`; a host's name has no underscore (RFC 952)."""
 DIVIDES = "-_."
+LETTERS = re.compile(r"[A-Za-z]+")
+NO_NODES = ENDINGS | RUN_WORDS | PART_WORDS | (CONDITION_WORDS - {"n", "p", "q"}) | frozenset({
+    "pass", "round", "step", "thread", "v", "version", "omp", "openmp", "o", "opt", "gcc", "icc", "icx", "ifx", "ifort",
+    "intel", "oneapi", "clang", "llvm", "aocc", "nvhpc", "pgi", "cce", "cuda", "rocm", "openmpi", "ompi", "mpich",
+    "impi", "mvapich", "ucx", "ofi", "pmix", "kernel", "el", "rhel", "sles", "mlx", "hfi", "cxi", "bnxt", "nvme", "sda",
+    "sdb", "sdc", "slurm", "hpcg", "hpl", "stream", "eth", "eno", "ens", "enp",
+})  # fmt: skip
+"""Letters of names that repetitions, parts of a node, sizes, compilers, libraries and devices have."""
+FEW_PARTS = PART_WORDS - {"rank", "core", "cpu", "uuid", "serial"}
+"""Parts of which no node has a hundred: gpu004 is a node of a cluster of GPUs."""
 LONGEST_REASON = 100
 """Characters of what was printed in place of an output."""
 
@@ -38,6 +55,13 @@ class OutputPlace(NamedTuple):
 
     node: str
     run: int = 0
+
+
+def may_be_node(name: str) -> bool:
+    """Whether a name with a number can be that of a node: no `run1`, no `gcc12`; `stream_n1` may be, `hpl-2` not."""
+    letters = re.search(r"(?<![A-Za-z])[A-Za-z]{1,40}+(?=\d)", name) or LETTERS.match(name)
+    word = letters[0].lower() if letters else "run"
+    return word not in NO_NODES or (word in FEW_PARTS and re.search(r"[A-Za-z]-?\d{3}(?!\d)", name) is not None)
 
 
 def place_of(name: str, benchmark: str = "") -> OutputPlace:
@@ -61,7 +85,7 @@ def places_of(names: Collection[str], benchmark: str = "") -> dict[str, OutputPl
     The name of a host has no underscore (RFC 952), so it is between two of them, and begins with a letter. What all
     names end in behind a hyphen is that of a test: `stor05-seqread` to stor05.
     """
-    places = {name: place_of(name, benchmark) for name in names}
+    places = _in_folders(names) or _with_runs({name: place_of(name, benchmark) for name in names})
     ends = {TEST_BEHIND.search(place.node) for place in places.values()} if len({*places.values()}) > 1 else {None}
     if None not in ends and len({end[0] for end in ends if end}) == 1:
         places = {name: place._replace(node=TEST_BEHIND.sub("", place.node)) for name, place in places.items()}
@@ -71,6 +95,46 @@ def places_of(names: Collection[str], benchmark: str = "") -> dict[str, OutputPl
     if not all(node[:1].isalpha() for node in nodes.values()):
         return places
     return {name: place._replace(node=nodes[place.node]) for name, place in places.items()}
+
+
+def _in_folders(names: Collection[str]) -> dict[str, OutputPlace]:
+    """Node and run of files in folders that are named after nodes, all with files of one name; none of others."""
+    paths = {name: PurePath(name) for name in names}
+    folders = {path.parent.name for path in paths.values()}
+    files = [sorted(path.name for path in paths.values() if path.parent.name == folder) for folder in folders]
+    places = {name_form(folder).rstrip("0-_").lower() for folder in folders}
+    if len(folders) < 2 or places <= PLACE_WORDS or not are_nodes(folders):
+        return {}
+    if not all(len(of) == 1 or of == files[0] for of in files):
+        return {}
+    runs = files[0] if len(files[0]) > 1 else []
+    numbers = {name: number for number, name in enumerate(runs, 1)}
+    return {name: OutputPlace(path.parent.name, numbers.get(path.name, 0)) for name, path in paths.items()}
+
+
+def _with_runs(places: dict[str, OutputPlace]) -> dict[str, OutputPlace]:
+    """The places with the number behind each name as that of a run, if all nodes have runs with the same numbers."""
+    split = {name: match for name, place in places.items() if (match := COUNTED_RUN.fullmatch(place.node))}
+    if len(split) < len(places) or any(place.run for place in places.values()):
+        return places
+    found = {name: OutputPlace(of[1] or of[3], int(of[2] or of[4])) for name, of in split.items()}
+    runs: dict[str, list[int]] = {}
+    for place in found.values():
+        runs.setdefault(place.node, []).append(place.run)
+    return found if len(runs) > 1 and numbered_alike(runs.values()) else places
+
+
+def numbered_alike(runs: Collection[Collection[int]]) -> bool:
+    """Whether all have the same numbers of runs, from 0 or 1 on, and several of them."""
+    numbers = sorted(next(iter(runs), ()))
+    counted = len(numbers) > 1 and numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)])
+    return counted and all(sorted(own) == numbers for own in runs)
+
+
+def are_nodes(names: Collection[str]) -> bool:
+    """Whether names can be those of nodes, and differ in digits alone."""
+    named = all(re.match(r"[A-Za-z].*\d", name) and may_be_node(name) for name in names)
+    return named and len({*map(name_form, names)}) == 1
 
 
 def places_of_runs(names: Sequence[str], benchmark: str) -> dict[str, OutputPlace]:
@@ -88,16 +152,35 @@ def places_of_runs(names: Sequence[str], benchmark: str) -> dict[str, OutputPlac
 
 
 def lines_of_files(texts: Mapping[str, str]) -> str:
-    """The lines of outputs of one program that is not read as a benchmark, behind the node of each file's name.
+    """What files have that are named after nodes, behind the name of each, of one program that is not a benchmark.
 
-    Empty for other files, and where their names do not differ in digits alone.
+    It is a list of objects of JSON, a table below the line of names of all files, or lines. Empty for other files, and
+    where their names do not differ in digits alone, or a table names its nodes itself.
     """
-    tools = set(map(one_node_program, texts.values()))
     nodes = {name: place.node for name, place in places_of(texts).items()}
-    alike = len({*map(name_form, nodes.values())}) == 1 and len({*nodes.values()}) > 1
-    if len(tools) > 1 or "" in tools or not alike or not all(node[:1].isalpha() for node in nodes.values()):
+    if len({*nodes.values()}) < 2 or not are_nodes({*nodes.values()}):
+        return ""
+    if all(text.lstrip().startswith("{") for text in texts.values()):
+        return _objects_of_files(texts, nodes)
+    naming = {*NODE_NAMES} - {"name"}
+    heads = {text.lstrip("\n").partition("\n")[0] for text in texts.values()}
+    cells = re.split("[,;\t]", next(iter(heads)).lower()) if len(heads) == 1 else []
+    table = len(cells) > 1 and not any(cell.strip(' "') in naming or cell.strip()[:1].isdigit() for cell in cells)
+    tools = {"table" if table else one_node_program(text) for text in texts.values()}
+    if len(tools) > 1 or "" in tools:
         return ""
     return "".join(f"{nodes[name]}: {line}\n" for name in sorted(texts) for line in texts[name].splitlines())
+
+
+def _objects_of_files(texts: Mapping[str, str], nodes: Mapping[str, str]) -> str:
+    """The objects of files as a list, each with the name of its node; empty where one is not of values alone."""
+    try:
+        objects = {nodes[name]: json.loads(texts[name]) for name in sorted(texts)}
+    except (ValueError, RecursionError):
+        return ""
+    plain = all(not isinstance(value, dict | list) for own in objects.values() for value in own.values())
+    named = any(name.lower() in NODE_NAMES for own in objects.values() for name in own)
+    return "" if named or not plain else json.dumps([{"node": node, **own} for node, own in objects.items()])
 
 
 def without_output(outputs: Collection[str], others: Mapping[str, str], benchmark: str) -> dict[str, str]:

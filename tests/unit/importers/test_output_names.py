@@ -137,6 +137,23 @@ def test_what_all_names_end_in_behind_a_hyphen_is_a_test(names: tuple[str, ...],
     assert {place.node for place in places_of(names).values()} == nodes
 
 
+@pytest.mark.parametrize(
+    ("names", "place"),
+    [
+        (("hpl-r1n1-1.out", "hpl-r1n1-2.out", "hpl-r1n2-1.out", "hpl-r1n2-2.out"), ("r1n2", 2)),
+        (("c-0-1_1.log", "c-0-1_2.log", "c-0-2_1.log", "c-0-2_2.log"), ("c-0-2", 2)),
+        (("c-0-1.log", "c-0-2.log", "c-1-1.log", "c-1-2.log"), ("c-1-2", 0)),  # racks
+        (("r1n1-1.out", "r1n1-2.out", "r1n2-1.out", "r1n2-7.out"), ("r1n2-7", 0)),
+        (("n1/hpl_10-01.out", "n2/hpl_10-07.out"), ("n2", 0)),
+        (("n1/hpl.run1.out", "n1/hpl.run2.out", "n2/hpl.run1.out", "n2/hpl.run2.out"), ("n2", 2)),
+        (("rack1/n1.out", "rack2/n7.out"), ("n7", 0)),
+        (("run1/n1.out", "run2/n7.out"), ("n7", 0)),
+    ],
+)
+def test_runs_and_folders_in_names(names: tuple[str, ...], place: tuple[str, int]) -> None:
+    assert places_of(names, "hpl")[names[-1]] == place
+
+
 SYSBENCH = "sysbench 1.0.20\n\nCPU speed:\n    events per second: {0:8.2f}\n\nLatency (ms):\n         avg:   {0:9.2f}\n"
 
 

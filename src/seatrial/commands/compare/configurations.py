@@ -14,6 +14,7 @@ from seatrial.benchmarks.gates import judge
 from seatrial.files.inputs import TABLES_BYTES, Allowance, argument_text, files_in, read_text
 from seatrial.importers.configuration_tables import TableWords, labelled, read_table
 from seatrial.importers.osu import COUNTED, TOOL_WORDS
+from seatrial.importers.output_names import numbered_alike
 from seatrial.judgement.pair_limit import limit_between
 from seatrial.model.benchmark import Better, Output
 from seatrial.model.configuration import BYTES, UNIT_OF, ComparedFigure, ConfigurationValue, RateLimit
@@ -156,9 +157,8 @@ def labels_of(paths: Sequence[Path]) -> dict[Path, str]:
     for kept in own.values():
         if len(kept) > 1 and kept[-1].isdecimal() and len(kept[-1]) <= 3:
             numbers.setdefault(tuple(kept[:-1]), []).append(kept[-1])
-    sets = {tuple(sorted(map(int, each))) for each in numbers.values()}
-    repeated = len(sets) == 1 and sum(map(len, numbers.values())) == len(own) and len(numbers) > 1
-    if repeated and (only := next(iter(sets))) in (tuple(range(len(only))), tuple(range(1, len(only) + 1))):
+    repeated = sum(map(len, numbers.values())) == len(own) and len(numbers) > 1
+    if repeated and numbered_alike([[*map(int, each)] for each in numbers.values()]):
         own = {path: each[:-1] for path, each in own.items()}
     return {path: " ".join(each) for path, each in own.items()}
 

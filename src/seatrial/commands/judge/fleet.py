@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -22,7 +23,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import SENSES, Sense
 from seatrial.model.verdict import Verdict, worst
-from seatrial.model.words import count
+from seatrial.model.words import count, name_form
 from seatrial.render.fleet.view import fleet_report
 from seatrial.render.report import Report
 from seatrial.statistics.estimates import median
@@ -40,17 +41,17 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     texts: dict[str, str] = {}
     lost: list[str] = []
     printed = any(detected(sources.text(file)) for file in sources.paths if not file.is_dir())
-    files = {file.name: sources.text(file) for file in sources.paths if not file.is_dir()}
-    together = _of_lines(files, wanted, column) if len(files) == len(sources.paths) > 1 else None
+    files = {} if sources.one_file or wanted.runs else sources.together()
+    together = _of_lines(files, wanted, column)
     tables |= {count(len(files), "file"): together} if together else {}
     for file in () if together else sources.paths:
         if file.is_dir():
-            tables[str(file)] = _of_folder(sources.folder(file), wanted, column)
+            tables |= _of_folder(str(file), sources.folder(file), wanted, column)
         elif parts := outputs_by_node(text := sources.text(file)):
             texts.update(parts)
             lost += [node for node, part in parts.items() if not detected(part)]
         elif detected(text):
-            texts[file.name if file.name not in texts else str(file)] = text
+            texts[_name(file, files)] = text
         else:
             try:
                 table = read_fleet_table(text, column, wanted.by, wanted.part)
@@ -58,7 +59,7 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
             except UsageError:
                 if not printed:
                     raise
-                lost.append(file.name if file.name not in texts else str(file))
+                lost.append(_name(file, files))
                 texts[lost[-1]] = text
     if printed_table := table_of_outputs(texts, column, lost):
         tables[count(len(texts), "output")] = printed_table
@@ -76,12 +77,29 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     return fleet_report(strata.with_facts(judged, facts_of) if facts_of else judged, tables)
 
 
-def _of_folder(folder: Mapping[str, str], wanted: JudgeOptions, column: str) -> FleetTable:
-    """The values of the nodes whose outputs are in a folder. Raises UsageError where none is."""
-    table = _of_lines(folder, wanted, column) or table_of_outputs(folder, column)
-    if table is None:
-        raise refusal_of_folder(folder, "output of a known benchmark")
-    return table
+def _name(file: Path, files: Mapping[str, str]) -> str:
+    """The name of a file, behind that of its folder if those of several files are named so."""
+    inner = str(Path(file.parent.name, file.name))
+    return inner if inner in files else file.name
+
+
+def _of_folder(title: str, folder: Mapping[str, str], wanted: JudgeOptions, column: str) -> dict[str, FleetTable]:
+    """The values of the nodes whose outputs are in a folder, or else in each table in it. Raises UsageError."""
+    if table := _of_lines(folder, wanted, column) or table_of_outputs(folder, column):
+        return {title: table}
+    tables: dict[str, FleetTable] = {}
+    refused: dict[str, UsageError] = {}
+    for name, text in folder.items():
+        try:
+            tables[name] = read_fleet_table(text, column, wanted.by, wanted.part)
+        except UsageError as error:
+            refused[name] = error
+    if not tables:
+        raise refusal_of_folder(folder, "output of a known benchmark", next(iter(refused.values()), None))
+    forms = {*map(name_form, tables)}
+    if alike := [name for name in refused if name_form(name) in forms]:
+        raise refused[alike[0]]
+    return tables
 
 
 def _of_lines(texts: Mapping[str, str], wanted: JudgeOptions, column: str) -> FleetTable | None:

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from seatrial.archive.layout import RUN_FILE
 from seatrial.benchmarks import catalogue
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.node_outputs import pairs_in_names
+from seatrial.benchmarks.node_outputs import files_of_pairs, pairs_in_names
 from seatrial.commands.judge.kinds import WORDS, Kind
-from seatrial.commands.judge.sources import MOST_FILES, Sources
-from seatrial.files.inputs import entries_in
+from seatrial.commands.judge.sources import Sources
 from seatrial.importers.columns import json_value
 from seatrial.importers.fields import pieces
 from seatrial.importers.formats import FORMATS
@@ -32,7 +31,7 @@ from seatrial.importers.table_kinds import MEASURES, is_star, kinds_of_table
 from seatrial.model.benchmark import Label
 from seatrial.model.column_words import NODE_NAMES
 from seatrial.model.errors import UsageError
-from seatrial.model.words import count, name_form, some
+from seatrial.model.words import count, name_form
 
 SIZES_OF_OUTPUTS = ("nodes", "ranks")
 """Evidence of outputs that says how large a run was."""
@@ -68,22 +67,11 @@ def _kinds(sources: Sources) -> tuple[Kind, ...]:
     paths = sources.paths
     if not paths:  # runs of the archive
         return Kind.FLEET, Kind.SERIES
-    if len(paths) > 1:
-        return _kinds_of_outputs({str(path): sources.text(path) for path in paths if not path.is_dir()})
-    (path,) = paths
-    if path.is_dir():
-        if (path / RUN_FILE).is_file():
+    path = paths[0]
+    if not sources.one_file:
+        if len(paths) == 1 and (path / RUN_FILE).is_file():
             return (Kind.RUN,)
-        inner = entries_in(path, MOST_FILES)
-        within = sorted(entry.name for entry in inner if entry.is_dir() and not entry.name.startswith("."))
-        texts = sources.folder(path) if len(within) < len(inner) or not within else {}
-        if within and not texts:
-            raise UsageError(
-                f"The folder has {count(len(within), 'folder')} ({some(within, 3)}) and no file, and folders in it are "
-                "not read.",
-                "Put the outputs into one folder, named by their nodes: NODE-stream.out.",
-            )
-        return (_kind_of_folder(texts),)
+        return _kinds_of_files(sources.together())
     beginning = next(pieces(sources.stream(path)), b"").removeprefix(UTF8_MARK)
     refuse_unread(beginning)
     if _is_pairs(beginning):
@@ -91,16 +79,17 @@ def _kinds(sources: Sources) -> tuple[Kind, ...]:
     return _kinds_of_text(sources.text(path))
 
 
-def _kinds_of_outputs(texts: Mapping[str, str]) -> tuple[Kind, ...]:
-    """Several files by name: the kinds that the sizes in outputs of one benchmark permit, or the columns of tables.
+def _kinds_of_files(texts: Mapping[str, str]) -> tuple[Kind, ...]:
+    """The kinds of several files: pairs where each file, or a heading in it, names two nodes; else outputs by node.
 
     Sizes that occur about equally often are those of a scaling curve; else a run may have lost ranks.
     """
+    if LIST in texts or is_nccl_folder(texts) or _has_pairs(texts) or pairs_in_names(texts):
+        return (Kind.PAIRS,)
     if lines_of_files(texts):
         return (Kind.FLEET,)
     if not any(catalogue.detected(text) for text in texts.values()):
-        scaling = bool(texts) and all(Kind.SCALING in kinds for kinds in map(_kinds_of_text, texts.values()))
-        return (Kind.SCALING,) if scaling else (Kind.FLEET,)
+        return _kinds_of_tables(texts)
     for name in SIZES_OF_OUTPUTS:
         sizes = Counter(size for text in texts.values() if (size := _size_of(text, name)) is not None)
         if len(sizes) > 1 and sizes.total() == len(texts):
@@ -130,16 +119,17 @@ def _size_of(text: str, name: str) -> Label | None:
         return None
 
 
-def _kind_of_folder(texts: Mapping[str, str]) -> Kind:
-    """Pairs where each file, or a heading in it, names two nodes; else outputs of one benchmark, by node."""
-    if LIST in texts or is_nccl_folder(texts) or _has_pairs(texts) or pairs_in_names(texts):
-        return Kind.PAIRS
-    if any(catalogue.detected(text) for text in texts.values()):
-        _refuse_configurations(texts)
-        return Kind.FLEET
-    if lines_of_files(texts):
-        return Kind.FLEET
-    raise catalogue.refusal_of_folder(texts, "output of a known benchmark")
+def _kinds_of_tables(texts: Mapping[str, str]) -> tuple[Kind, ...]:
+    """Tables of sizes are those of curves, others of nodes. Raises UsageError where none is a table."""
+    kinds, refused = [], UsageError("The folder is empty.", MEASURES)
+    for name, text in texts.items():
+        try:
+            kinds.append(_kinds_of_text(text))
+        except UsageError as error:
+            refused = UsageError(f"{name}: {error.what}", error.remedy)
+    if not kinds:
+        raise catalogue.refusal_of_folder(texts, "output of a known benchmark", refused)
+    return (Kind.SCALING,) if all(Kind.SCALING in of for of in kinds) else (Kind.FLEET,)
 
 
 def _has_pairs(texts: Mapping[str, str]) -> bool:
@@ -182,8 +172,9 @@ def _has_several_pairs(text: str) -> bool:
 
 def _kinds_of_text(text: str) -> tuple[Kind, ...]:
     """The kinds that a text can be which is not a table of pairs. Raises UsageError where none is."""
-    if catalogue.outputs_by_node(text):
-        return (Kind.FLEET,)
+    paired = pairs_in_names(files_of_pairs(text))
+    if paired or catalogue.outputs_by_node(text):
+        return (Kind.PAIRS,) if paired else (Kind.FLEET,)
     other = catalogue.recognised(text)
     if catalogue.detected(text) is not None:
         quoted, output = catalogue.parse_auto(text) if other is PROSE else (None, None)

@@ -1,5 +1,7 @@
 """Files and folders that are judged: each is read once, since a pipe cannot be read again."""
 
+import itertools
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -10,6 +12,7 @@ from seatrial.files.inputs import (
     Allowance,
     argument_text,
     as_text,
+    entries_in,
     files_in,
     open_argument,
     read_text,
@@ -38,6 +41,29 @@ class Sources:
             raise UsageError(sentence, "Give one file or folder, or name another kind with --as.")
         return self.paths[0]
 
+    @property
+    def one_file(self) -> bool:
+        """Whether it is one file or pipe, and neither a folder nor several files."""
+        return len(self.paths) == 1 and not self.paths[0].is_dir()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files, also those in folders. Raises UsageError with the reason."""
+        inner = ([path / name for name in self.folder(path)] if path.is_dir() else [path] for path in self.paths)
+        return tuple(itertools.chain.from_iterable(inner))
+
+    def together(self) -> Mapping[str, str]:
+        """Name -> text of the files of the only folder, or of several files. Raises UsageError with the reason."""
+        if len(self.paths) == 1:
+            return self.folder(self.paths[0])
+        names = Counter(path.name for path in self.paths)
+        several = len({path.parent for path in self.paths}) > 1 or names.total() > len(names)
+        return {
+            str(Path(path.parent.name, path.name)) if several else path.name: self.text(path)
+            for path in self.paths
+            if not path.is_dir()
+        }
+
     def stream(self, path: Path) -> IO[bytes]:
         """A file or pipe from its beginning. Raises UsageError with the reason."""
         if path not in self._streams:
@@ -56,13 +82,22 @@ class Sources:
         return self._texts[path]
 
     def folder(self, path: Path) -> Mapping[str, str]:
-        """The files right in a folder, hidden ones aside, name -> text. Raises UsageError with the reason."""
+        """The files in a folder, of one that has folders alone those in these, hidden ones aside: name -> text.
+
+        Raises UsageError with the reason.
+        """
         if path not in self._folders:
             self._folders[path] = _texts_of(path)
+            self._texts |= {path / name: text for name, text in self._folders[path].items()}
         return self._folders[path]
 
 
 def _texts_of(folder: Path) -> dict[str, str]:
     together = Allowance(TABLES_BYTES, folder)
     files = files_in(folder, MOST_FILES)
-    return {path.name: untagged(together.take(read_text(path, TABLES_BYTES, folder))) for path in files}
+    inner = [] if files else [path for path in entries_in(folder, MOST_FILES) if path.is_dir() and path.name[0] != "."]
+    files = files or [path for one in inner for path in files_in(one, MOST_FILES)]
+    return {
+        str(path.relative_to(folder)): untagged(together.take(read_text(path, TABLES_BYTES, path.parent)))
+        for path in files
+    }

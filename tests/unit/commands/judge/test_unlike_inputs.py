@@ -9,7 +9,7 @@ from seatrial.importers.fleets import read_fleet_table
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense
 from tests.support.application_outputs import iperf
-from tests.support.benchmark_outputs import hpl, stream
+from tests.support.benchmark_outputs import hpl, imb, stream
 from tests.support.command_line import Seatrial, Text
 from tests.support.json_objects import parsed
 
@@ -34,13 +34,56 @@ def test_files_of_one_column_are_a_fleet(tmp_path: Path, seatrial: Seatrial) -> 
     seatrial("judge", "--as", "fleet", tmp_path / "0.csv", tmp_path / "1.csv")
 
 
-def test_folders_within_a_folder_are_named(tmp_path: Path, seatrial: Seatrial) -> None:
-    for node in ("cn1", "cn2"):
-        (tmp_path / node).mkdir()
-        (tmp_path / node / "stream.out").write_text("x")
-    assert "2 folders (cn1, cn2) and no file, and folders in it are not read" in seatrial(
-        "judge", tmp_path, code=64
-    ).err.replace("\n", " ")
+@pytest.mark.parametrize("folder", [True, False])
+def test_outputs_in_folders_that_are_named_after_nodes(folder: bool, tmp_path: Path, seatrial: Seatrial) -> None:
+    files = [tmp_path / f"cn{node}" / f"HPL_2024-06-11_10-{node:02d}-44.out" for node in range(1, 7)]
+    for node, file in enumerate(files, 1):
+        file.parent.mkdir()
+        file.write_text(hpl(time=125.0 if node == 4 else 100 + node / 100))
+    ran = seatrial("judge", *([tmp_path] if folder else files), code=2)
+    assert ran.out.startswith("INCONCLUSIVE  cn4 20 % below its peers")
+
+
+def test_headings_of_two_nodes_above_outputs_are_pairs(tmp_path: Path, seatrial: Seatrial) -> None:
+    pairs = [(one, other) for one in range(1, 6) for other in range(one + 1, 6)]
+    tables = (
+        f"### cn{one} <-> cn{other}\n{imb(times=lambda size, by=2.0 if one == 2 else 1.0: 2 + size * by / 3000)}"
+        for one, other in pairs
+    )
+    file = tmp_path / "imb.txt"
+    file.write_text("".join(tables))
+    ran = seatrial("judge", file, code=None)
+    assert "taken as  n×n table of pairs of nodes" in ran.out
+    assert "cn2" in ran.out.splitlines()[0]
+
+
+def test_outputs_of_several_sizes_in_a_folder_are_a_curve(tmp_path: Path, seatrial: Seatrial) -> None:
+    for ranks in (1, 2, 4, 8):
+        (tmp_path / f"imb-{ranks}.out").write_text(imb(ranks=ranks))
+    assert "taken as  runs of one benchmark at several sizes" in seatrial("judge", tmp_path, code=None).out
+
+
+def test_tables_of_nodes_in_a_folder(tmp_path: Path, seatrial: Seatrial) -> None:
+    for run in range(1, 4):
+        rows = "".join(f"cn{node:02d},{(300 if node == 5 else 380) + node / 10 + run / 100}\n" for node in range(1, 9))
+        (tmp_path / f"day{run}.csv").write_text(f"node,triad_GB_s\n{rows}")
+    (tmp_path / "README.txt").write_text("What these are.\n")
+    assert seatrial("judge", tmp_path, code=1).out.startswith("SLOW  cn05 21 % below its peers")
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "pdsh"])
+def test_a_table_of_each_node_below_one_line_of_names(form: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    printed = []
+    for node in range(1, 9):
+        rate = (300 if node == 5 else 380) + node / 10
+        text = f"kernel,rate_GB_s\ntriad,{rate}\n" if form != "json" else f'{{"kernel": "triad", "rate_GB_s": {rate}}}'
+        (tmp_path / f"cn{node:02d}.{form}").write_text(text)
+        printed += [f"cn{node:02d}: {line}\n" for line in text.splitlines()]
+    (tmp_path / "all").mkdir()
+    file = tmp_path / "all" / "printed.txt"
+    file.write_text("".join(printed))
+    ran = seatrial("judge", file if form == "pdsh" else tmp_path, code=2)
+    assert ran.out.startswith("INCONCLUSIVE  cn05 21 % below its peers")
 
 
 def test_iperf_is_recognised_before_its_numbers_are(tmp_path: Path, seatrial: Seatrial) -> None:

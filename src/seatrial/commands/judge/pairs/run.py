@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.benchmarks import catalogue
-from seatrial.benchmarks.node_outputs import pairs_in_names, pairs_of_outputs
+from seatrial.benchmarks.node_outputs import files_of_pairs, pairs_in_names, pairs_of_outputs
 from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.pairs.view import located_report
 from seatrial.commands.judge.sources import Sources
@@ -37,10 +37,9 @@ EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.NOTE: ExitCode.PASS, Verdict.
 
 def pairs_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     """The slow and late nodes, uplinks and cables in the table of a file or folder. Raises UsageError."""
-    file = sources.only("A table of pairs is read from one file or folder.")
     shares = {BANDWIDTH: wanted.effect, LATENCY: wanted.latency_effect}
     asked = {metric: share for metric, share in shares.items() if share is not None}
-    table = _table_of(sources, file, wanted.form)
+    table = _table_of(sources, wanted.form)
     classes = topology_classes(table)
     topology, routes = wanted.topology, wanted.routes
     if routes and table.pairs > MOST_ROUTED_PAIRS:
@@ -53,32 +52,33 @@ def pairs_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     groups = leaf_groups(leaf_of, table.nodes) if topology else (classes.groups if classes else ())
     located = locate_in_table(table, groups, wiring, asked=asked)
     located = with_switch_names(located, groups, leaf_of)
-    lone = () if file.is_dir() else lone_ends(_beginning(sources, file))
+    lone = lone_ends(_beginning(sources)) if sources.one_file else ()
     if lone and located.verdict is Verdict.PASS:
         located = msgspec.structs.replace(located, verdict=Verdict.NOTE)
     code = EXIT_CODES.get(located.verdict, ExitCode.INCOMPLETE)
     return located_report(table, located, groups, classes, code, lone=lone)
 
 
-def _table_of(sources: Sources, file: Path, form: str) -> PairTable:
-    """The table of a file or folder. Raises UsageError with what it looks like if it is not a table of pairs."""
+def _table_of(sources: Sources, form: str) -> PairTable:
+    """The table of a file or of several. Raises UsageError with what it looks like if it is not a table of pairs."""
     try:
-        if file.is_dir():
-            return read_matrix_files(sources.folder(file), form)
-        return read_matrix(sources.stream(file), form)
+        if sources.one_file:
+            return read_matrix(sources.stream(sources.paths[0]), form)
+        return read_matrix_files(sources.together(), form)
     except UnclearPairs:
         raise
     except NotPairs as error:
-        if file.is_dir() and form == "auto" and pairs_in_names(folder := sources.folder(file)):
-            return pairs_of_outputs(folder)
-        if file.is_dir():
-            raise catalogue.refusal_of_folder(sources.folder(file), PAIRS, error) from error
-        raise catalogue.refusal(_beginning(sources, file), PAIRS, error) from error
+        texts = files_of_pairs(sources.text(sources.paths[0])) if sources.one_file else sources.together()
+        if form == "auto" and pairs_in_names(texts):
+            return pairs_of_outputs(texts)
+        if not sources.one_file:
+            raise catalogue.refusal_of_folder(texts, PAIRS, error) from error
+        raise catalogue.refusal(_beginning(sources), PAIRS, error) from error
 
 
-def _beginning(sources: Sources, file: Path) -> str:
+def _beginning(sources: Sources) -> str:
     """The first whole lines of a file, and all of it if it is not longer than `LOOKED_AT`."""
-    begun = sources.stream(file).read(LOOKED_AT)
+    begun = sources.stream(sources.paths[0]).read(LOOKED_AT)
     whole = begun if len(begun) < LOOKED_AT else begun[: begun.rfind(b"\n") + 1]
     return whole.decode("utf-8", errors="replace")
 
