@@ -5,7 +5,6 @@ of the plan of the measurements: a condition, a run or a part of a node. Cells t
 identifiers, cells that a node never changes are properties of it. What neither contents nor names show is asked.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -15,6 +14,7 @@ import msgspec
 from seatrial.importers.columns import UNIT_NAMES, TableColumn, refuse_almost_numbers
 from seatrial.importers.printed_text import is_rate
 from seatrial.importers.row_outcomes import is_numbered, is_outcome, is_remark
+from seatrial.importers.series_times import are_moments
 from seatrial.importers.written_numbers import is_missing
 from seatrial.model.column_words import (
     CONDITION_WORDS,
@@ -34,21 +34,14 @@ from seatrial.model.column_words import (
     words_of,
 )
 from seatrial.model.errors import UsageError
-from seatrial.model.imported import Sense, names_capacity, sense_of
+from seatrial.model.imported import RATES, Sense, names_capacity, sense_of
 from seatrial.model.unit_text import Unit, unit_of
 from seatrial.model.words import some
 
-MOMENT = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|(?:Q[1-4]|(?:0?[1-9]|1[0-2])/)[ /-]?(?:19|20)[0-9]{2}"
-    r"|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}.*|[0-9]{1,2}:[0-9]{2}.*"
-)
-"""A cell that begins with a date or a time of the day, or is a month or a quarter."""
 PLANNED = 0.8
 """Share of rows, or of cells of a node, that must fit for a column to be part of the plan."""
 ASK = "Say what it is with --by COLUMN (a condition) or --part COLUMN (a part of a node), or call it run."
 MOST_NAMES = 12
-SECONDS_OF_DATES = 1e8
-"""Numbers of seconds from here on are dates after 1973, not durations."""
 LONGEST_COUNT = 8
 """Digits from which on a number is an identifier."""
 FEWEST_COUNTED = 8
@@ -167,7 +160,8 @@ class _CellKinds:
     @property
     def size(self) -> bool:
         """Whether it is the size of a run, such as its ranks, and most rows have the same: others are of other work."""
-        return self.column.numeric and self.labels and self.condition_name and self.mostly_same
+        named = self.condition_name and self.words.isdisjoint(RATES)
+        return self.column.numeric and self.labels and named and self.mostly_same
 
     @property
     def model(self) -> bool:
@@ -200,9 +194,8 @@ class _CellKinds:
 
     @property
     def duration(self) -> bool:
-        """Whether it is a time that was measured: a number that does not return, and is not a date in seconds."""
-        times = self.column.numeric and sense_of(self.column.name) is Sense.LOWER
-        return times and not self.planned and max(self.column.numbers()) < SECONDS_OF_DATES
+        """Whether it is a time that was measured: a number that does not return."""
+        return self.column.numeric and sense_of(self.column.name) is Sense.LOWER and not self.planned
 
     @property
     def index(self) -> bool:
@@ -218,6 +211,13 @@ class _CellKinds:
         return bool(named) and self.labels and self._label_name
 
     @property
+    def beside_results(self) -> bool:
+        """Whether a sensor read it, or it is a whole number that each several nodes have, and no measure names it."""
+        returns = self.labels and all(len(nodes) > 1 for nodes in self.nodes_of.values())
+        sensor = last_word(self.column.name) in SENSOR_WORDS
+        return sensor or (returns and sense_of(self.column.name, self.column.unit) is None)
+
+    @property
     def _label_name(self) -> bool:
         return sense_of(self.column.name) is None or (self.labels and self.planned)
 
@@ -226,11 +226,6 @@ def measures_part(column: TableColumn) -> bool:
     """Whether it has numbers of something that a part of a node has, if its name has that of a part."""
     words = words_of(column.name)
     return column.numeric and (PART_NUMBERS.isdisjoint(words[-1:]) or not SENSOR_WORDS.isdisjoint(words))
-
-
-def are_moments(column: TableColumn) -> bool:
-    """Whether its cells are dates or times."""
-    return bool(column.written) and all(MOMENT.fullmatch(cell.strip()) for cell in column.written)
 
 
 def roles_of(
@@ -356,9 +351,10 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
     called = [name for name in roles if name.strip().lower() == "value" and contents[name].column.numeric]
     candidates = called or numbers
     if not candidates:  # the same number in all rows of each node, or a time
-        keys = RUN_WORDS | PART_WORDS | CONDITION_WORDS | PROPERTY_WORDS | MODEL_WORDS
+        keys = RUN_WORDS | CONDITION_WORDS | PROPERTY_WORDS | MODEL_WORDS
         named = [name for name in contents if names_result(name) and not is_numbered(name)]
-        free = [name for name in named if not (contents[name].words & keys or contents[name].index)]
+        kinds = [contents[name] for name in named]
+        free = [one.column.name for one in kinds if not (one.words & keys or one.part or one.index)]
         numeric = [name for name in free if contents[name].column.numeric]
         candidates = [name for name in numeric if roles[name] != "runs" or sense_of(name) is not None]
     if not candidates:
@@ -375,6 +371,9 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
         behind = {one.name: {*map(unit_of, beside.cells)} for one, beside in pairwise(columns)}
         rates = [name for name in candidates if len(behind.get(name, ())) == 1 and is_rate(*behind[name])]
         candidates = rates if len(rates) == 1 else candidates
+    if len(candidates) > 1:  # readings of sensors, and numbers of places such as units of a rack, are no results
+        results = [name for name in candidates if not contents[name].beside_results]
+        candidates = results if len(results) == 1 else candidates
     if len(candidates) > 1:
         raise UsageError(
             f"Several columns have numbers: {some(candidates, MOST_NAMES)}.", "Choose one: --column COLUMN."

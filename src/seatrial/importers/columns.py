@@ -15,7 +15,7 @@ import msgspec
 from seatrial.importers.aligned_lines import divided
 from seatrial.importers.headed_text import JSON_BEGINS, LABELLED, is_headed, prefixed
 from seatrial.importers.labelled_samples import rows_of_samples
-from seatrial.importers.printed_text import NODE_PREFIX, by_node, with_failures
+from seatrial.importers.printed_text import NODE_PREFIX, below_one_head, with_failures
 from seatrial.importers.written_numbers import (
     in_seconds,
     is_missing,
@@ -123,12 +123,12 @@ def read_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
 def _columns(text: str, line: str) -> tuple[TableColumn, ...]:
     value = json_value(text) if is_json(text) else text
     samples = rows_of_samples(value)
-    columns = _from_rows(samples) if samples else csv_columns(text, line) if value is text else columns_of(value)
+    columns = csv_columns(text, line) if value is text and not samples else columns_of(samples or value)
     if not columns or not columns[0].cells:
         raise UsageError("The file has no values.", REMEDY)
     if len(columns) > MOST_COLUMNS:
         raise UsageError(f"It has {count(len(columns), 'column')}, more than {MOST_COLUMNS}.", "Write a row for each.")
-    measured = ((column.name, *without_unit(column.cells, column.name)) for column in columns)
+    measured = ((one.name, *without_unit(one.cells, one.name)) for one in columns)
     return tuple(with_durations(TableColumn(name=name, cells=cells, unit=unit)) for name, cells, unit in measured)
 
 
@@ -159,8 +159,7 @@ def csv_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
         if not _is_beside(line, barred=barred)
     ]
     first = titles(lines)
-    lines = lines[first:]
-    if not lines:
+    if not (lines := lines[first:]):
         return ()
     delimiter = _delimiter(lines[0])
     if delimiter != " " and all(prefixed := [NODE_PREFIX.match(line) for line in lines]):
@@ -193,24 +192,7 @@ def csv_columns(text: str, line: str = "") -> tuple[TableColumn, ...]:
 
 @lru_cache(maxsize=1)
 def _printed(text: str, line: str) -> tuple[str, list[tuple[str, str]]]:
-    return with_failures(_below_one_head(prefixed(text)), line)
-
-
-def _below_one_head(text: str) -> str:
-    """The tables of nodes, each line behind the name of its node, as one table; another text as it is.
-
-    All begin with the same line of names, which ends up above a column of the nodes.
-    """
-    parts = by_node(text)
-    head = next(iter(parts.values()), "").partition("\n")[0].strip()
-    mark = next((mark for mark in ";\t," if mark in head), "")
-    rows = [(node, line) for node, lines in parts.items() for line in lines.splitlines()]
-    heads = Counter(node for node, line in rows if line.strip() == head)
-    if not mark or heads.keys() != parts.keys() or any(map(_begins_number, _rows([head], mark)[0])):
-        return text
-    if any(line.count(mark) != head.count(mark) for _, line in rows):
-        return text
-    return "\n".join((f"node{mark}{head}", *(f"{node}{mark}{line}" for node, line in rows if line.strip() != head)))
+    return with_failures(below_one_head(prefixed(text)), line)
 
 
 def remarks_of_nodes(text: str, line: str = "") -> list[tuple[str, str]]:
@@ -247,7 +229,6 @@ def _aligned(lines: Sequence[str], printed: Sequence[str]) -> list[list[str]]:
 def _joined_heads(rows: list[list[str]]) -> list[list[str]]:
     """The rows with one heading in place of two: names over groups of columns, or names and units below them."""
     first, second, *below = rows if len(rows) > 2 else ([], [], [])
-    heads = list(zip(first, second, strict=False))
     if len(first) != len(second) or any(map(_begins_number, first + second)) or not any(map(_begins_number, below[0])):
         return rows
     units = [cell.strip("[]() ") for cell in second]
@@ -257,7 +238,7 @@ def _joined_heads(rows: list[list[str]]) -> list[list[str]]:
     if len({*first}) == len(first) and all(first):
         return rows
     group, joined = "", []
-    for name, part in heads:
+    for name, part in zip(first, second, strict=True):
         group = name or group
         joined.append(f"{group} {part}" if part else name)
     return [joined, *below]
@@ -274,7 +255,7 @@ def titles(lines: Sequence[str]) -> int:
         names, row = (_rows([one], mark)[0] if '"' in one else one.split(mark) for one in pair)
         missing = any(is_missing(name) or _begins_number(name.strip()) for name in filter(None, names))
         if len(names) == len(row) > 1 and not missing and any(_begins_number(cell.strip()) for cell in row):
-            above = [line.split(mark) for line in lines[:place]]
+            above = (line.split(mark) for line in lines[:place])
             filled = [len(cells) == len(names) and sum(map(bool, cells)) > 1 for cells in above]
             return place - sum(filled) if filled in ([False] * place, [*[False] * (place - 1), True]) else 0
     return 0
@@ -313,6 +294,8 @@ def _json_value(text: str) -> object:
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) > 1 and all(line.lstrip()[:1] in ("{", "[") for line in lines):
             return [_json_line(line, number) for number, line in enumerate(lines, 1)]
+        if isinstance(error, json.JSONDecodeError) and (error.pos >= len(text) or "Unterminated" in error.msg):
+            raise UsageError(f"The JSON is cut off: it ends in line {error.lineno}.", "Give the whole file.") from error
         raise UsageError(f"The file begins like JSON and cannot be read as JSON: {error}.", REMEDY) from error
 
 

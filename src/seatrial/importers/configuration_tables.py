@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from seatrial.importers.column_roles import are_moments, role_beside
+from seatrial.importers.column_roles import role_beside
 from seatrial.importers.columns import TableColumn, read_columns
 from seatrial.importers.listings import refuse_listing
 from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
-from seatrial.importers.series_times import SAMPLED
+from seatrial.importers.series_times import SAMPLED, are_moments
 from seatrial.importers.written_numbers import is_missing
 from seatrial.model.benchmark import Better
 from seatrial.model.column_words import RUN_WORDS, SENSOR_WORDS, last_word, states_in, words_of

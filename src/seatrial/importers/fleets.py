@@ -2,14 +2,13 @@
 
 import itertools
 import math
-import statistics
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Mapping, Sequence
 
 import msgspec
 import numpy as np
 
-from seatrial.importers.column_roles import ColumnRoles, are_moments, roles_of, unit_in
+from seatrial.importers.column_roles import ColumnRoles, roles_of, unit_in
 from seatrial.importers.columns import (
     TableColumn,
     checked,
@@ -22,16 +21,25 @@ from seatrial.importers.headed_text import prefixed
 from seatrial.importers.labelled_columns import with_labels
 from seatrial.importers.listings import refuse_listing
 from seatrial.importers.lone_cells import LoneCell, MeasuredRow, lone_cells, lone_lines
-from seatrial.importers.node_names import are_numbered, is_summary, refuse_phrases, refuse_sets, short_names
+from seatrial.importers.node_names import are_numbered, refuse_phrases, refuse_sets, short_names
 from seatrial.importers.printed_text import labels_of_lines, no_line
-from seatrial.importers.row_keys import names_of_runs, refuse_copies, refuse_repeated, refuse_unlike_rows, row_keys
+from seatrial.importers.row_keys import (
+    names_of_runs,
+    naming_parts,
+    refuse_copies,
+    refuse_repeated,
+    refuse_unlike_rows,
+    row_keys,
+    without_summaries,
+)
 from seatrial.importers.row_outcomes import failed_rows, is_outcome, split_outcomes
 from seatrial.importers.series import TIME_NAMES
+from seatrial.importers.series_times import are_moments
 from seatrial.importers.wide_columns import MOST_NAMED, melted, metrics_melted, transposed
 from seatrial.model.column_words import NODE_NAMES, PART_WORDS, RUN_NAMES, words_of
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
-from seatrial.model.words import name_form, some
+from seatrial.model.words import some
 from seatrial.statistics.estimates import FEWEST_ALIKE
 
 NUMBERS = RUN_NAMES - {"time", "date", "timestamp"}
@@ -42,8 +50,6 @@ ROWS_DIFFER = 0.1
 FEWEST_EXPLAINED = 12
 EXPLAINED = 0.5
 """Share of the variance within nodes that a measured number rarely has in common with few of its levels."""
-FEWEST_SUMMARISED = 3
-STATISTICS = (statistics.fmean, statistics.median, min, max, sum)
 REMEDY = "Give columns `node` and `value`, and `run` if you like; or JSON that maps each node to its values."
 
 Fleet = dict[str, list[float]]
@@ -132,7 +138,7 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
     columns = tuple(nodes if one is named else one for one in columns)
     if any(len(one.cells) != len(nodes.cells) for one in columns):
         raise UsageError("The columns of nodes and of values differ in length.", REMEDY)
-    columns, nodes, summaries = _without_summaries(columns, nodes)
+    columns, nodes, summaries = without_summaries(columns, nodes)
     refuse_sets(nodes.cells)
     if nodes.name.startswith("column "):
         refuse_phrases(nodes.cells)
@@ -145,6 +151,7 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
     elif not column and (long := melted(columns, nodes) or metrics_melted(columns, nodes, {*by, *part})):
         columns, nodes = long
     roles = roles_of(columns, nodes, value=column, by=by, part=part)
+    roles = msgspec.structs.replace(roles, parts=part or naming_parts(columns, roles))
     table = _by_roles(columns, roles, failed_rows(columns, {*by, *part, roles.value, roles.node}), counting)
     lone = (*table.lone, *lone_lines(text, {*nodes.cells}.difference(table.failed), line))
     constants = {one.name: one.cells[0] for one in columns if one.name in roles.constants}
@@ -357,42 +364,3 @@ def _json_number(value: object, name: str) -> float:
         return checked(float(value), f"Node {name!r} has {value:g}")
     except OverflowError:  # a whole number of hundreds of digits
         return math.inf
-
-
-def _without_summaries(
-    columns: tuple[TableColumn, ...], nodes: TableColumn
-) -> tuple[tuple[TableColumn, ...], TableColumn, tuple[str, ...]]:
-    """The columns and that of the nodes, without rows such as `Average` below several nodes, and what these are."""
-    kept = [not is_summary(cell) for cell in nodes.cells]
-    for row in _odd_rows_at_the_end(nodes.cells, kept):
-        kept[row] = not _is_computed(columns, nodes, row, kept[:row])
-    if all(kept) or len({*itertools.compress(nodes.cells, kept)}) < 2:
-        return columns, nodes, ()
-    names = [cell for cell, keep in zip(nodes.cells, kept, strict=True) if not keep]
-    shorter = tuple(
-        msgspec.structs.replace(column, cells=tuple(itertools.compress(column.cells, kept))) for column in columns
-    )
-    return shorter, shorter[columns.index(nodes)], tuple(f"{name} (a summary)" for name in names)
-
-
-def _odd_rows_at_the_end(names: Sequence[str], kept: Sequence[bool]) -> list[int]:
-    """The last rows, if their names have no digits and those of nearly all others are alike but for digits."""
-    forms = [name_form(name) for name in names]
-    usual, alike = Counter(forms).most_common(1)[0] if forms else ("", 0)
-    last = max((row for row, form in enumerate(forms) if form == usual), default=0)
-    odd = [row for row in range(last + 1, len(forms)) if "0" not in forms[row] and kept[row]]
-    return odd if "0" in usual and alike >= FEWEST_SUMMARISED else []
-
-
-def _is_computed(columns: Sequence[TableColumn], nodes: TableColumn, row: int, kept: Sequence[bool]) -> bool:
-    """Whether the numbers of a row are the same statistic of the rows above, to their last printed digit."""
-    measured = [column for column in columns if column is not nodes and column.numeric and column.cells[row].strip()]
-    above = []
-    for column in measured:
-        numbers = column.numbers()
-        values = [value for value, keep in zip(numbers, kept, strict=False) if keep and not math.isnan(value)]
-        decimals = len(column.cells[row].partition(".")[2])
-        above.append((values, numbers[row], 0.51 * 10.0**-decimals))
-    return bool(above) and any(
-        all(len(values) > 1 and abs(of(values) - number) <= step for values, number, step in above) for of in STATISTICS
-    )

@@ -21,7 +21,8 @@ def rows_of_samples(value: object) -> list[Row]:
     `value`: a text, or the JSON of an answer to an instant query. One metric gives its name to the column of values.
     """
     samples = _of_lines(value) if isinstance(value, str) else _of_answer(value)
-    named = next((name for name in (*NODE_NAMES, INSTANCE) if samples and name in samples[0]), INSTANCE)
+    labels = {name.lower(): name for name in samples[0]} if samples else {}
+    named = next((labels[name] for name in NODE_NAMES if name in labels), INSTANCE)
     rows = [_renamed(sample, named) for sample in samples]
     names = dict.fromkeys(name for row in rows for name in row if name != VALUE)
     varying = [name for name in names if len({row.get(name, "") for row in rows}) > 1]

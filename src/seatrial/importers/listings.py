@@ -88,7 +88,7 @@ def refuse_listing(text: str, remedy: str = "", *, column: str = "") -> None:
     """
     for line in text[:LOOKED_AT].splitlines()[:HEAD_LINES]:
         cells = [cell.strip() for cell in re.split(r"[|,;]", line)]
-        words = [word.lower() for cell in cells for word in cell.split()]
+        words = [word.lower() for cell in cells for word in cell.split() if not word.endswith(":")]
         for listing in LISTINGS:
             listed = sum(word in listing.own | listing.others for word in words)
             own = next((cell for cell in cells if listing.own.intersection(cell.lower().split())), "")

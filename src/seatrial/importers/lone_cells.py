@@ -7,13 +7,14 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 
 import msgspec
 
-from seatrial.importers.column_roles import ColumnRoles, are_moments
+from seatrial.importers.column_roles import ColumnRoles
 from seatrial.importers.columns import TableColumn, read_columns, remarks_of_nodes
 from seatrial.importers.lone_numbers import FEWEST_OTHERS, Rows, are_few, far_numbers
 from seatrial.importers.outcome_words import DOUBTFUL, OF_LAUNCHER, fails
 from seatrial.importers.pair_evidence import names_an_end
 from seatrial.importers.pair_metrics import scale_of
 from seatrial.importers.row_outcomes import SHARE, is_numbered, is_remark
+from seatrial.importers.series_times import are_moments
 from seatrial.importers.written_numbers import MISSING
 from seatrial.model.column_words import (
     CHECKSUM_WORDS,

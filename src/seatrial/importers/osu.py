@@ -286,24 +286,9 @@ STRONG = re.compile(r"[-_. ](?:to|vs|and)[-_. ]|<?->|=>|→|--+|__+|\.\.+|[~+,@]
 """A separator between two names, rarely part of one."""
 SEPARATOR = re.compile(rf"({STRONG.pattern}|[-_. ])")
 TEST_WORDS = (
-    "osu",
-    "omb",
-    "mpi",
-    "bw",
-    "bibw",
-    "bandwidth",
-    "latency",
-    "lat",
-    "mbw",
-    "mr",
-    "multi",
-    "imb",
-    "iperf3",
-    "iperf",
-    "netpipe",
-    "qperf",
-    "ib",
-)
+    "osu", "omb", "mpi", "bw", "bibw", "bandwidth", "latency", "lat", "mbw", "mr", "multi", "imb", "iperf3", "iperf",
+    "netpipe", "qperf", "ib",
+)  # fmt: skip
 TOOL_WORDS = ENDINGS.union(TEST_WORDS)
 COUNTED = re.compile(r"(?:run|rep|iter|try|job)\d*", re.IGNORECASE)
 """The tool's name, an ending, the number of a repetition: part of no node's name."""

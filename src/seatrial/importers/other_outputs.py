@@ -48,6 +48,7 @@ ONE_NODE = {
     "mpiP": r"^@ mpiP\b",
     "Caliper": r"^Path +(?:Min|Max|Avg|Time)\b.{0,80} %",
     "iostat, sar or vmstat": r"^Linux \d\S{1,80} \([\w.-]{1,80}\)[ \t]|^procs -{3,20}memory-",
+    "netperf": r"(?:STREAM|REQUEST/RESPONSE|MAERTS) TEST\b",
     "time -v": r'^\s*Command being timed: "',
     "perf stat": r"^ Performance counter stats for ",
     "turbostat": r"^turbostat version \d|^(?:\w{1,20}[ \t]{1,8}){0,6}CPU[ \t]{1,8}Avg_MHz[ \t]",
@@ -135,7 +136,7 @@ OUTPUTS = (
     ),
     _output(
         r"\[\s*ID\]\s+Interval\s+Transfer|Connecting to host \S{1,99} port "
-        r"|(?:STREAM|REQUEST/RESPONSE) TEST|netperf|sockperf|^lagscope \d",
+        r"|sockperf|^lagscope \d",
         "the output of a network benchmark between two hosts (iperf or similar)",
         PAIR_LINES,
     ),

@@ -117,11 +117,11 @@ def _with_runs(places: dict[str, OutputPlace]) -> dict[str, OutputPlace]:
     split = {name: match for name, place in places.items() if (match := COUNTED_RUN.fullmatch(place.node))}
     if len(split) < len(places) or any(place.run for place in places.values()):
         return places
-    found = {name: OutputPlace(of[1] or of[3], int(of[2] or of[4])) for name, of in split.items()}
+    counted = {name: OutputPlace(of[1] or of[3], int(of[2] or of[4])) for name, of in split.items()}
     runs: dict[str, list[int]] = {}
-    for place in found.values():
+    for place in counted.values():
         runs.setdefault(place.node, []).append(place.run)
-    return found if len(runs) > 1 and numbered_alike(runs.values()) else places
+    return counted if len(runs) > 1 and numbered_alike(runs.values()) else places
 
 
 def numbered_alike(runs: Collection[Collection[int]]) -> bool:
@@ -163,10 +163,11 @@ def lines_of_files(texts: Mapping[str, str]) -> str:
     if all(text.lstrip().startswith("{") for text in texts.values()):
         return _objects_of_files(texts, nodes)
     naming = {*NODE_NAMES} - {"name"}
-    heads = {text.lstrip("\n").partition("\n")[0] for text in texts.values()}
-    cells = re.split("[,;\t]", next(iter(heads)).lower()) if len(heads) == 1 else []
-    table = len(cells) > 1 and not any(cell.strip(' "') in naming or cell.strip()[:1].isdigit() for cell in cells)
-    tools = {"table" if table else one_node_program(text) for text in texts.values()}
+    lines = [line for text in texts.values() for line in text.splitlines() if line.strip()]
+    cells = re.split("[,;\t]", lines[0].lower()) if lines else []
+    heads = lines.count(lines[0]) == len(texts) and {len(re.split("[,;\t]", line)) for line in lines} == {len(cells)}
+    table = heads and not any(cell.strip(' "') in naming or cell.strip()[:1].isdigit() for cell in cells)
+    tools = {"table" if table and len(cells) > 1 else one_node_program(text) for text in texts.values()}
     if len(tools) > 1 or "" in tools:
         return ""
     return "".join(f"{nodes[name]}: {line}\n" for name in sorted(texts) for line in texts[name].splitlines())

@@ -66,6 +66,23 @@ def by_node(text: str) -> dict[str, str]:
     return {node: "\n".join((*written, "")) for node, written in parts.items()} if len(parts) > 1 else {}
 
 
+def below_one_head(text: str) -> str:
+    """The tables of nodes, each line behind the name of its node, as one table; another text as it is.
+
+    All begin with the same line of names, which ends up above a column of the nodes.
+    """
+    rows = [(node, line.strip()) for node, lines in by_node(text).items() for line in lines.splitlines()]
+    head = rows[0][1] if rows else ""
+    mark = next((mark for mark in ";\t," if mark in head), "")
+    cells = head.split(mark) if mark else []
+    heads = {node for node, line in rows if line == head}
+    if not cells or len(heads) < len({node for node, _ in rows}) or any(cell.strip()[:1].isdigit() for cell in cells):
+        return text
+    if any(line.count(mark) != head.count(mark) for _, line in rows):
+        return text
+    return "\n".join((f"node{mark}{head}", *(f"{node}{mark}{line}" for node, line in rows if line != head)))
+
+
 def with_failures(text: str, line: str = "") -> tuple[str, list[tuple[str, str]]]:
     """What `_with_failures` makes of it, with values of one line of a node apart: `a = 1, b = 2` as `a=1 b=2`."""
     text, beside = _with_failures(text, line)

@@ -3,15 +3,15 @@
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 
 import msgspec
 
-from seatrial.importers.column_roles import FEWEST_COUNTED, are_moments, planned_columns
+from seatrial.importers.column_roles import FEWEST_COUNTED, planned_columns
 from seatrial.importers.columns import TableColumn, columns_of, json_value, read_columns
 from seatrial.importers.listings import refuse_listing
 from seatrial.importers.row_outcomes import failed_rows, split_outcomes
-from seatrial.importers.series_times import moments
+from seatrial.importers.series_times import are_moments, moments
+from seatrial.importers.written_numbers import dates
 from seatrial.model.column_words import NODE_NAMES
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import SERIES_SENSES, SeriesSense, sense_of
@@ -98,8 +98,6 @@ def _tcpd_series(text: str) -> tuple[ValueSeries, ...]:
 
 
 Field = Mapping[str, object]
-LAST_MS = 2.5e14
-"""Milliseconds from 1970 to the year 9892; a date has four digits for the year."""
 
 
 def frames_of(value: object) -> list[list[Field]]:
@@ -151,16 +149,10 @@ def _frame_series(fields: Sequence[Field]) -> Iterator[ValueSeries]:
         shown = config.get("displayName") or config.get("displayNameFromDS") if isinstance(config, dict) else None
         label = " ".join(map(str, labels.values())) if isinstance(labels, dict) else ""
         column = columns_of({str(shown or label or field.get("name") or "value"): field["values"]})[0]
-        times = tuple(map(_moment, clock)) if isinstance(clock, list) and len(clock) == len(column.cells) else ()
+        timed = clock if isinstance(clock, list) and len(clock) == len(column.cells) else ()
+        times = dates(tuple(map(str, timed)), 1e3)
         if column.numeric:
             yield ValueSeries(name=column.name, values=tuple(column.numbers()), times=times)
-
-
-def _moment(time: object) -> str:
-    """The time of a field, which Grafana writes in milliseconds since 1970."""
-    if isinstance(time, int | float) and 0 <= time < LAST_MS:
-        return f"{datetime.fromtimestamp(time / 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
-    return str(time)
 
 
 def _column_series(columns: Sequence[TableColumn]) -> tuple[ValueSeries, ...]:

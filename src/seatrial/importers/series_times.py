@@ -24,6 +24,11 @@ MONTH = re.compile(
 )
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 DATE = re.compile(r"(\d{1,4})(?:st|nd|rd|th)?[-./, ]{1,2}(\d{1,4})(?:[-./, ]{1,2}(\d{1,4}))?\.?")
+MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|(?:Q[1-4]|(?:0?[1-9]|1[0-2])/)[ /-]?(?:19|20)[0-9]{2}"
+    r"|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}.*|[0-9]{1,2}:[0-9]{2}.*"
+)
+"""A cell that begins with a date or a time of the day, or is a month or a quarter."""
 SIGNS = (CLOCK, YEAR, re.compile(r"\d{1,2}[./]\d{1,2}[./]?"))
 """What is part of a date or a time, and of few labels."""
 CHECKSUM = re.compile(r"[0-9a-f]{7,40}")
@@ -36,6 +41,11 @@ SAMPLED = 0.8
 """Share of the steps between times that are the shortest one; monitoring misses a sample now and then."""
 ORDERS = {"day first": (2, 1, 0), "month first": (2, 0, 1), "year first": (0, 1, 2)}
 """Places of year, month and day among the three numbers of a date."""
+
+
+def are_moments(column: TableColumn) -> bool:
+    """Whether its cells are dates or times."""
+    return bool(column.written) and all(MOMENT.fullmatch(cell.strip()) for cell in column.written)
 
 
 def moments(clock: TableColumn) -> Sequence[Moment | None]:

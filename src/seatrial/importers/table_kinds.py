@@ -6,13 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from seatrial.importers.column_roles import are_moments
 from seatrial.importers.columns import TableColumn, is_json, json_value, read_columns, refuse_almost_numbers
 from seatrial.importers.node_names import are_numbered
 from seatrial.importers.pair_lines import names_columns
 from seatrial.importers.row_outcomes import is_outcome, split_outcomes
 from seatrial.importers.series import TIME_NAMES, frames_of
-from seatrial.importers.series_times import are_samples
+from seatrial.importers.series_times import are_moments, are_samples
 from seatrial.importers.wide_columns import transposed
 from seatrial.importers.written_numbers import is_missing
 from seatrial.model.column_words import (
@@ -89,7 +88,8 @@ def kinds_of_table(text: str) -> tuple[TableKind, ...]:
     labelled = any(cell.endswith(":") for column in words[:1] for cell in column.cells)  # by pdsh or clush
     others = labelled and (all(map(COUNTER.fullmatch, words[0].cells)) or all(map(SIZE.fullmatch, words[0].cells)))
     states = states_in([one.name for one in columns if one.numeric])
-    if others or states or (words and all(one.name.strip().lower() in CONFIGURATIONS for one in words) and not clock):
+    varying = [one.name.strip().lower() for one in words if len({*one.cells}) > 1]
+    if others or states or (varying and CONFIGURATIONS.issuperset(varying) and not clock):
         return ()
     runs = _named(names, RUN_NAMES - CLOCKS) or is_star(text)
     repeated = labelled or _named(names, NODE_NAMES) or any(_repeated(one) or _has_nodes(one) for one in words)

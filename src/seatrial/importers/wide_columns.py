@@ -9,10 +9,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from seatrial.importers.column_roles import MEASURED, MOMENT, role_beside
+from seatrial.importers.column_roles import MEASURED, role_beside
 from seatrial.importers.columns import TableColumn
 from seatrial.importers.node_names import SUMMARIES
 from seatrial.importers.row_outcomes import status_of
+from seatrial.importers.series_times import MOMENT
 from seatrial.model.column_words import (
     CONDITION_WORDS,
     NODE_NAMES,

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
@@ -20,6 +21,7 @@ COMMA = re.compile(
     r"[-+]?(?:[0-9]{1,3}(?:[.'’ \u00a0\u2009\u202f][0-9]{3})+|[0-9]+)(?:,[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
 )
 """312.000,5: decimals behind a comma."""
+PLAIN = re.compile(r"[0-9]{10,19}(?:\.[0-9]{1,9})?|[0-9](?:\.[0-9]{1,18})?e\+?[0-9]{1,2}")
 MARKED = re.compile(r"[0-9][,'’ \u00a0\u2009\u202f][0-9]")
 ADDRESS = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}")
 BEHIND = re.compile(
@@ -48,6 +50,12 @@ EVENTS = frozenset(
 )  # fmt: skip
 """Words of columns that say when something was, and not how long it took."""
 MOMENT_NAMES = frozenset({"time", "times"})
+CLOCKS = EVENTS | MOMENT_NAMES | {"timestamp", "datetime", "ts", "epoch", "unix", "when"}
+"""Words of columns that may have numbers of seconds since 1970."""
+EPOCHS = {1.0: set[str](), 1e3: {"ms", "millis"}, 1e6: {"us", "micros"}, 1e9: {"ns", "nanos"}}
+"""Parts of a second in which clocks count, and the words for them."""
+FIRST_DATE_S, LAST_DATE_S = 1e9, 4e9
+"""Seconds since 1970 in 2001 and in 2096: numbers of a clock between them are dates, and hardly anything else is."""
 SHEETS_OF_COMMAS = ";"
 """Spreadsheets divide cells by it where the comma is the decimal mark, so `12,171` is about twelve there."""
 Cells = tuple[str, ...]
@@ -91,6 +99,8 @@ def without_unit(cells: Cells, name: str = "") -> tuple[Cells, str]:
     """The numbers of a column of measurements whose cells all name units of one kind, in the unit that most of them
     name, and that unit; a column of other cells as it is. Few cells that return in many rows are labels: `64 KiB`,
     unless the name of the column has their unit: `clocks.sm [MHz]`."""
+    if (dated := with_dates(name, cells)) is not cells:
+        return dated, ""
     split = [BEHIND.fullmatch(cell.strip()) for cell in cells]
     written = [(match["number"], match["unit"]) for match in split if match is not None]
     blank = sum(match is None and not _digits(cell) for cell, match in zip(cells, split, strict=True))
@@ -142,6 +152,27 @@ def in_seconds(name: str, cells: Cells, *, chosen: bool = False) -> Cells:
         repr(sum(float(match[part] or 0) * factor for part, factor in SECONDS.items())) if match else cell
         for cell, match in zip(cells, read, strict=True)
     )
+
+
+def with_dates(name: str, cells: Cells) -> Cells:
+    """The times of a clock, in seconds since 1970 or in parts of them, as dates; cells of other columns as they are."""
+    words = set(re.findall(r"[a-z]+", name.lower()))
+    written = [cell for cell in cells if not is_missing(cell)]
+    if not written or words.isdisjoint(CLOCKS) or not all(map(PLAIN.fullmatch, written)):
+        return cells
+    named = {parts for parts, units in EPOCHS.items() if units & words} or EPOCHS.keys()
+    numbers = [*map(float, written)]
+    parts = next((one for one in named if FIRST_DATE_S <= min(numbers) / one <= max(numbers) / one <= LAST_DATE_S), 0)
+    return dates(cells, parts) if parts else cells
+
+
+def dates(cells: Cells, parts: float) -> Cells:
+    """Numbers of such parts of a second since 1970 as dates; cells as they are where one is no such number."""
+    try:
+        read = [None if is_missing(cell) else datetime.fromtimestamp(float(cell) / parts, UTC) for cell in cells]
+    except (ValueError, OverflowError, OSError):
+        return cells
+    return tuple(f"{at:%Y-%m-%dT%H:%M:%S}{f'.{at:%f}' * (at.microsecond > 0)}Z" if at else "" for at in read)
 
 
 def with_seconds(text: str) -> str:

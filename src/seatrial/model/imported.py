@@ -44,7 +44,20 @@ LOSSES = frozenset({
 })  # fmt: skip
 """What went wrong, of which less is better in whatever unit: loss %, error rate, drops/s."""
 RATES = frozenset(
-    {"rate", "rates", "bandwidth", "bw", "busbw", "algbw", "throughput", "speed", "speedup", "efficiency", "iops"}
+    {
+        "rate",
+        "rates",
+        "bandwidth",
+        "bw",
+        "busbw",
+        "algbw",
+        "throughput",
+        "speed",
+        "speedup",
+        "efficiency",
+        "eff",
+        "iops",
+    }
 )
 HEAT = frozenset({"temp", "temps", "temperature", "temperatures", "temperatur", "température", "celsius"})
 """Words of temperatures: heat of which less is better."""
@@ -79,7 +92,8 @@ def sense_of(name: str, unit: str = "") -> Sense | None:
     is_time = unit.strip().lower() in TIME_UNITS or (measure is not None and measure.base in ("s", "°C"))
     if is_time or counts_losses(name) or counts_losses(unit):
         return Sense.LOWER
-    return _sense_of_words(unit) or _sense_of_words(name) or (Sense.HIGHER if unit else None)
+    rate = unit or (measure is not None and measure.base in ("B/s", "flop/s", "1/s"))
+    return _sense_of_words(unit) or _sense_of_words(name) or (Sense.HIGHER if rate else None)
 
 
 def _words(text: str) -> list[str]:

@@ -132,7 +132,7 @@ def unit_of(text: str) -> Unit | None:
         return Unit("1/s", _PER_TIME[name])
     if name.lower() in _WORDS:
         return Unit("s", _WORDS[name.lower()])
-    return _with_prefix(name)
+    return _with_prefix(re.sub(r"^([GTP])F(?:/s)?$", r"\1FLOPS", name))
 
 
 def _with_prefix(name: str) -> Unit | None:

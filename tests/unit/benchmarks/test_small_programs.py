@@ -94,3 +94,34 @@ def test_iperf_has_the_rate_that_was_received(protocol: str) -> None:
 def test_iperf_that_found_no_server_or_has_no_sums_has_no_rate() -> None:
     assert breaches(iperf(error="unable to connect to server: Connection refused")) == {FindingKind.PROGRAM_FAILED}
     assert not judged(iperf().replace("sum_received", "sum_forgotten")).complete
+
+
+IPERF_TEXT = """\
+Connecting to host c2, port 5201
+[  5] local 10.1.0.1 port 51234 connected to 10.1.0.2 port 5201
+[  7] local 10.1.0.1 port 51236 connected to 10.1.0.2 port 5201
+[ ID] Interval           Transfer     Bitrate         Retr  Cwnd
+[  5]   0.00-1.00   sec  1.39 GBytes  11.9 Gbits/sec    0   1.53 MBytes
+[  7]   0.00-1.00   sec  1.37 GBytes  11.7 Gbits/sec    0   1.53 MBytes
+[SUM]   0.00-1.00   sec  2.76 GBytes  23.6 Gbits/sec    0
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID] Interval           Transfer     Bitrate         Retr
+[  5]   0.00-1.00   sec  1.39 GBytes  11.9 Gbits/sec    0             sender
+[  5]   0.00-1.04   sec  1.38 GBytes  11.4 Gbits/sec                  receiver
+[  7]   0.00-1.00   sec  1.37 GBytes  11.7 Gbits/sec    0             sender
+[  7]   0.00-1.04   sec  1.36 GBytes  11.2 Gbits/sec                  receiver
+[SUM]   0.00-1.00   sec  2.76 GBytes  23.6 Gbits/sec    0             sender
+[SUM]   0.00-1.04   sec  2.74 GBytes  22.6 Gbits/sec                  receiver
+
+iperf Done.
+"""
+
+
+def test_the_text_of_iperf_has_the_sum_that_was_received() -> None:
+    output = judged(IPERF_TEXT)
+    assert [(one.value, one.labels) for one in output.results] == [(22.6e9 / 8, {"test": "tcp"})]
+    assert (output.work("streams"), output.complete) == (2, True)
+    lines = IPERF_TEXT.splitlines(keepends=True)
+    assert not any(judged("".join(lines[:number])).complete for number in range(4, len(lines)))
+    gone = IPERF_TEXT + "iperf3: error - control socket has closed unexpectedly\n"
+    assert breaches(gone) == {FindingKind.PROGRAM_FAILED}

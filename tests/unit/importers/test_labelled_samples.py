@@ -22,6 +22,7 @@ def lines(form: str) -> str:
         'triad_GB_s{{cluster="a", instance="{node}:9100"}} {value}',
         'triad_GB_s{{instance="{node}:9100",job="node"}} {value} 1718181000123',
         'triad_GB_s{{instance="{node}:9100", job="node"}} => {value} @[1718181000.123]',
+        'triad_GB_s{{instance="10.0.0.1:9400", Hostname="{node}"}} {value}',
         'triad_GB_s{{instance="10.0.0.1:9400", Hostname="{node}", hostname="{node}"}} {value}',
     ],
 )
@@ -65,3 +66,21 @@ def test_what_is_of_one_node_or_something_else_has_no_rows(text: str) -> None:
 def test_an_exporter_is_no_table() -> None:
     with pytest.raises(UsageError):
         read_fleet_table(lines('bw{{cpu="{node}"}} {value}'))
+
+
+def test_what_distinguishes_no_further_part_names_none() -> None:
+    text = "".join(
+        f'DCGM_FI_DEV_SM_CLOCK{{gpu="{gpu}", UUID="GPU-{node}{gpu}", device="nvidia{gpu}", Hostname="{node}"}} '
+        f"{1200 if (node, gpu) == ('n03', 1) else 1980}\n"
+        for node in NODES
+        for gpu in range(4)
+    )
+    table = read_fleet_table(text)
+    assert table.roles.parts == ("gpu",)
+    assert table.values["n03 gpu 1"] == [1200.0]
+
+
+def test_a_speed_in_bytes_is_no_size_of_messages() -> None:
+    rates = [12500000000] * 3 + [6250000000]
+    text = "".join(f'network_speed_bytes{{host="{node}"}} {rate}\n' for node, rate in zip(NODES, rates, strict=True))
+    assert read_fleet_table(text).values["n04"] == [6.25e9]

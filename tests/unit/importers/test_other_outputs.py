@@ -79,8 +79,8 @@ OTHERS = {
     "mbw": "0\tMethod: MEMCPY\tElapsed: 0.02185\tMiB: 64.00000\tCopy: 2928.392 MiB/s\n",
     "hyperfine ": "Benchmark 1: sleep 0.05\n  Time (mean ± σ):      58.2 ms ±   6.9 ms    [User: 1.1 ms]\n",
     "HTML": 3 * "<p><p>&nbsp;Mop/s total     =    495.93\n<br>\n",
-    "network benchmark": "MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 port 0 AF_INET to n2 ()\nLocal /Remote\n",
-    "network benchmark ": "lagscope 1.0.1\n------\n01:13:26 INFO: Minimum = 35.500us, Average = 47.863us\n",
+    "netperf": "MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 port 0 AF_INET to n2 ()\nLocal /Remote\n",
+    "network benchmark": "lagscope 1.0.1\n------\n01:13:26 INFO: Minimum = 35.500us, Average = 47.863us\n",
     "stress-ng ": "Jul 28 16:19:31 n1 stress-ng[13]: stress-ng: metrc: [13] cpu   3181  10.02   2.01\n",
     "stress-ng": "stress-ng: info:  [12] dispatching hogs: 2 cpu\nstress-ng: metrc: [12] cpu  25731  10.00  2573.07\n",
     "sysbench": "sysbench 1.0.20 (using system LuaJIT 2.1.0)\n\nNumber of threads: 2\nPrime numbers limit: 10000\n\n"

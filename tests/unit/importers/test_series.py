@@ -144,7 +144,8 @@ def test_the_format_of_tcpdbench() -> None:
         ("name\n٣\n1_0\n", "no column of numbers"),
         ("{}", "no column of numbers"),
         ('{"series": [{"label": "x"}]}', "no list `raw`"),
-        ("[1, 2", "cannot be read as JSON"),
+        ("[1, 2", "cut off: it ends in line 1"),
+        ("[1 2]", "cannot be read as JSON"),
         ("[1, true]", "'True'"),
         ('[{"a": 1}, 2]', "objects beside other values"),
         ("a\n1e308\n1e308\n", "'1e308' in row 1, which is beyond 1e\\+100"),
@@ -310,3 +311,17 @@ def test_dates_have_their_year_and_one_reading() -> None:
     for cells in (["01/02/2026", "02/02/2026"], ["1.2.3", "1.2.4"], ["1", "2"], ["run 1"], ["28.09.2026", ""]):
         with pytest.raises(ValueError, match=r"not dates"):
             dates_of(cells)
+
+
+@pytest.mark.parametrize("name", ["time", "timestamp", "Time", "ts"])
+@pytest.mark.parametrize("parts", [1, 10**3, 10**6, 10**9])
+def test_seconds_since_1970_and_their_parts_are_dates(name: str, parts: int) -> None:
+    rows = "".join(f"{(1718000000 + 60 * place) * parts},{11800 + place}\n" for place in range(12))
+    series = only(f"{name},rate\n{rows}")
+    assert (series.name, series.times[1]) == ("rate", "2024-06-10T06:14:20Z")
+
+
+@pytest.mark.parametrize("name", ["p99_ns", "time_ns", "bytes", "runtime"])
+def test_other_numbers_of_that_size_are_values(name: str) -> None:
+    (column,) = read_columns(f"{name}\n" + "".join(f"{1834000000 + place}\n" for place in range(4)))
+    assert column.numeric

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.benchmarks.catalogue import detected, output_batch
-from seatrial.importers.column_roles import MOMENT
 from seatrial.importers.columns import is_json, read_columns
 from seatrial.importers.fleets import Stratum, read_fleet_table
 from seatrial.importers.listings import refuse_listing
 from seatrial.importers.output_names import OutputPlace, places_of_runs
 from seatrial.importers.reframe import ReframeRow, is_perflog, read_perflog
 from seatrial.importers.series import read_series
+from seatrial.importers.series_times import MOMENT
 from seatrial.importers.table_kinds import TableKind, kinds_of_table
 from seatrial.model.column_words import NODE_NAMES, names_condition
 from seatrial.model.errors import UsageError

@@ -42,7 +42,7 @@ def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     lost: list[str] = []
     printed = any(detected(sources.text(file)) for file in sources.paths if not file.is_dir())
     files = {} if sources.one_file or wanted.runs else sources.together()
-    together = _of_lines(files, wanted, column)
+    together = None if printed or len(sources.paths) < 2 else _of_lines(files, wanted, column)
     tables |= {count(len(files), "file"): together} if together else {}
     for file in () if together else sources.paths:
         if file.is_dir():
@@ -85,7 +85,7 @@ def _name(file: Path, files: Mapping[str, str]) -> str:
 
 def _of_folder(title: str, folder: Mapping[str, str], wanted: JudgeOptions, column: str) -> dict[str, FleetTable]:
     """The values of the nodes whose outputs are in a folder, or else in each table in it. Raises UsageError."""
-    if table := _of_lines(folder, wanted, column) or table_of_outputs(folder, column):
+    if table := table_of_outputs(folder, column) or _of_lines(folder, wanted, column):
         return {title: table}
     tables: dict[str, FleetTable] = {}
     refused: dict[str, UsageError] = {}

@@ -86,8 +86,6 @@ def _kinds_of_files(texts: Mapping[str, str]) -> tuple[Kind, ...]:
     """
     if LIST in texts or is_nccl_folder(texts) or _has_pairs(texts) or pairs_in_names(texts):
         return (Kind.PAIRS,)
-    if lines_of_files(texts):
-        return (Kind.FLEET,)
     if not any(catalogue.detected(text) for text in texts.values()):
         return _kinds_of_tables(texts)
     for name in SIZES_OF_OUTPUTS:
@@ -121,7 +119,9 @@ def _size_of(text: str, name: str) -> Label | None:
 
 def _kinds_of_tables(texts: Mapping[str, str]) -> tuple[Kind, ...]:
     """Tables of sizes are those of curves, others of nodes. Raises UsageError where none is a table."""
-    kinds, refused = [], UsageError("The folder is empty.", MEASURES)
+    if lines_of_files(texts):
+        return (Kind.FLEET,)
+    kinds, refused = list[tuple[Kind, ...]](), UsageError("The folder is empty.", MEASURES)
     for name, text in texts.items():
         try:
             kinds.append(_kinds_of_text(text))

@@ -39,9 +39,9 @@ def test_forms_of_a_fleet(text: str) -> None:
 
 
 def test_one_of_several_columns_is_chosen() -> None:
-    text = "node,temp_c,triad\nn1,1,5\nn2,2,6\n"
+    text = "node,score,triad\nn1,1.5,5\nn2,2.5,6\n"
     assert read_fleet_table(text, "triad").values == {"n1": [5.0], "n2": [6.0]}
-    with pytest.raises(UsageError, match=r"temp_c, triad\. Choose one: --column COLUMN"):
+    with pytest.raises(UsageError, match=r"score, triad\. Choose one: --column COLUMN"):
         read_fleet_table(text)
     with pytest.raises(UsageError, match="no column of values 'add'"):
         read_fleet_table(text, "add")

@@ -15,6 +15,7 @@ USUAL = {
     "copy": 170e3, "scale": 171e3, "add": 180e3, "triad": 181e3, "h2d_GBs": 55.0, "d2h_GBs": 54.0, "bw_GBs": 24.0,
     "bw_min": 22.0, "bw_avg": 24.0, "bw_max": 25.0, "hpl_gflops": 3100.0, "lat_us": 1.6, "temp_c": 60.0,
     "ior_1M_MBs": 2100.0, "ior_4M_MBs": 2500.0, "lat_min_us": 1.5, "lat_max_us": 9.0, "lat_avg_us": 2.0,
+    "cpu_power_w": 320.0, "hpl_eff_pct": 81.0, "fan": 8400.0, "score": 77.0,
 }  # fmt: skip
 """Usual value of each column of these tables."""
 
@@ -225,10 +226,19 @@ def test_a_part_is_named_with_what_it_alone_has_and_a_node_with_its_firmware(
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("names", [("bw_GBs", "temp_c"), ("copy", "temp_c")])
-def test_of_columns_that_may_be_no_results_one_is_chosen(names: tuple[str, ...]) -> None:
-    with pytest.raises(UsageError, match=rf"{', '.join(names)}\. Choose one: --column COLUMN"):
-        read_fleet_table(table(*names))
+@pytest.mark.parametrize("names", [("bw_GBs", "temp_c"), ("copy", "cpu_power_w"), ("hpl_eff_pct", "fan")])
+def test_beside_readings_of_sensors_is_the_result(names: tuple[str, ...]) -> None:
+    assert read_fleet_table(table(*names)).roles.value == names[0]
+
+
+def test_of_columns_that_may_be_no_results_one_is_chosen() -> None:
+    with pytest.raises(UsageError, match=r"copy, score\. Choose one: --column COLUMN"):
+        read_fleet_table(table("copy", "score"))
+
+
+def test_numbers_that_return_on_nodes_are_of_places() -> None:
+    rows = (f"r{rack}u{unit},{unit},{380 + rack + unit / 10}" for rack in range(1, 4) for unit in range(10, 16))
+    assert read_fleet_table("\n".join(("server,U,triad", *rows))).roles.value == "triad"
 
 
 def test_what_nodes_have_is_no_result() -> None:
