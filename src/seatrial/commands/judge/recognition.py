@@ -88,12 +88,12 @@ def _kinds_of_files(texts: Mapping[str, str]) -> tuple[Kind, ...]:
         return (Kind.PAIRS,)
     if not any(catalogue.detected(text) for text in texts.values()):
         return _kinds_of_tables(texts)
+    _refuse_configurations(texts)
     for name in SIZES_OF_OUTPUTS:
         sizes = Counter(size for text in texts.values() if (size := _size_of(text, name)) is not None)
         if len(sizes) > 1 and sizes.total() == len(texts):
             even = 2 * min(sizes.values()) >= max(sizes.values())
             return (Kind.SCALING,) if even else (Kind.FLEET, Kind.SCALING)
-    _refuse_configurations(texts)
     return (Kind.FLEET,)
 
 
