@@ -8,7 +8,7 @@ import msgspec
 from seatrial.model.monitoring import Condition, NodeStanding, OpenFault, Standing
 from seatrial.model.run import RunInfo, RunKind
 from seatrial.model.settings import CheckSettings
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import OF_LINKS, Verdict
 
 LINKS, TRIALS, TIME = "links", "trials", "time"
 LOOKS = {RunKind.CHECK: {LINKS, TRIALS}, RunKind.NODES: {TRIALS}, RunKind.SOAK: {TRIALS, TIME}}
@@ -48,13 +48,12 @@ class _Node:
         self.condition = standing.condition or self.condition
         faults = {fault.kind: fault for fault in standing.faults}
         if standing.verdict not in OPEN:
-            cleared = [kind for kind, (_, looks) in self.faults.items() if kind not in faults and looks <= run.looks]
-            for kind in cleared:
-                del self.faults[kind]
+            self.faults = {kind: one for kind, one in self.faults.items() if kind in faults or not one[1] <= run.looks}
         for kind, fault in faults.items():
             before = self.faults.get(kind)
             since = before[0].since if before else run.ended
-            self.faults[kind] = OpenFault(fault=fault, run=run.run, since=since), run.looks
+            looks = run.looks - {TRIALS} if kind in OF_LINKS else run.looks
+            self.faults[kind] = OpenFault(fault=fault, run=run.run, since=since), looks
 
     def cleared_by(self, run: Judged, judged: frozenset[str]) -> bool:
         """Whether a part other than a node, which a run that decided on all its nodes does not name, is good again.

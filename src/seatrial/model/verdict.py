@@ -300,6 +300,14 @@ class FindingKind(enum.StrEnum):
     NO_TRAFFIC = "no-traffic", BLOCKED, "no message passes", "doctor"
 
 
+OF_LINKS = frozenset(
+    {FindingKind.SLOW_LINK, FindingKind.SLOW_UPLINK, FindingKind.SLOW_CABLE, FindingKind.SLOW_SPINE,
+     FindingKind.SLOW_PAIR, FindingKind.SLOW_FABRIC, FindingKind.SLOW_RAIL, FindingKind.HIGH_LATENCY,
+     FindingKind.PACKET_LOSS, FindingKind.PAIR_HANGS, FindingKind.UNSTABLE_LINK}
+)  # fmt: skip
+"""What messages between nodes show, and trials do not."""
+
+
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     """What was done to confirm or refute a suspicion, and how it ended."""
 

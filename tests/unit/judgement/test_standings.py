@@ -49,6 +49,11 @@ def test_nobody_else_is_touched() -> None:
     assert standings_after([]) == {}
 
 
+def test_a_check_without_trials_clears_what_messages_show() -> None:
+    assert standings_after([run(1, SLOW), run(2, looks=(LINKS,))])["n1"].verdict is Verdict.PASS
+    assert standings_after([run(1, SLOW), run(2, looks=(TRIALS,))])["n1"].verdict is Verdict.SLOW
+
+
 UPLINK = Standing(node="uplink:leaf1", verdict=Verdict.SLOW, faults=(SLOW,))
 
 
@@ -63,11 +68,12 @@ def test_a_fault_of_no_node_is_open_until_all_nodes_that_saw_it_were_judged_with
     for later in (
         with_nodes(run(2), left_out="n2"),
         run(2, verdict=Verdict.INCONCLUSIVE),
-        run(2, looks=(LINKS,)),
+        run(2, looks=(TRIALS,)),
         with_nodes(run(2), UPLINK),
     ):
         assert "uplink:leaf1" in standings_after([first, later])
-    assert "uplink:leaf1" not in standings_after([first, run(2)])
+    for later in (run(2), run(2, looks=(LINKS,))):
+        assert "uplink:leaf1" not in standings_after([first, later])
 
 
 def test_a_run_without_facts_leaves_the_condition_that_was_read_before() -> None:
