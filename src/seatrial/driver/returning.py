@@ -95,9 +95,11 @@ def with_partners(
     """The settings with the nodes that are measured, and which of them have to be resumed. Raises as `reached`."""
     names = settings.returning
     hosts = msgspec.structs.replace(hosts, features=described(hosts.features, settings))
-    chosen = msgspec.structs.replace(settings, nodes=tuple(natural_sorted({*names, *partners_of(names, hosts)})))
     asks_slurm = isinstance(launcher, SlurmLauncher) and not launcher.job
-    return chosen, _out_of_service(names) if asks_slurm else ()
+    out = _out_of_service(names) if asks_slurm else ()
+    drained = tuple(node.node for node in out if node.state == "DRAIN")
+    nodes = tuple(natural_sorted({*names, *partners_of(names, hosts)}))
+    return msgspec.structs.replace(settings, nodes=nodes, drained=drained), out
 
 
 def chosen_hosts(settings: CheckSettings, hosts: Hosts) -> Hosts:

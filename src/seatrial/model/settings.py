@@ -136,6 +136,8 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     budget_s: float = CHECK_BUDGET_S
     returning: tuple[str, ...] = ()
     """Nodes of which the check says whether they may return to service; the others are their partners."""
+    drained: tuple[str, ...] = ()
+    """Those of `returning` that somebody had drained, for a reason that stays."""
     design: str = "auto"
     """A `pairs.survey.DesignChoice`."""
     sample: int = 0

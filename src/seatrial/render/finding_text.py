@@ -13,6 +13,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.monitoring import Condition, Fault, Standing
 from seatrial.model.node_list import node_list
 from seatrial.model.run import RunInfo, RunKind
+from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import CLUSTER, Direction, Subject, SubjectKind
 from seatrial.model.verdict import GOOD, Experiment, Finding, Verdict, worst
 from seatrial.model.words import count, natural_sorted, some
@@ -154,9 +155,15 @@ def back_line(nodes: Sequence[str]) -> str:
 
 
 def drain_of(finding: Finding, run: RunInfo | None) -> str:
-    """The line that takes the node of a finding out of service; empty for other subjects, and without Slurm."""
-    of_node = finding.at_fault and finding.subject.kind is SubjectKind.NODE and NODE.fullmatch(finding.subject.name)
-    return drain_line(finding.subject.name, [finding]) if of_node and run is not None and run.cluster else ""
+    """The line that takes the node of a finding out of service; empty for one that is drained, since it would replace
+    the reason, for other subjects, and without Slurm."""
+    name = finding.subject.name
+    of_node = finding.at_fault and finding.subject.kind is SubjectKind.NODE and NODE.fullmatch(name)
+    if not of_node or run is None or not run.cluster:
+        return ""
+    return (
+        "" if isinstance(run.settings, CheckSettings) and name in run.settings.drained else drain_line(name, [finding])
+    )
 
 
 def out_of_service(run: RunInfo, findings: Sequence[Finding]) -> Iterator[Copy]:

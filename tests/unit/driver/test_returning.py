@@ -97,6 +97,7 @@ def test_a_drained_node_is_resumed_in_a_reservation_and_drained_again(slurm: Slu
         name = found.settings.slurm.reservation
         assert (tmp_path / "resumed").exists()
         assert found.settings.nodes == ("n1", "n2", "n3", "n4")
+        assert found.settings.drained == ("n3",)
         [kept] = changed_settings.read(changes_folder())
         assert kept.text.startswith(f"in the reservation {name}, in service in place of: n3 is DRAIN (bad")
     assert not (tmp_path / "resumed").exists()

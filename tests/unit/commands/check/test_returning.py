@@ -56,6 +56,15 @@ def test_a_slow_node_stays_out_and_the_line_that_keeps_it_out_is_there() -> None
     assert [one["drain"] for one in check_json(recorded.info, judgement)["findings"]] == [drain]
 
 
+def test_no_line_replaces_the_reason_of_a_node_that_is_drained() -> None:
+    recorded = asked("n3", parts=slow_part("node", "n3", 0.6))
+    assert isinstance(recorded.info.settings, CheckSettings)
+    settings = msgspec.structs.replace(recorded.info.settings, drained=("n3",))
+    info = msgspec.structs.replace(recorded.info, settings=settings)
+    assert "State=DRAIN" not in check_text(info, judge(recorded), {})
+    assert [one["drain"] for one in check_json(info, judge(recorded))["findings"]] == [""]
+
+
 def test_the_fault_of_a_partner_keeps_no_node_out() -> None:
     line = first_line(asked("n3", parts=slow_part("node", "n1", 0.6)))
     assert line == f"SLOW  n3 {GOOD}; besides: n1: link at 60 % of its limit"
