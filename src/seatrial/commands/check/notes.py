@@ -39,26 +39,24 @@ def make_notes(
     recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair], references: References, suspicion: Suspicion
 ) -> tuple[str, ...]:
     """All notes on a run, in a fixed order."""
-    notes = []
-    if recorded.info.reason:
-        notes.append(recorded.info.reason)
+    notes = [recorded.info.reason] if recorded.info.reason else []
     notes += references.fabric.notes
     notes += _missing_limits(recorded, evidence, references)
     if (figure := recorded.info.figure) and figure.unchecked:
         why = "did not check the data that it received: start it with its check (nccl-tests: -c 1)"
         notes.append(f"{figure.benchmark} {why}, or verify data with the probe (seatrial check --verify).")
-    if suspicion.distant:
-        source, target = suspicion.distant[0]
-        notes.append(
-            f"{len(suspicion.distant)} ordered pairs (the first: {source} to {target}) have a much higher "
-            "latency than others, while their nodes are as fast as others with other partners: consistent with "
-            "topology distance; not reported as a fault."
-        )
+    leaf_of = references.fabric.leaf_of
+    for near, why in ((False, "consistent with topology distance"), (True, "unexplained, since they share a leaf")):
+        if late := [pair for pair in suspicion.distant if (leaf_of.get(pair[0], "") == leaf_of.get(pair[1])) is near]:
+            notes.append(
+                f"{len(late)} ordered pairs (the first: {late[0][0]} to {late[0][1]}) have a much higher latency than "
+                f"others, while their nodes are as fast as others with other partners: {why}; not reported as a fault."
+            )
     notes += _inferred_leaves(recorded, evidence, references)
     notes += _in_each_others_way(evidence, references, suspicion)
-    if late := late_pairs(evidence):
+    if waited := late_pairs(evidence):
         notes.append(
-            f"Round trips between {some(late, MOST_NAMED)} took as long as after a lost packet while their ranks "
+            f"Round trips between {some(waited, MOST_NAMED)} took as long as after a lost packet while their ranks "
             "waited for a processor: either may be why. Measure again when the nodes are idle."
         )
     notes += wandering_notes(recorded.facts, first_ranks(recorded))

@@ -200,3 +200,14 @@ def test_a_single_pair_far_later_than_its_peers_is_measured_again_and_named(coun
     assert (finding.kind, finding.subject.kind) == (FindingKind.HIGH_LATENCY, SubjectKind.PAIR)
     assert set(finding.subject.name.split(">")) == {"n2", "n5"}
     assert "4.0 times" in finding.statement
+
+
+@pytest.mark.parametrize(
+    ("leaf", "why"), [("", "consistent with topology distance"), ("leaf1", "unexplained, since they share a leaf")]
+)
+def test_a_distance_explains_no_late_pairs_of_one_leaf(leaf: str, why: str) -> None:
+    recorded = sail(Cluster(nodes=names(8), leaf_of=leaves(8, 4), near_s=10e-6, far_s=25e-6))
+    fabric = msgspec.structs.replace(NO_FABRIC, leaf_of=dict.fromkeys(names(8), leaf) if leaf else {})
+    info = msgspec.structs.replace(recorded.info, fabric=fabric)
+    notes = judge(msgspec.structs.replace(recorded, info=info)).notes
+    assert [note for note in notes if "not reported as a fault" in note and f": {why};" in note]
