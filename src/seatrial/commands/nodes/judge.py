@@ -28,10 +28,10 @@ OF_CLOCKS = {Trial.ARITHMETIC, Trial.NOISE}
 """Trials that are chosen to see which clock all cores reach."""
 MOST_NAMED = 4
 ENDINGS = {
-    Ending.INTERRUPTED: "it was interrupted",
-    Ending.FAILED: "it failed",
-    Ending.RECOVERED: "it was killed",
-    Ending.RUNNING: "it is still running, or was killed",
+    Ending.INTERRUPTED: "was interrupted",
+    Ending.FAILED: "failed",
+    Ending.RECOVERED: "was killed",
+    Ending.RUNNING: "is still running, or was killed",
 }
 
 
@@ -155,6 +155,9 @@ def _reason(
     sentence = f"{binding}; " if binding else _clocks(trials) if chosen and chosen <= OF_CLOCKS else ""
     if len(trials.figures) == 1 and not binding:
         sentence = _of_lone_node(trials)
+    if (ended := ENDINGS.get(recorded.info.ending)) is not None:
+        kept = f"{len(trials.figures)} of {count(len(trials.figures) + len(missing), 'node')}"
+        sentence = f"seatrial {recorded.info.kind.value} {ended}; what {kept} delivered is kept; {sentence}"
     sentence += f"{count(len(trials.figures), 'node')} measured"
     if missing:
         sentence += f", {', '.join(missing)} not"
@@ -177,7 +180,6 @@ def _reason(
     lacking = _without_storage(trials)
     if lacking:
         sentence += f"; storage not on {some(lacking, MOST_NAMED)}"
-    if not complete and not missing and not lacking:
-        why = ENDINGS.get(recorded.info.ending, "not all repetitions were measured")
-        sentence += f"; incomplete: {why}"
+    if not complete and not missing and not lacking and ended is None:
+        sentence += "; incomplete: not all repetitions were measured"
     return sentence

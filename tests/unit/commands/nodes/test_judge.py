@@ -218,7 +218,9 @@ def test_a_node_that_stopped_answering_is_down() -> None:
 def test_a_run_that_was_cut_off_is_incomplete() -> None:
     whole = recorded(dict.fromkeys(FIVE, GOOD))
     info = msgspec.structs.replace(whole.info, ending=Ending.INTERRUPTED)
-    assert judge_nodes(msgspec.structs.replace(whole, info=info)).exit_code is ExitCode.INCOMPLETE
+    result = judge_nodes(msgspec.structs.replace(whole, info=info))
+    assert result.exit_code is ExitCode.INCOMPLETE
+    assert result.reason.startswith("seatrial nodes was interrupted; what 5 of 5 nodes delivered is kept; ")
 
 
 @pytest.mark.parametrize("failed", [("n3",), tuple(FIVE)])
