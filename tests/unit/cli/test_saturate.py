@@ -36,14 +36,17 @@ class Shared(Cluster):
     """Ranks of which each carries `one` bytes per second at most, over a port that carries `HEALTHY`."""
 
     one: float = 40e6
+    scatter: float = 0.0
+    """Of `one`, from round to round, as a share."""
 
     def _times(self, wanted: Round, pair: Pair, draw: random.Random) -> list[float]:
         ranks = len(wanted.pairs)
+        one = self.one * draw.gauss(1.0, self.scatter)
         if wanted.shape.kernel is Kernel.PINGPONG:
             usual = 40e-6
         else:
             sent = wanted.shape.message_bytes * wanted.shape.window
-            usual = 20e-6 + ranks * sent / min(HEALTHY, ranks * self.one)
+            usual = 20e-6 + ranks * sent / min(HEALTHY, ranks * one)
         return [usual * draw.gauss(1.0, 0.005) for _ in range(wanted.shape.iterations)]
 
 
@@ -54,6 +57,16 @@ def measured(
     use_launcher(launcher)
     code = link(archive=archive, as_json=True, **options)
     return code, parsed(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.89, "INCONCLUSIVE"), (0.99, "PASS")])
+def test_a_share_of_one_rank_on_both_sides_of_the_line_is_open(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, share: float, verdict: str
+) -> None:
+    cluster = Shared(nodes=names(2), one=share * HEALTHY, scatter=0.05 if share < 0.95 else 0.0)
+    code, found = measured(capsys, tmp_path, cluster, ranks_per_node="1,2", run="one")
+    assert (code, found["verdict"]) == (2 if verdict == "INCONCLUSIVE" else 0, verdict)
+    assert ("90 % is open; --budget" in found["reason"]) == (verdict == "INCONCLUSIVE")
 
 
 def test_ranks_that_cannot_drive_the_port_alone_are_a_finding(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.experiment.controls import below, mean_ratio
+from seatrial.experiment.controls import RETEST_RUNS, below, mean_ratio
 from seatrial.judgement.corrupt_data import sound
 from seatrial.judgement.outcome import RecordOutcome, pair_of
 from seatrial.judgement.pair_limit import judge_rate, limit_of_flow
@@ -15,6 +15,7 @@ from seatrial.locate.evidence import Pair, run_value
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
 from seatrial.model.run import RecordedRun
+from seatrial.model.settings import PAIR_BUDGET_S
 from seatrial.model.subject import Direction, node
 from seatrial.model.units import BANDWIDTH, bandwidth, share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
@@ -87,6 +88,8 @@ def judge_saturation(recorded: RecordedRun) -> Saturation:
     measured = best.bandwidth_bytes_per_s if best else None
     limit = limit_of_flow(recorded.facts, pair, measured)
     judged = judge_rate(delivered, pair, measured, limit)
+    if judged.verdict is Verdict.PASS and (why := _open_share(part, recorded.info.seconds)):
+        judged = msgspec.structs.replace(judged, verdict=Verdict.INCONCLUSIVE, reason=f"{judged.reason}; {why}")
     findings = (*judged.findings, *_one_rank_findings(pair, by_ranks, needed, part))
     return Saturation(
         pair=pair,
@@ -180,6 +183,24 @@ def _one_rank_share(times: Mapping[Point, Sequence[float]], best: int, size: int
     alone, most = times.get((1, size), ()), times.get((best, size), ())
     whole = [(many, best * single) for single, many in zip(alone, most, strict=False) if single > 0 and many > 0]
     return mean_ratio(whole, CONFIDENCE) if whole else None  # NaN is not greater than 0
+
+
+def _open_share(part: Estimate | None, seconds: float | None) -> str:
+    """Why it is not decided whether one rank can drive the port, and what would decide; empty where it is.
+
+    `seconds`: the time of the run; the width of an interval falls with the root of the number of runs.
+    """
+    if part is None or part.low >= ONE_RANK_FLOOR or below(part, ONE_RANK_FLOOR):
+        return ""
+    why = (
+        f"1 rank carries {share(part.low)} to {share(part.high)} of what the port does, {share(ONE_RANK_FLOOR)} is open"
+    )
+    apart = abs(part.value - ONE_RANK_FLOOR)
+    if seconds is None or not apart:
+        return why
+    runs = max(part.runs * ((part.high - part.low) / 2 / apart) ** 2, RETEST_RUNS)
+    minutes = math.ceil(max(seconds * runs / part.runs, PAIR_BUDGET_S + 1) / 60)
+    return f"{why}; --budget {minutes}m would decide"
 
 
 def _one_rank_findings(

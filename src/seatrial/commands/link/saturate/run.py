@@ -1,5 +1,7 @@
 """One, two, four, ... ranks of a node sending to as many of another, all at once."""
 
+import sys
+
 from seatrial.commands.link.saturate.judge import Saturation, judge_saturation
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.manners import rank_counts_of
@@ -9,7 +11,7 @@ from seatrial.driver.two_nodes import TwoNodes, run_two_nodes
 from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
-from seatrial.model.settings import SaturateSettings
+from seatrial.model.settings import PAIR_BUDGET_S, SaturateSettings
 from seatrial.pairs.rank_pairs import LATENCY_BYTES, SIZES, place_pairs, repetitions_within, saturation_rounds
 from seatrial.pairs.sizes import FEWEST_REPETITIONS, Pace
 from seatrial.pairs.survey import BANDWIDTH
@@ -27,7 +29,8 @@ def _carry_out(trial: TwoNodes, settings: SaturateSettings) -> str:
     trial.start(counts[-1])
     deadline = monotonic_s() + budget_s
     pace = _pilot(trial)
-    repetitions = repetitions_within(counts, pace, budget_s, RETEST_RUNS, FEWEST_REPETITIONS)
+    most = RETEST_RUNS if budget_s <= PAIR_BUDGET_S else sys.maxsize
+    repetitions = repetitions_within(counts, pace, budget_s, most, FEWEST_REPETITIONS)
     rounds = saturation_rounds(trial.pair, counts, repetitions, pace, trial.seed)
     numbers = ", ".join(map(str, counts))
     trial.plan(
