@@ -42,9 +42,11 @@ def binomial_tail(least: int, total: int, chance: float) -> float:
 
 
 def repeated_failures(
-    failed: NDArray[np.bool_], members: Members, shares: Shares, uses: JobUses, place: int
+    failed: NDArray[np.bool_], members: Members, shares: Shares, uses: JobUses, place: int, *, sent: bool = False
 ) -> NDArray[np.bool_]:
     """All but the first failure of each day on a member that users may have sent there.
+
+    `sent`: only where they did, since more jobs came to the member than chance brings, or began there together.
 
     Jobs that a scheduler places one by one are independent evidence; those that a user sends to one node again and
     again, and tasks of an array that begin there together, are not. Where failures take the place of good jobs, fewer
@@ -54,10 +56,12 @@ def repeated_failures(
     """
     own, began = members.jobs_of(place), uses.began()
     trials = list(_trials(failed, members, shares, uses, own))
-    marked, sent = np.zeros(len(failed), bool), [jobs for *_, jobs, improbable in trials if improbable]
-    placed = own[~np.isin(own, np.concatenate([own[:0], *sent]))]
+    marked, many = np.zeros(len(failed), bool), [jobs for *_, jobs, improbable in trials if improbable]
+    placed = own[~np.isin(own, np.concatenate([own[:0], *many]))]
     repeated: dict[int, list[Places]] = {}
-    for user, day, failures, jobs, _ in trials:
+    for user, day, failures, jobs, improbable in trials:
+        if sent and not improbable and began[failures[0]] < began[failures[-1]]:
+            continue
         near = (began[placed] >= began[failures[0]]) & (began[placed] <= began[failures[-1]] + DAY_S)
         others = placed[near & (uses.user[placed] != user)]
         users = np.unique(uses.user[others], return_inverse=True)[1]

@@ -59,8 +59,9 @@ FEWEST_ALONE = 6
 """Jobs by which a node is sized: as few as a median needs for an interval of 95 %."""
 WAYS = 2 * len(FAILURES)
 """Tests of each node: each way to fail, by all families together and by one alone."""
-Suspect = tuple[Failures, int, float, int | None]
-"""Counts of all nodes, the node that is named, its p-value, and the only family that counts; None: all do."""
+Suspect = tuple[bool, float, int, Failures, int | None]
+"""Whether users may have sent its failures there, p-value, the node that is named, counts of all nodes, and the only
+family that counts; None: all do."""
 MOST_NAMED = 40
 """Slow nodes after which the search ends: more of them are a population."""
 
@@ -241,11 +242,14 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
         failed = table.ending[jobs] == ORDER[ending]
         rest, meetings = members, shares
         program = ending is not JobEnding.NODE_FAILED
-        while len(named) < MOST_NAMED and (
-            suspect := _most_failing(failed, rest, meetings, tests, uses, program)
-            or _most_breaking(failed, rest, meetings, uses, program)
-        ):
-            counted, place, p_value, family = suspect
+        while len(named) < MOST_NAMED:
+            suspect = _most_failing(failed, rest, meetings, tests, uses, program)
+            if not suspect or suspect[0]:
+                alone = _most_breaking(failed, rest, meetings, uses, program)
+                suspect = min(filter(None, (suspect, alone)), key=_certainty, default=None)
+            if not suspect:
+                break
+            sent, p_value, place, counted, family = suspect
             named.append(
                 FailingNode(
                     node=table.nodes[place],
@@ -255,12 +259,17 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
                     jobs=int(counted.jobs[place]),
                     expected=float(counted.expected[place]),
                     p_value=p_value,
+                    perhaps_sent=sent,
                     ambiguous_with=tuple(table.nodes[other] for other in as_failing(failed, rest, place)),
                 )
             )
             rest = rest.apart_from(place)
             meetings = shares_of(rest)
-    return tuple(sorted(named, key=lambda node: node.p_value))
+    return tuple(sorted(named, key=lambda node: (node.perhaps_sent, node.p_value)))
+
+
+def _certainty(suspect: Suspect) -> tuple[bool, float]:
+    return suspect[:2]
 
 
 def _most_breaking(
@@ -278,8 +287,8 @@ def _most_breaking(
         of_family = uses.family == family
         if suspect := _most_failing(failed & of_family, members, shares, tests, uses, program):
             alone = failures_of(failed, members.without(~of_family), suspicious=math.inf)
-            suspects.append((alone, *suspect[1:3], int(family)))
-    return min(suspects, key=lambda suspect: suspect[2], default=None)
+            suspects.append((*suspect[:3], alone, int(family)))
+    return min(suspects, key=_certainty, default=None)
 
 
 def _most_failing(
@@ -291,7 +300,8 @@ def _most_failing(
     others alike below what is expected, and that does not scatter them. A node whose jobs fail when those elsewhere do
     is not named: failed jobs free their node at once, and the next job of a bad campaign follows there.
 
-    `program`: whether a program may be the cause, so that failures of users who try one count once.
+    `program`: whether a program may be the cause, so that failures of users who try one count once: at first those that
+    they may have sent there, then those that they did.
     """
     counted = failures_of(failed, members, shares, max(_critical(tests) - SKEWNESS, LEAST_SUSPICIOUS))
     suspects = np.flatnonzero(counted.p_value * tests <= ERROR_RATE)
@@ -300,18 +310,19 @@ def _most_failing(
     left = np.zeros(len(failed), bool)
     left[members.job[np.isin(members.member, suspects)]] = True
     are_most = 2 * np.count_nonzero(left & failed) >= np.count_nonzero(failed)
-    beside = failures_of(failed, members.without(left), suspicious=math.inf) if are_most else counted
-    inflation = _inflation(beside.deviations, 0.0)
-    p_value = {int(place): float(counted.p_value[place]) for place in suspects}
-    if program:
-        for node in p_value:
-            if (repeated := repeated_failures(failed, members, shares, uses, node)).any():
+    others = failures_of(failed, members.without(left), suspicious=math.inf) if are_most else counted
+    inflation = _inflation(others.deviations, 0.0)
+    for sent in (False, True)[: 1 + program]:
+        p_value = {int(place): float(counted.p_value[place]) for place in suspects}
+        for node in p_value if program else ():
+            if (repeated := repeated_failures(failed, members, shares, uses, node, sent=sent)).any():
                 p_value[node] = float(failures_of(failed, members.without(repeated)).p_value[node])
-    excess = {node: -NormalDist().inv_cdf(p) / inflation for node, p in p_value.items() if p < 1}
-    p_value = {node: p for node, deviations in excess.items() if (p := _tail(deviations) * tests) <= ERROR_RATE}
-    p_value = {node: p for node, p in p_value.items() if p_beside(failed, members, uses, node, suspects) <= ERROR_RATE}
-    place = max(p_value, key=lambda node: float(counted.deviations[node]), default=None)
-    return None if place is None else (counted, place, p_value[place], None)
+        excess = {node: -NormalDist().inv_cdf(p) / inflation for node, p in p_value.items() if p < 1}
+        p_value = {node: p for node, deviations in excess.items() if (p := _tail(deviations) * tests) <= ERROR_RATE}
+        beside = (node for node in p_value if p_beside(failed, members, uses, node, suspects) <= ERROR_RATE)
+        if (place := max(beside, key=lambda node: float(counted.deviations[node]), default=None)) is not None:
+            return sent, p_value[place], place, counted, None
+    return None
 
 
 def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> PeriodChange | None:

@@ -9,7 +9,7 @@ from seatrial.commands.jobs.job_table import JobEnding
 from seatrial.commands.jobs.joint_nodes import JointNodes
 from seatrial.model import subject
 from seatrial.model.subject import CLUSTER
-from seatrial.model.verdict import ComparisonOutcome, Finding, FindingKind
+from seatrial.model.verdict import ComparisonOutcome, Finding, FindingKind, Verdict
 from seatrial.model.words import count, some, verb
 from seatrial.statistics.paired_change import GroupChanges
 
@@ -49,8 +49,15 @@ class FailingNode(msgspec.Struct, frozen=True, kw_only=True):
     """Failures if the node were like the others."""
     p_value: float
     """Adjusted for the number of nodes and ways to fail, and of families if one is counted alone."""
+    perhaps_sent: bool
+    """Whether a user may have sent the failed ones there: its other jobs are as many as on other nodes."""
     ambiguous_with: tuple[str, ...]
     """Nodes on which jobs may fail in its place."""
+
+    @property
+    def cause(self) -> str:
+        """What else may be the cause, to follow the number of failures."""
+        return ", by the node or by what one user sent there" if self.perhaps_sent else ""
 
 
 class NodeComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,6 +132,9 @@ SLOW_REMEDY = (
 FAILING_REMEDY = (
     "Read the node's log and its hardware errors (seatrial facts {node}), and try it: seatrial nodes {node}."
 )
+SENT_REMEDY = "Run the program that failed on this node and on another one, at the same time. {node} alone fails: " + (
+    FAILING_REMEDY
+)
 CHANGE_REMEDY = (
     "Look at what changed on that day: seatrial history and seatrial compare with runs from before, images, firmware, "
     "power settings, library versions."
@@ -168,14 +178,14 @@ def _failing(node: FailingNode) -> Finding:
     return Finding(
         kind=FindingKind.FAILING_JOBS,
         subject=subject.node(node.node),
-        verdict=FindingKind.FAILING_JOBS.verdict,
-        brief=f"{node.failed} of {count(node.jobs, 'job')} {node.ending.value} there",
+        verdict=Verdict.INCONCLUSIVE if node.perhaps_sent else FindingKind.FAILING_JOBS.verdict,
+        brief=f"{node.failed} of {count(node.jobs, 'job')} {node.ending.value} there{node.cause}",
         statement=(
             f"{node.failed} of {count(node.jobs, 'job')}{node.family and f' of {node.family}'} {node.ending.value} "
-            f"there; {node.expected:.1f} would have if the node were like the others that ran jobs of these families "
-            f"on the same days (p = {node.p_value:.2g}, all nodes and ways to fail counted)."
+            f"there{node.cause}; {node.expected:.1f} would have if the node were like the others that ran jobs of "
+            f"these families on the same days (p = {node.p_value:.2g}, all nodes and ways to fail counted)."
         ),
-        remedy=FAILING_REMEDY.format(node=node.node),
+        remedy=(SENT_REMEDY if node.perhaps_sent else FAILING_REMEDY).format(node=node.node),
         ambiguous_with=tuple(map(subject.node, node.ambiguous_with)),
     )
 

@@ -118,8 +118,9 @@ def _fields(outcome: JobsOutcome) -> JobsFields:
 
 
 def _named(outcome: JobsOutcome) -> list[str]:
-    """The nodes that are slow or on which jobs fail, or may be."""
-    named: list[SlowNode | FailingNode] = [*outcome.result.slow, *outcome.result.failing]
+    """The nodes that are slow or on which jobs fail, and those that may be in their place."""
+    failing = (node for node in outcome.result.failing if not node.perhaps_sent)
+    named: list[SlowNode | FailingNode] = [*outcome.result.slow, *failing]
     return natural_sorted({name for node in named for name in (node.node, *node.ambiguous_with)})
 
 
@@ -136,7 +137,8 @@ def _sentence(outcome: JobsOutcome) -> str:
     if result.change and result.change.changed(ComparisonOutcome.SLOWER):
         parts.append(change_brief(result.change))
     failing = [
-        f"{_either(node)}: {node.failed} of {count(node.jobs, 'job')} {node.ending.value}" for node in result.failing
+        f"{_either(node)}: {node.failed} of {count(node.jobs, 'job')} {node.ending.value}{node.cause}"
+        for node in result.failing
     ]
     parts += [f"{failing[0]}{'' if len(failing) == 1 else f' and {len(failing) - 1} more'}"] if failing else []
     if not parts:
