@@ -137,7 +137,7 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     returning: tuple[str, ...] = ()
     """Nodes of which the check says whether they may return to service; the others are their partners."""
     drained: tuple[str, ...] = ()
-    """Those of `returning` that somebody had drained, for a reason that stays."""
+    """Returning nodes that somebody had drained before: the reason stays."""
     design: str = "auto"
     """A `pairs.survey.DesignChoice`."""
     sample: int = 0
