@@ -39,7 +39,6 @@ LATE_LOSS = 1 / 3
 round trips that take half as long again."""
 MOST_ALIKE = 0.5
 """Losses of more than this share of the nodes are one finding on all of them."""
-MOST_FACTS = 3
 HARDWARE_WEIGHT = 72
 """Facts of hardware, frequency, power, topology and modes weigh as much; versions and settings of the kernel less."""
 OUT, IN, LATENCY = "out", "in", "latency"
@@ -303,7 +302,7 @@ def _changes_text(past: Past, changed: Sequence[str]) -> str:
         return "The facts of that time are not kept."
     if not changed:
         return f"No recorded fact changed since {past.facts_run}."
-    return f"Changed since {past.facts_run}: {some(changed, MOST_FACTS)}."
+    return f"Changed since {past.facts_run}: {some(changed)}."
 
 
 def past_notes(info: RunInfo, past: Past, ratios: Sequence[PastRatio]) -> list[str]:

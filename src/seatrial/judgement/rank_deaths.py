@@ -25,10 +25,9 @@ START_CRASHES_SHARE = 0.25
 runs, once in a dozen where ranks share cores, and mostly in rank 0. So crashes at the start need to be this many, and a
 larger share of the starts than the share of their time for which ranks waited for a processor."""
 ENDED = (LossCause.TIME_LIMIT, LossCause.CANCELLED)
-MOST_NOTES = 6
 SIGNAL_NAMES = {one.value: one.name for one in signal.Signals}
-CRASHES = (4, 6, 7, 8, 11)
-RACES = (6, 11)
+CRASHES = (signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV)
+RACES = (signal.SIGABRT, signal.SIGSEGV)
 """Signals that end an MPI which crashes on its own during start-up."""
 MEMORY = (
     "Compare the memory limit of the job and its cgroup with what the node has, and find out what else uses memory "
@@ -101,9 +100,9 @@ def judge_deaths(recorded: RecordedRun) -> Deaths:
         findings.append(_on_nodes(names, losses, tries) if names else _anywhere(losses, tries))
         at_start = [crash for crash in at_start if crash not in losses]
     single = [*rest, *at_start]
-    notes = [_single(one) for one in single[:MOST_NOTES]]
-    if len(single) > MOST_NOTES:
-        notes.append(f"{len(single) - MOST_NOTES} more sessions of the probe were lost.")
+    notes = [_single(one) for one in single[:MOST_NAMED]]
+    if len(single) > MOST_NAMED:
+        notes.append(f"{len(single) - MOST_NAMED} more sessions of the probe were lost.")
     notes += _aside(recorded.losses)
     return Deaths(findings=tuple(findings), notes=tuple(notes), undecided=tuple(natural_sorted(undecided)))
 

@@ -25,7 +25,7 @@ from seatrial.model.pair_faults import Population
 from seatrial.model.past import OwnJob
 from seatrial.model.run import Design, NodeState, RunInfo
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import count
+from seatrial.model.words import count, some
 from seatrial.render.envelope import PastFields, past_fields
 from seatrial.render.escape import clean
 from seatrial.render.finding_text import rows, title
@@ -33,8 +33,6 @@ from seatrial.render.json import filled
 from seatrial.render.node_trials import TrialFields, trial_fields
 
 MOST_FINDINGS = 8
-MOST_VALUES = 3
-"""Different kernels or models that a line names."""
 
 
 def ticket(run: RunInfo, own: OwnJob, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> tuple[str, ...]:
@@ -56,8 +54,8 @@ def _lines(run: RunInfo, own: OwnJob, judgement: Judgement, facts: Mapping[str, 
         ("Would have been seen", could_show(judgement)),
         ("Before", _before(run, judgement)),
         ("MPI", run.mpi_library),
-        ("Kernel", _few({known.kernel for known in facts.values()})),
-        ("Processor", _few({known.cpu_model for known in facts.values()})),
+        ("Kernel", some(sorted({known.kernel for known in facts.values()} - {""}))),
+        ("Processor", some(sorted({known.cpu_model for known in facts.values()} - {""}))),
         ("Ran beside it", ", ".join(one.text for one in own.steps)),
     ):
         if text:
@@ -80,13 +78,6 @@ def job_rows(run: RunInfo, own: OwnJob, judgement: Judgement) -> Iterator[tuple[
         )
     ranks = f"{count(len(own.ranks), 'rank')} of {own.line}" if own.ranks else "where its ranks run was not read"
     yield "job", f"{own.job}; {ranks}"
-
-
-def _few(values: set[str]) -> str:
-    texts = sorted(value for value in values if value)
-    return ", ".join(texts[:MOST_VALUES]) + (
-        f" and {len(texts) - MOST_VALUES} more" if len(texts) > MOST_VALUES else ""
-    )
 
 
 class PairFields(msgspec.Struct, frozen=True, kw_only=True):

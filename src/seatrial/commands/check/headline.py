@@ -73,11 +73,8 @@ def comparisons_text(compared: VerdictBasis | None) -> str:
 
 
 NO_ACTS: Mapping[str, str] = MappingProxyType({})
-MOST_DOUBTED = 3
 MOST_ODD = 2
 """Pairs that a headline names."""
-MOST_OF_JOB = 3
-"""Faults of the job itself that a headline names."""
 
 
 class CheckHeadline(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +131,7 @@ def _outcome(verdict: Verdict, judgement: Judgement) -> str:
     odd = [(pair.source, pair.target) for pair in judgement.pairs if pair.verdict is not Verdict.PASS]
     if odd:
         return f"no finding, but {_did_not_pass(odd, len(judgement.pairs))}"
-    nodes = some([node.node for node in judgement.nodes if node.verdict is not Verdict.PASS], MOST_DOUBTED)
+    nodes = some([node.node for node in judgement.nodes if node.verdict is not Verdict.PASS])
     why = doubt_text(judgement.withheld[0]) if judgement.withheld else f"{nodes} did not pass"
     return f"no finding {where}, but {why}"
 
@@ -150,7 +147,7 @@ def _did_not_pass(odd: Sequence[Pair], of: int) -> str:
 
 def doubt_text(withheld: Withheld) -> str:
     """A reason for which a PASS is withheld, as a clause."""
-    named, several = some(withheld.subjects, MOST_DOUBTED), len(withheld.subjects) > 1
+    named, several = some(withheld.subjects), len(withheld.subjects) > 1
     return {
         Doubt.SPEED_GROUPS: "the nodes form two speed groups, and no reference shows which is right",
         Doubt.NODES_OUT_OF_LINE: f"{named} {'were' if several else 'was'} out of line in a trial, which is not decided",
@@ -188,7 +185,7 @@ def answer(judgement: Judgement) -> str:
     """Whether it is the machine, and because of what; then what the job itself does wrong."""
     faults, state = of_machine(judgement.findings), machine(judgement)
     own = [finding for finding in judgement.findings if finding not in faults]
-    job = some(list(dict.fromkeys(map(brief, own))), MOST_OF_JOB)
+    job = some(list(dict.fromkeys(map(brief, own))))
     if state is Machine.BAD:
         return f"{state.value}: {sentence_of(faults)}" + (f"; nor is the job: {job}" if job else "")
     if state is Machine.GOOD and job:

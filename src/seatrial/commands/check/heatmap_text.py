@@ -11,13 +11,8 @@ from seatrial.render.text import STYLES
 Line = tuple[tuple[str, str], ...]
 """Pieces of text with their styles."""
 
-MOST_NODES = 64
-"""Beyond these a row is a leaf."""
-MOST_ROWS = 32
-"""Leaves drawn at most."""
-_LEAST_ROWS = 8
-_STEP = 4
-"""Rows less at each attempt to fit."""
+LEAF_ROWS = (32, 28, 24, 20, 16, 12, 8)
+"""Leaves that are drawn: the most that fit."""
 _LABEL_WIDTH = 18
 _NUMBER_WIDTH = 5
 _GOOD = 0.9
@@ -31,10 +26,10 @@ def drawn_heat_map(judgement: Judgement, fabric: Fabric, width: int) -> tuple[He
 
     Where no leaf is known the worst nodes take their place. Fewer rows with numbers say more than many of signs.
     """
-    heat = heat_map(judgement, fabric, MOST_NODES)
+    heat = heat_map(judgement, fabric)
     lines = () if heat.by_leaf or heat.left_out else heat_map_lines(heat, width)
     for narrow in (False, True):
-        for most in range(MOST_ROWS, _LEAST_ROWS - 1, -_STEP):
+        for most in LEAF_ROWS:
             if lines:
                 return heat, lines
             heat = heat_map(judgement, fabric, most, most_nodes=1)

@@ -15,6 +15,7 @@ from seatrial.model.subject import SubjectKind, job
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import some
+from seatrial.node.hcas import PORT_UNIT_BYTES
 from seatrial.rules.base import Readings, findings_of
 from seatrial.rules.ranks import RANKS, threads_findings
 
@@ -23,11 +24,8 @@ SMALL_PLACES = frozenset(("cores", "threads"))
 TCP_PROVIDERS = frozenset(("tcp", "sockets", "udp"))
 INFINIBAND = ("rc", "dc", "ud", "ib", "all")
 """Beginnings of the names of UCX's transports over InfiniBand and RoCE; `all` has them, too."""
-PORT_UNIT_BYTES = 4
-"""InfiniBand specification 16.1.3.5, PortXmitData."""
 CARRIED = 0.5
 """An adapter that counted less than this share of what was sent did not carry it; other traffic only adds to it."""
-MOST_ADAPTERS = 3
 UNSET = "Leave it out of the job, or ask the site which value it recommends; "
 PLACES = "`seatrial placement -- LAUNCH LINE` shows where ranks run."
 SHOWS = "`seatrial link --transports` shows what carries messages."
@@ -188,7 +186,7 @@ def _unused_adapters(own: OwnJob, recorded: RecordedRun) -> Iterator[Finding]:
         shares[node] = sum(counted.values()) / sent_bytes
         names |= counted.keys()
     if shares and max(shares.values()) < CARRIED:
-        which = some(sorted(names), MOST_ADAPTERS)
+        which = some(sorted(names))
         yield Finding(
             kind=TRANSPORT,
             subject=job(own.job),

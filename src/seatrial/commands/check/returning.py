@@ -17,7 +17,6 @@ from seatrial.render.finding_text import NODE, back_line, brief, sentence_of
 from seatrial.render.report import Copy
 
 BACK = "Back into service"
-MOST_FAULTS = 3
 
 
 def returning(run: RunInfo) -> tuple[str, ...]:
@@ -75,7 +74,7 @@ def return_answer(names: Sequence[str], judgement: Judgement, otherwise: str, ac
 def _stays_out(name: str, judgement: Judgement, act: str) -> str:
     lost = [state.reason for state in judgement.lost if state.node == name and state.fault]
     faults = lost or [brief(fault) for fault in faults_of(name, judgement.findings)]
-    return f"{name} {act}: {some(faults, MOST_FAULTS)}"
+    return f"{name} {act}: {some(faults)}"
 
 
 def _doubt(names: Sequence[str], judgement: Judgement) -> str:

@@ -20,11 +20,9 @@ from seatrial.render.report import Cells, Record, Table, columns, record_table
 
 MOST_ROWS = 200
 MOST_WORST = 10
-MOST_FEW_NODES = 16
-MOST_KINDS = 16
+MOST_FEW = 16
 MOST_LETTERS = 60
 """Characters of the names of nodes that are alike."""
-MOST_LIMITS = 20
 MORE = "The worst {} are shown; the JSON report lists all."
 WAYS = {Direction.OUT: "sends", Direction.IN: "receives"}
 
@@ -63,7 +61,7 @@ def worst_tables(judgement: Judgement) -> Iterator[Table]:
         title = f"The {len(pairs)} worst pairs" if len(pairs) < len(judgement.pairs) else "Pairs, worst first"
         yield replace(record_table(pair_cells(judgement), pairs, title=title), anchor="pairs", stacked=True)
     if nodes := nodes_worst_first(judgement.nodes):
-        few_nodes = len(nodes) <= MOST_FEW_NODES
+        few_nodes = len(nodes) <= MOST_FEW
         title = "Nodes" if few_nodes else f"The {MOST_WORST} worst nodes of {len(nodes)}"
         shown = nodes if few_nodes else nodes[:MOST_WORST]
         yield replace(record_table(NODES, shown, title=title), anchor="nodes", stacked=True)
@@ -85,7 +83,7 @@ def folded_tables(judgement: Judgement) -> Iterator[Table]:
     if len(judgement.pairs) > MOST_WORST:
         pairs = pairs_worst_first(judgement), pairs_worst_first(judgement, odd=True)
         yield _all_rows(pair_cells(judgement), *pairs, "pair")
-    if len(judgement.nodes) > MOST_FEW_NODES:
+    if len(judgement.nodes) > MOST_FEW:
         nodes = nodes_worst_first(judgement.nodes)
         yield _all_rows(NODES, nodes, [node for node in nodes if node.verdict is not Verdict.PASS], "node")
     limits = _limits_table(judgement)
@@ -102,8 +100,8 @@ def facts_table(judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Table:
     head = fact_columns(facts[next(iter(facts))])
     return Table(
         columns=columns("~nodes", *(f"~{title}" for title in head)),
-        rows=tuple((few(nodes, MOST_LETTERS), *cells) for cells, nodes in ordered[:MOST_KINDS]),
-        left_out=MORE.format(MOST_KINDS) * (len(ordered) > MOST_KINDS),
+        rows=tuple((few(nodes, MOST_LETTERS), *cells) for cells, nodes in ordered[:MOST_FEW]),
+        left_out=MORE.format(MOST_FEW) * (len(ordered) > MOST_FEW),
         stacked=True,
     )
 
@@ -116,14 +114,14 @@ def _limits_table(judgement: Judgement) -> Table:
             terms = tuple((t.name, t.bytes_per_s, tuple(sorted(t.inputs.items())), t.formula) for t in limit.terms)
             groups[limit.limit_bytes_per_s, limit.binding, limit.gate_bytes_per_s, terms].append(limit)
     limits = sorted(groups.values(), key=lambda group: (group[0].limit_bytes_per_s, group[0].path))
-    rows = [row for group in limits[:MOST_LIMITS] for row in _limit_rows(group)]
+    rows = [row for group in limits[:MOST_FEW] for row in _limit_rows(group)]
     head = columns("path", "#limit", "term", "binds", "#rate", "~inputs", "~formula", "~source")
     return Table(
         title="Limits",
         anchor="limits",
         columns=head,
         rows=tuple(rows),
-        left_out=f"The lowest {MOST_LIMITS} of {len(limits)} are shown." * (len(limits) > MOST_LIMITS),
+        left_out=f"The lowest {MOST_FEW} of {len(limits)} are shown." * (len(limits) > MOST_FEW),
         folded=True,
         aside="The limit of a path is the lowest of its terms; inputs are in the unit that their name states.",
     )

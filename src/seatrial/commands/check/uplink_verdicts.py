@@ -20,13 +20,11 @@ from seatrial.model.run import RecordedRun
 from seatrial.model.subject import Direction, SubjectKind, link, uplink
 from seatrial.model.units import BANDWIDTH, bandwidth, share
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict
-from seatrial.model.words import count, natural_sorted, some
+from seatrial.model.words import MOST_NAMED, count, natural_sorted, some
 from seatrial.statistics.concurrent_flows import carried
 from seatrial.statistics.estimates import median, median_estimate
 
 NO_TIME = "time did not permit a retest; give more with --budget"
-MOST_NOTES = 3
-MOST_LEAVES = 8
 
 
 class OpenUplinks(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,9 +43,9 @@ def open_uplinks(
     undecided = [leaf for leaf in _undecided(looks, scene, slow) if leaf.key not in group]
     missing = _missing(measurements, scene, leaf_of)
     notes = [_group_note(group, scene)] if group else []
-    notes += [leaf.note for leaf in undecided[:MOST_NOTES]]
+    notes += [leaf.note for leaf in undecided[:MOST_NAMED]]
     if missing:
-        uplinks = f"The uplink{'s' * (len(missing) > 1)} of {some(missing, MOST_LEAVES)} under load"
+        uplinks = f"The uplink{'s' * (len(missing) > 1)} of {some(missing)} under load"
         notes.append(f"{uplinks}: not decided, pairs of every round failed; run the check again.")
     names = [*(leaf for leaf, _ in group), *(leaf.key[0] for leaf in undecided), *missing]
     return OpenUplinks(leaves=tuple(dict.fromkeys(names)), notes=tuple(notes))
@@ -110,7 +108,7 @@ def _group_note(group: Sequence[Key], scene: LoadState) -> str:
     return (
         f"Two groups of uplinks: under load those of {len(names)} of {len(names) + len(others)} leaves carry "
         f"{bandwidth(low)} {WAYS[way]}, {share(low / high)} of what the others do ({bandwidth(high)}), and nothing "
-        f"says which group is as it should be. The slower ones: {some(names, MOST_LEAVES)}. Compare the cables and "
+        f"says which group is as it should be. The slower ones: {some(names)}. Compare the cables and "
         f"ports of {names[0]} with those of {others[0]}."
     )
 

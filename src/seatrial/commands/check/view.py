@@ -22,7 +22,7 @@ from seatrial.commands.check.heatmap import HeatMap, heat_map
 from seatrial.commands.check.heatmap_text import drawn_heat_map
 from seatrial.commands.check.pair_plots import distributions, matrices
 from seatrial.commands.check.returning import back_in_service, may_return, returning
-from seatrial.commands.check.tables import MOST_FEW_NODES, MOST_WORST, nodes_worst_first, pairs_worst_first, unexplained
+from seatrial.commands.check.tables import MOST_FEW, MOST_WORST, nodes_worst_first, pairs_worst_first, unexplained
 from seatrial.model import subject, units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement, PairVerdict
@@ -52,7 +52,7 @@ from seatrial.render.report import (
 )
 from seatrial.render.spectra import spectra_bars, spectra_plots, spectra_table
 
-MOST_FINDINGS, MOST_PAGE_FINDINGS = 20, 200
+MOST_FINDINGS = 20
 
 
 def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Report:
@@ -157,11 +157,11 @@ PAIRS: Cells[PairVerdict] = {
 def _nodes(judgement: Judgement) -> Iterator[Table]:
     nodes = nodes_worst_first(judgement.nodes)
     odd = [node for node in nodes if node.verdict is not Verdict.PASS]
-    shown = nodes if len(nodes) <= MOST_FEW_NODES else odd
+    shown = nodes if len(nodes) <= MOST_FEW else odd
     if shown:
         title = "Nodes" if shown is nodes else "Nodes that did not pass"
-        cut = "" if len(shown) <= MOST_FEW_NODES else f": the worst {MOST_FEW_NODES} of {len(shown)}"
-        yield record_table(tables.NODES, shown[:MOST_FEW_NODES], title=title + cut)
+        cut = "" if len(shown) <= MOST_FEW else f": the worst {MOST_FEW} of {len(shown)}"
+        yield record_table(tables.NODES, shown[:MOST_FEW], title=title + cut)
 
 
 def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[tuple[str, str]]:
@@ -202,9 +202,9 @@ def _program(run: RunInfo) -> str:
 
 def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[Block]:
     if judgement.findings:
-        left = len(judgement.findings) - MOST_PAGE_FINDINGS
+        left = len(judgement.findings) - tables.MOST_ROWS
         left_out = f"{count(left, 'more finding')}: see the JSON report." if left > 0 else ""
-        yield Findings(anchor="findings", findings=judgement.findings[:MOST_PAGE_FINDINGS], left_out=left_out)
+        yield Findings(anchor="findings", findings=judgement.findings[: tables.MOST_ROWS], left_out=left_out)
     yield from out_of_service(run, judgement.findings)
     yield from back_in_service(run, judgement)
     if lost := judgement.lost or run.lost:
