@@ -22,6 +22,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import MOST_NAMED, count, natural_sorted, some
+from seatrial.statistics.estimates import CONFIDENCE
 from seatrial.statistics.strata import adjusted, count_tail, rank_sum_test
 
 NO_CAUSE = ("node", "boot_id", "complete")
@@ -63,7 +64,7 @@ def adjusted_known(p_values: Sequence[float | None]) -> list[float | None]:
     return [None if each is None else float(share) for each, share in zip(p_values, shares, strict=True)]
 
 
-ERROR_RATE = 0.05
+ERROR_RATE = 1 - CONFIDENCE
 """Share of false ones among the suspects that are called proved; with no true one, the chance to name any."""
 LEAST_WEIGHT = 20
 """Facts of less weight have no known effect on speed; they are named only where the nodes prove an association."""

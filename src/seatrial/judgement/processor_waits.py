@@ -19,7 +19,8 @@ from seatrial.statistics.strata import rank_sum_test
 CROWDED = 0.9
 """Share of the time: if a rank waits this long, the little that is left of a core decides what a run delivers."""
 LEAST_EXCESS = 0.05
-"""Share of the time: a wait that exceeds those of the peers by less is not mentioned."""
+"""Share of the time: a wait that exceeds those of the peers by less is not mentioned, nor is less of a processor that
+other processes use."""
 TIMES_PEERS = 2
 """A rank that waits less than this many times as long as its peers shares with them what takes their processors."""
 Ends = tuple[float, float]

@@ -14,6 +14,7 @@ microseconds, one does 12 in both runs before and 19 in both runs after.
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import msgspec
 import numpy as np
@@ -33,7 +34,7 @@ JUMPING = 2.0
 """Subjects jump if the largest tenth of their deviations begins at this many times what a normal distribution with as
 small a smallest fifth would make it; of Student's distribution with 3 degrees of freedom it is 1.3 times."""
 LARGEST, SMALLEST = 0.9, 0.2
-NORMAL_SMALLEST = 0.2533
+NORMAL_SMALLEST = NormalDist().inv_cdf((1 + SMALLEST) / 2)
 """The quantile `SMALLEST` of the size of a standard normal number; `LARGEST` is `NORMAL_95`."""
 FEWEST_JUMPING = 2
 """Subjects: a single unsteady one says nothing of the others."""

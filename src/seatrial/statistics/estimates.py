@@ -17,33 +17,33 @@ from numpy.typing import NDArray
 from seatrial.model.measurement import Estimate
 from seatrial.model.pair_table import Reals
 
-WANTED_DEVIATIONS = 1.96
+CONFIDENCE = 0.95
 FEW_TO_SORT = 1000
 """Values beyond which numpy's partition is as fast as sorting."""
 EXACT_RUNS = 20_000
 """Beyond it the binomial distribution is nearly normal, and exact sums would take seconds to hours."""
-MAD_TO_DEVIATION = 1.4826
+MAD_TO_DEVIATION = 1 / NormalDist().inv_cdf(0.75)
 """Turns a median absolute deviation into the standard deviation of a normal distribution."""
-MEDIAN_ERROR = 1.2533
+MAD_EFFICIENCY = 0.37
+"""Degrees of freedom of a median absolute deviation for each value: its relative error is 1 / sqrt(2 * 0.37 n)."""
+MEDIAN_ERROR = math.sqrt(math.pi / 2)
 """Standard error of a median of n normal values: this / sqrt(n)."""
 FEWEST_FOR_P99 = 100
 """The 99th percentile of fewer iterations is just the maximum."""
-P99 = 0.99
 MOST_LOG = 700.0
 """The exponential of more is not a double."""
 POWER = 0.90
 """Probability that the runs decide, if the deviations are as estimated."""
 MOST_RUNS = 1000
 """More runs than that of each set are not worth planning."""
-CONFIDENCE = 0.95
 HEAVY_DEGREES = 3
 """Degrees of freedom of Student's distribution as the heaviest noise of few values."""
 ERROR_RATE = 0.01
 """Share of healthy tables, series and runs in which anything may be named by chance."""
-NORMAL_95 = 1.645
+NORMAL_95 = NormalDist().inv_cdf(CONFIDENCE)
 """95 % of a normal distribution lie below this many standard deviations."""
 FEWEST_ALIKE = 3
-"""The fewest subjects that are compared: of two that differ, either may be at fault."""
+"""The fewest subjects or runs that are compared: of two that differ, either may be at fault."""
 LEAST_SCATTER = 0.002
 """Scatter below which none is trusted, a share: repeated runs of one pair on the quietest public clusters; rounded
 values would make every difference infinite."""
@@ -145,7 +145,7 @@ def median_estimate(runs: Sequence[float]) -> Estimate:
 def _interval(count: int) -> tuple[int, float, str]:
     """Rank, confidence and name of the interval, which depend on nothing but the number of runs."""
     if count > EXACT_RUNS:  # the number of runs below the median is normal: mean n/2, deviation sqrt(n)/2
-        rank = int((count - WANTED_DEVIATIONS * math.sqrt(count)) / 2)
+        rank = int((count - NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(count)) / 2)
         confidence = math.erf((count + 1 - 2 * rank) / math.sqrt(2 * count))
     else:
         ranks = range(2, (count + 1) // 2 + 1)
@@ -203,7 +203,7 @@ def p99_estimate(runs: Sequence[Reals]) -> Estimate | None:
 
 
 def _nearest_rank(times: Reals) -> float:
-    rank = math.ceil(P99 * len(times)) - 1
+    rank = math.ceil(0.99 * len(times)) - 1
     return float(np.partition(times, rank)[rank])
 
 

@@ -17,11 +17,14 @@ from numpy.typing import NDArray
 
 from seatrial.model.pair_table import Reals
 from seatrial.statistics.estimates import (
+    CONFIDENCE,
     FEWEST_ALIKE,
     GROUP_SHARE,
     LEAST_SCATTER,
+    MAD_EFFICIENCY,
     MEDIAN_ERROR,
     NORMAL_95,
+    TINY,
     last_digit,
     robust_scale,
     student_quantile,
@@ -35,17 +38,13 @@ GROSS_EFFECTS = 4.0
 """A single run is bad if it loses this many practical effects, and GROSS_SCALES."""
 GROSS_SCALES = 8.0
 """A single run is bad if it loses this many standard deviations of a run, and GROSS_EFFECTS."""
-EFFICIENCY = 0.37
-"""Degrees of freedom that each node gives to the median absolute deviation as an estimate of scale."""
 MOST_DEGREES = 15
 """Real fleets have heavier tails than a normal distribution, however many nodes they have."""
 HIDDEN_EFFECTS = 5.0
 """A scatter that hides a loss of more than this many practical effects leaves the fleet undecided."""
-FEWEST_RUNS = 3
-"""Fewer runs cannot confirm that a low value was not a single bad run."""
 LOG_OF_NOTHING = math.log(1e9)
 """A value of 0 counts as this much below the fleet: lower than any that was delivered."""
-SEQUENCE_ERROR_RATE = 0.05
+SEQUENCE_ERROR_RATE = 1 - CONFIDENCE
 
 
 class NodeRuns(msgspec.Struct, frozen=True, kw_only=True):
@@ -238,8 +237,8 @@ def _node(
         median=median,
         loss=_share(low),
         deviations=-low / scatter,
-        slow=is_low and len(values) >= FEWEST_RUNS,
-        suspected=is_low and len(values) < FEWEST_RUNS,
+        slow=is_low and len(values) >= FEWEST_ALIKE,
+        suspected=is_low and len(values) < FEWEST_ALIKE,
         detectable=detectable,
         bad_runs=() if is_low else tuple(int(run) for run in np.flatnonzero(below > limits[1])),
         worst_run_loss=_share(float(below.max())),
@@ -268,7 +267,7 @@ def _critical(tail: float, peers: int) -> float:
     The scale comes from few nodes where there are few: Student's quantile with the degrees of freedom of a median
     absolute deviation.
     """
-    degrees = int(EFFICIENCY * (peers - 1))
+    degrees = int(MAD_EFFICIENCY * (peers - 1))
     return student_quantile(1 - tail, min(max(degrees, 1), MOST_DEGREES))
 
 
@@ -310,7 +309,7 @@ def _gross(logs: Sequence[Reals], comparisons: int) -> float:
     """Deviations of a run below its node's median that no healthy run reaches."""
     differences = sum(len(runs) - 1 for runs in logs)
     tail = ERROR_RATE / 2 / sum(map(len, logs)) / comparisons
-    degrees = min(max(int(EFFICIENCY * differences), 1), MOST_DEGREES)
+    degrees = min(max(int(MAD_EFFICIENCY * differences), 1), MOST_DEGREES)
     return max(GROSS_SCALES, student_quantile(1 - tail, degrees))
 
 
@@ -370,7 +369,7 @@ def sign_evidence(below: int, runs: int) -> float:
 
 NEGLIGIBLE_BITS = 80
 """A term of a decreasing series that is smaller by this many bits is less than what a number keeps of the sum."""
-MOST_EVIDENCE = 1e300
+MOST_EVIDENCE = 1 / TINY
 """Thousands of runs have more than a number can hold."""
 
 

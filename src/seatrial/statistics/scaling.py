@@ -12,13 +12,11 @@ import numpy as np
 
 from seatrial.model.pair_table import Reals
 from seatrial.model.words import count
-from seatrial.statistics.estimates import CONFIDENCE, student_quantile
+from seatrial.statistics.estimates import CONFIDENCE, SETTLED, STEPS, student_quantile
 from seatrial.statistics.segments import Interval
 
 FEWEST_SIZES = 6
 """Different sizes that a fit needs."""
-STEPS = 100
-SETTLED = 1e-10
 
 
 class ScalingFit(msgspec.Struct, frozen=True, kw_only=True):

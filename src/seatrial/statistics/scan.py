@@ -18,7 +18,8 @@ SHORTEST = 5
 LARGEST = 1e6
 """Largest statistic: its probability is 0 in double precision long before."""
 SMALL = 1e-4
-SINGLE_PARAMETER, LINE_PARAMETERS = 1, 2
+SHORTEST_LINE = 2 * SHORTEST
+"""A line has two parameters: a shorter stretch is a level, also beside lines."""
 MOST_AUTOCORRELATION = 0.8
 """Beyond it a series drifts rather than scatters: its levels are changes and not noise."""
 LEAST_DIVISOR = 0.3
@@ -38,16 +39,13 @@ quieter than it is."""
 
 
 class Stretches:
-    """Squared residuals of any stretch of one series, by sums: about its mean, or about its least-squares line.
-
-    A line has `SHORTEST` values for each of its parameters: a shorter stretch is a level, also beside lines.
-    """
+    """Squared residuals of any stretch of one series, by sums: about its mean, or about its least-squares line."""
 
     def __init__(self, values: Reals, *, lines: bool) -> None:
         """`values`: centred, with a standard deviation of about 1, so that sums of squares lose no digits."""
         self.values = values
         self.lines = lines
-        self.parameters = LINE_PARAMETERS if lines else SINGLE_PARAMETER
+        self.parameters = 2 if lines else 1
         self._sum = _sums(values)
         self._square = _sums(values**2)
         self._places = np.arange(len(values) + 1, dtype=np.float64)
@@ -62,7 +60,7 @@ class Stretches:
         """`_explained` of one stretch: many times as fast in numbers of Python as in arrays of one."""
         count = float(end - first)
         total = float(self._sum[end] - self._sum[first])
-        if not self.lines or count < SHORTEST * LINE_PARAMETERS:
+        if not self.lines or count < SHORTEST_LINE:
             return total * total / count
         moment = float(self._moment[end] - self._moment[first]) - (first + end - 1) / 2 * total
         return total * total / count + moment * moment * 12 / (count * (count * count - 1))
@@ -74,7 +72,7 @@ class Stretches:
         if not self.lines:
             return np.asarray(total * total / count)
         moment = self._moment[end] - self._moment[first] - (self._places[first] + self._places[end] - 1) / 2 * total
-        sloped = count >= SHORTEST * LINE_PARAMETERS
+        sloped = count >= SHORTEST_LINE
         return np.asarray(total * total / count + sloped * moment * moment * 12 / (count * (count * count - 1)))
 
     def residuals(self, first: int, end: int) -> Reals:
@@ -89,7 +87,7 @@ class Stretches:
         """Value in the middle of the stretch, and slope per place (0 for levels)."""
         count = end - first
         value = float(self._sum[end] - self._sum[first]) / count
-        if not self.lines or count < SHORTEST * LINE_PARAMETERS:
+        if not self.lines or count < SHORTEST_LINE:
             return value, 0.0
         places = self._places[:count] - (count - 1) / 2
         return value, float(places @ self.values[first:end]) / (count * (count**2 - 1) / 12)

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from seatrial.model.pair_table import Indices, Reals
-from seatrial.statistics.estimates import CONFIDENCE
+from seatrial.statistics.estimates import CONFIDENCE, FEWEST_ALIKE
 from seatrial.statistics.piecewise import FEWEST_SIZES, Pieces, bic_of, steps_of
 
 MOST_SEGMENTS = 8
@@ -26,16 +26,12 @@ JUMP_SCALES = 3.0
 LEAST_JUMP = 0.05
 """A step that may be a switch is at least this share of the time: a smaller one does not matter, however certain."""
 RESAMPLES = 200
-CONFIRMED = 0.95
-"""The share of the resamples that must find a switch of the same sign at the same place."""
 DOUBTFUL = 0.5
 """A step that fewer of the resamples find is not worth more runs."""
 RAMP_SIZES = 4
 """A piece of no more sizes may be a step that looks like a slope."""
 SAME_PLACE_OCTAVES = 0.5
 """One step of the grid of sizes: steps no further apart than this are at the same place."""
-FEWEST_RUNS = 3
-"""Resamples of fewer runs can confirm nothing: they have hardly any choice."""
 MOST_AT_ONCE = 4_000_000
 """Numbers in one array of fits, so that many sizes do not take gigabytes."""
 
@@ -83,7 +79,7 @@ class Break(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def switch(self) -> bool:
         """Whether it is a protocol switch: a step that resampling confirms."""
-        return self.step and self.found_share is not None and self.found_share >= CONFIRMED
+        return self.step and self.found_share is not None and self.found_share >= CONFIDENCE
 
     @property
     def at_bytes(self) -> float:
@@ -128,7 +124,7 @@ class Segmentation(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def doubtful(self) -> tuple[Break, ...]:
         """The steps that more runs may well confirm, or refute."""
-        return tuple(one for one in self.steps if one.found_share and DOUBTFUL <= one.found_share < CONFIRMED)
+        return tuple(one for one in self.steps if one.found_share and DOUBTFUL <= one.found_share < CONFIDENCE)
 
 
 class _Resamples:
@@ -250,7 +246,7 @@ def _break(sizes: Reals, cut: int, jump: float, scale: float, place: int, again:
     step = abs(jump) > max(JUMP_SCALES * scale, LEAST_JUMP)
     others: Sequence[int] = [int(each) for some in again.cuts for each in some[:, place]]
     share = None
-    if step and again.steps and runs >= FEWEST_RUNS:
+    if step and again.steps and runs >= FEWEST_ALIKE:
         others = [at for steps in again.steps if (at := _same_step(sizes, cut, jump > 0, steps)) is not None]
         share = len(others) / len(again.steps)
     low, high = _percentiles(others) if others else (cut, cut)

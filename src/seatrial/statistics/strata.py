@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.model.pair_table import Reals
+from seatrial.statistics.estimates import MAD_TO_DEVIATION, MOST_LOG, TINY
 
 MOST_STEPS = 2_000_000
 """Steps of the exact count; beyond it the normal approximation is used, which errs upwards in the tail."""
-LARGEST_LOG = 690.0
 """Above it a number of subsets is no longer a double."""
 
 
@@ -57,7 +57,7 @@ def rank_sum_tail(rank_sum: float, size: int, total: int) -> float:
     few = min(size, other)
     deviation = math.sqrt(size * other * (total + 1) / 12)
     normal = 0.5 * math.erfc((size * other / 2 - beyond - 0.5) / deviation / math.sqrt(2))
-    if few * (beyond + 1) <= MOST_STEPS and subsets < LARGEST_LOG:
+    if few * (beyond + 1) <= MOST_STEPS and subsets < MOST_LOG:
         return min(float(_partitions(few, max(size, other), beyond).sum()) / math.exp(subsets), 1.0)
     volume = size * math.log(rank_sum) - 2 * math.lgamma(size + 1) - subsets
     return min(normal, math.exp(min(volume, 0.0)))
@@ -127,8 +127,6 @@ APART = 1000.0
 """Distance of strata on one axis, on which all of them are searched at once."""
 LARGEST_SHIFT = 12.0
 HALVINGS = 40
-PRECISE = 1e-300
-"""Smallest probability of a tail: its terms are positive, and their sum has as many digits as they do."""
 
 
 class Members(msgspec.Struct, frozen=True, kw_only=True):
@@ -260,12 +258,13 @@ def _scales(ordered: Reals, sizes: Places) -> Reals:
     ordered = np.r_[np.minimum(ordered, ENDLESS), 0.0]
     quarter = np.maximum(sizes - 1, 0) // 4
     spread = ordered[begin + np.maximum(sizes - 1, 0) - quarter] - ordered[begin + quarter]
-    normal = np.where(sizes < FEW, 1.13, QUARTILES)  # of two or three normal values the range is 1.1 to 1.7 deviations
+    # Of two or three normal values the range is 1.1 to 1.7 deviations.
+    normal = np.where(sizes < FEW, 1.13, 2 / MAD_TO_DEVIATION)
     scales: Reals = np.maximum(spread / normal, LEAST_SCALE)
     return scales
 
 
-FEW, QUARTILES, LEAST_SCALE = 4, 1.349, 1e-3
+FEW, LEAST_SCALE = 4, 1e-3
 """Between its quartiles a normal distribution has 1.349 standard deviations."""
 
 
@@ -380,4 +379,4 @@ def tail_of_sum(found: int, draws: list[tuple[int, int, int]]) -> float:
         ]
         chances = np.convolve(chances, parts)
         certain += least
-    return float(min(max(chances[max(found - certain, 0) :].sum(), PRECISE), 1.0))
+    return float(min(max(chances[max(found - certain, 0) :].sum(), TINY), 1.0))

@@ -8,7 +8,8 @@ import pytest
 
 from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.pairs.sizes import between, geometric_sizes
-from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Segmentation, segment
+from seatrial.statistics.estimates import CONFIDENCE, FEWEST_ALIKE
+from seatrial.statistics.segments import Segmentation, segment
 
 Truth = Callable[[int], float]
 SIZES = geometric_sizes(4 << 20)
@@ -107,7 +108,7 @@ def test_the_place_has_an_interval_that_holds_the_truth() -> None:
         assert switch.low_bytes <= 8192 <= switch.high_bytes
         assert switch.low_bytes <= switch.last_bytes < switch.first_bytes <= switch.high_bytes
         assert switch.found_share is not None
-        assert switch.found_share >= CONFIRMED
+        assert switch.found_share >= CONFIDENCE
 
 
 def test_a_true_step_down_is_confirmed_with_its_sign() -> None:
@@ -126,7 +127,7 @@ def test_one_late_run_makes_no_switch() -> None:
 
 @pytest.mark.parametrize("runs", [1, 2])
 def test_too_few_runs_confirm_nothing(runs: int) -> None:
-    assert runs < FEWEST_RUNS
+    assert runs < FEWEST_ALIKE
     found = segment({size: [stepped(smooth, 8192, 1.0)(size)] * runs for size in SIZES})
     assert [(one.last_bytes, one.found_share, one.switch) for one in found.steps] == [(8192, None, False)]
 

@@ -10,8 +10,6 @@ from seatrial.model.run_values import MetricTable, RunMetric, RunSummary
 from seatrial.statistics.estimates import ERROR_RATE, median, runs_to_detect
 from seatrial.statistics.run_comparison import compare_runs
 
-HOUR_S = 3600.0
-
 
 class Claim(enum.StrEnum):
     """What is to be shown."""
@@ -56,7 +54,7 @@ def plan_runs(
     runs: Sequence[RunSummary], tables: Sequence[MetricTable], effect: float, leaf_of: Mapping[str, str]
 ) -> ComparisonPlan:
     """`tables`: the metrics of interest, one row for each of `runs`, which were all measured alike."""
-    hours = [len(run.nodes) * run.seconds / HOUR_S for run in runs if run.seconds and run.nodes]
+    hours = [len(run.nodes) * run.seconds / 3600 for run in runs if run.seconds and run.nodes]
     cost = median(hours) if hours else None
     needs = [need for table in tables for need in _needs(table, effect, leaf_of, cost)]
     return ComparisonPlan(

@@ -28,7 +28,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
 from seatrial.model.verdict import Verdict
 from seatrial.statistics.estimates import FEWEST_ALIKE
-from seatrial.statistics.fleets import EFFECT, FEWEST_RUNS, HIDDEN_EFFECTS, NodeRuns
+from seatrial.statistics.fleets import EFFECT, HIDDEN_EFFECTS, NodeRuns
 
 GRAVEST = (Verdict.SLOW, Verdict.UNSTABLE, Verdict.INCONCLUSIVE)
 """Verdicts on what is not healthy, and on a fleet that has it; the gravest first."""
@@ -264,7 +264,7 @@ def _in_strata(strata: Sequence[JudgedStratum], parts: Mapping[str, tuple[str, s
 
 def _confirmed(places: Sequence[tuple[JudgedStratum, NodeRuns]], strata: Sequence[JudgedStratum]) -> bool:
     """Whether low values cannot have been one bad run: enough runs, or all conditions that share one cell."""
-    if any(runs.slow for _, runs in places) or sum(len(runs.values) for _, runs in places) >= FEWEST_RUNS:
+    if any(runs.slow for _, runs in places) or sum(len(runs.values) for _, runs in places) >= FEWEST_ALIKE:
         return True
     return len(places) > 1 and bool(_shared([stratum for stratum, _ in places], strata))
 

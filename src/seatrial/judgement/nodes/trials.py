@@ -12,6 +12,7 @@ from seatrial.judgement.nodes.limits import limits_of, without_turbo
 from seatrial.judgement.nodes.peers import Outlier, compare, heat_of, hot_node_finding, outliers
 from seatrial.judgement.nodes.storage import impossible, storage_notes, storage_of, without
 from seatrial.judgement.peer_suspects import with_suspects
+from seatrial.judgement.processor_waits import LEAST_EXCESS
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import GroupMeasurement, Kernel, node_of
 from seatrial.model.node_trials import Measure, NodeFigures, NodeTrials, Storage, WrongResult
@@ -220,13 +221,8 @@ def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str
     if without := [figures.node for figures in trials.figures if figures.blas == ""]:
         notes.append(f"DGEMM was not tried on {some(without)}: {NO_BLAS}")
     busy = [note for figures in trials.figures for note in _node_notes(figures)]
-    more = [f"The same holds for {count(len(busy) - MOST_NOTES, 'more node')}: see --json."]
-    return (*notes, *storage_notes(trials.storage), *busy[:MOST_NOTES], *more * (len(busy) > MOST_NOTES))
-
-
-BUSY = 0.05
-"""Share of one processor: other processes that used more are worth a note, whatever the peers do."""
-MOST_NOTES = 8
+    more = [f"The same holds for {count(len(busy) - MOST_NAMED, 'more node')}: see --json."]
+    return (*notes, *storage_notes(trials.storage), *busy[:MOST_NAMED], *more * (len(busy) > MOST_NAMED))
 
 
 def _node_notes(figures: NodeFigures) -> Iterator[str]:
@@ -236,7 +232,7 @@ def _node_notes(figures: NodeFigures) -> Iterator[str]:
             f"The cores of {figures.node} were throttled for heat {count(conditions.throttles, 'time')} while it "
             "was measured: its figures are those of a hot node."
         )
-    if others and others.value > BUSY:
+    if others and others.value > LEAST_EXCESS:
         yield (
             f"Other processes of {figures.node} used {share(others.value)} of a processor while it was measured: its "
             "figures are those of a busy node."

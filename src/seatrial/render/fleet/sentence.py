@@ -17,7 +17,6 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, folded, some, verb
 from seatrial.render.finding_text import fitting_sentence
 from seatrial.statistics.estimates import FEWEST_ALIKE
-from seatrial.statistics.fleets import FEWEST_RUNS
 
 MOST_NAMES, MOST_CELLS, MOST_OTHERS = 5, 10, 2
 
@@ -193,7 +192,7 @@ def _named(judged: FleetJudgement, names: int) -> Iterator[str]:
     listed = some([f"{each.subject} {share(each.loss)}" for each in named], names)
     peers = f"{listed} {below} {verb(len(named), 'its', 'their')} peers"
     if verdict is Verdict.INCONCLUSIVE:
-        needed = count(max(FEWEST_RUNS - min(each.runs for each in named), 1), "more run")
+        needed = count(max(FEWEST_ALIKE - min(each.runs for each in named), 1), "more run")
         ends = [f"; {needed} would decide"]
     else:
         unstable = f"; {len(judged.of(Verdict.UNSTABLE))} unstable" if judged.of(Verdict.UNSTABLE) else ""

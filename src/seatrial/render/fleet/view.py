@@ -25,7 +25,8 @@ from seatrial.render.fleet.sentence import (
     shift_text,
 )
 from seatrial.render.report import Block, Case, Cells, Paragraph, Report, Table, judged_report, record_table, rows_table
-from seatrial.statistics.fleets import FEWEST_RUNS, FleetResult, NodeRuns
+from seatrial.statistics.estimates import FEWEST_ALIKE
+from seatrial.statistics.fleets import FleetResult, NodeRuns
 
 NODES: Cells[NodeRuns] = {
     "node": lambda node: node.node,
@@ -205,10 +206,10 @@ def _figures(judged: FleetJudgement, result: FleetResult, unit: str) -> Iterator
         f"{share(result.detectable)} is found in 95 % of cases."
     )
     fewest = min(len(node.values) for node in result.nodes)
-    if judged.verdict is Verdict.INCONCLUSIVE and fewest < FEWEST_RUNS and result.enough:
+    if judged.verdict is Verdict.INCONCLUSIVE and fewest < FEWEST_ALIKE and result.enough:
         yield (
-            f"Some nodes have {count(fewest, 'run')}: {count(FEWEST_RUNS - fewest, 'more run')} of each would separate "
-            "a slow node from a single bad run, and the scatter of runs from that of nodes."
+            f"Some nodes have {count(fewest, 'run')}: {count(FEWEST_ALIKE - fewest, 'more run')} of each would "
+            "separate a slow node from a single bad run, and the scatter of runs from that of nodes."
         )
     if result.intraclass is not None and result.reliability is not None:
         yield (

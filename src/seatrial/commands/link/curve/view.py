@@ -17,7 +17,8 @@ from seatrial.render.json import filled
 from seatrial.render.pair_view import PairOutcome, limit_levels, limit_text, pair_report, range_text, value_text
 from seatrial.render.plots import Plot, characters
 from seatrial.render.report import Block, Cells, Drawing, Report, Table, record_table, rows_table
-from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Break, Interval, Segment, Segmentation
+from seatrial.statistics.estimates import CONFIDENCE, FEWEST_ALIKE
+from seatrial.statistics.segments import Break, Interval, Segment, Segmentation
 
 Row = tuple[str, ...]
 PIECES_HEAD = ("#from", "#to", "#start-up", "#95 %", "#rate", "#95 %", "#error")
@@ -213,8 +214,8 @@ def _doubtful(one: Break) -> str:
     """not confirmed: latency -12 % at 152 B, in 61 % of the resamples (95 % are needed)."""
     said = f"not confirmed: latency {_jump(one)} at {round(one.at_bytes)} B"
     if one.found_share is None:
-        return f"{said}; it takes {FEWEST_RUNS} runs to confirm a switch by resampling"
-    return f"{said}, in {units.share(one.found_share)} of the resamples ({units.share(CONFIRMED)} are needed)"
+        return f"{said}; it takes {FEWEST_ALIKE} runs to confirm a switch by resampling"
+    return f"{said}, in {units.share(one.found_share)} of the resamples ({units.share(CONFIDENCE)} are needed)"
 
 
 def _jump(one: Break) -> str:
