@@ -3,6 +3,8 @@
 Median polish to start with (Tukey, Exploratory Data Analysis, 1977), then iterated least squares with Tukey's biweight.
 """
 
+from statistics import NormalDist
+
 import msgspec
 import numpy as np
 
@@ -14,7 +16,7 @@ CUT = 4.685
 EFFICIENCY = 0.90
 """The efficiency with outliers, gaps and an estimated scale: so that 1 % of healthy tables at most get a name."""
 TRUNCATION = 3.0
-TRUNCATED_VARIANCE = 0.9733
+TRUNCATED_VARIANCE = 1 - 2 * TRUNCATION * NormalDist().pdf(TRUNCATION) / (2 * NormalDist().cdf(TRUNCATION) - 1)
 """Variance of a standard normal variable within ±TRUNCATION."""
 LEAST_WEIGHT = 0.2
 """Share of a node's cells that must keep weight, else the node moves to the median of its cells."""

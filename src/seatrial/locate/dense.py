@@ -129,8 +129,6 @@ def level_distances(y: Reals, near: Flags) -> None:
 
 SAMPLE = 1 << 18
 """Rows from which the resolution of the numbers is read."""
-NODE_SHARE = 0.5
-"""Part of the error rate that the nodes' tests may use; the rest is for uplinks and pairs."""
 SPLIT_ERRORS = 3.0
 """Two populations lie at least this many critical values apart."""
 DIRECTIONS = {OUT: Direction.OUT, IN: Direction.IN, BOTH: Direction.BOTH}
@@ -141,7 +139,8 @@ def judge_dense(
 ) -> MetricResult:
     """`rows`: those that are alive. `measured`: rows with the dead ones, `expected`: rows of the complete table."""
     nodes, groups, _, effects, error_rate = scene
-    links = scene._replace(error_rate=error_rate * (1 - NODE_SHARE))
+    error_rate /= 2  # half of it for nodes, the rest for uplinks and pairs
+    links = scene._replace(error_rate=error_rate)
     metric, mirrored = effects.metric, not rows.directed
     group = group_numbers(nodes, groups)
     y = matrix_of(rows)
@@ -155,13 +154,13 @@ def judge_dense(
     step = max(len(rows.log) // SAMPLE, 1)
     rounding = resolution(np.exp(rows.log[::step].astype(np.float64))) / math.sqrt(12)
     floor = max(RUN_SCATTER, rounding)
-    node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
+    node_fit = node_effects(y, effects, floor, error_rate, mirrored=mirrored)
     usual_error = node_fit.critical * float(np.nanmedian(node_fit.error[BOTH]))
     paces = (upper_quantiles(y) + upper_quantiles(y.T)) / 2
     halves = split(paces, max(node_fit.practical, usual_error * SPLIT_ERRORS / 2))
     if halves is not None:
         y = levelled(y, halves)
-        node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
+        node_fit = node_effects(y, effects, floor, error_rate, mirrored=mirrored)
     if mirrored:
         node_fit = cleared_by_partners(y, node_fit)
     if len(groups) > 2 and scene.wiring is None:

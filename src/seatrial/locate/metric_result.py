@@ -183,14 +183,11 @@ class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
     """Single pairs at fault beyond those in `faults`."""
 
 
-FEWEST_DEAD = 2
-"""A node is dead in one direction if at least this many of its pairs in that direction are dead, and fewer alive."""
-
-
 def dead_faults(nodes: Sequence[str], metric: str, rows: Rows) -> tuple[tuple[LocatedFault, ...], int]:
     """One fault for each dead node and each other dead pair; one for all where every row is dead.
 
-    The fewest nodes that explain the dead rows are dead. Of the pairs the first MOST_LISTED, and how many there are
+    The fewest nodes that explain the dead rows are dead, each in a direction in which more of its pairs are dead than
+    alive. Of the pairs the first MOST_LISTED, and how many there are
     beyond these.
     """
     naming = FaultNaming(nodes=nodes, metric=metric)
@@ -205,7 +202,7 @@ def dead_faults(nodes: Sequence[str], metric: str, rows: Rows) -> tuple[tuple[Lo
     alive = measured - np.bincount(ends, minlength=2 * count)
     ways = Ways(row=np.repeat(np.arange(len(dead)), 2), part=ends, parts=2 * count)
     own: defaultdict[int, dict[Direction, Indices]] = defaultdict(dict)
-    for blame in cover(ways, len(dead), least=np.maximum(FEWEST_DEAD, alive + 1)):
+    for blame in cover(ways, len(dead), least=np.maximum(FEWEST_ROWS, alive + 1)):
         for part in blame.parts:
             own[part % count][Direction.OUT if part < count else Direction.IN] = dead[blame.rows]
     faults = []

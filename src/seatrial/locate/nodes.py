@@ -9,15 +9,20 @@ from seatrial.locate.additive import EFFICIENCY, AdditiveFit, additive_fit, medi
 from seatrial.locate.single_pairs import NODE_PAIRS, NODE_SHARE
 from seatrial.locate.thresholds import Effects, critical_value, detectable
 from seatrial.model.pair_table import Flags, Indices, Reals
-from seatrial.statistics.estimates import MAD_TO_DEVIATION, NORMAL_95, array_median, robust_scale
+from seatrial.statistics.estimates import (
+    FEWEST_ALIKE,
+    MAD_EFFICIENCY,
+    MAD_TO_DEVIATION,
+    NORMAL_95,
+    array_median,
+    robust_scale,
+)
 
 WAYS = 3
 """Tests of each node: what leaves it, what enters it, both together."""
 OUT, IN, BOTH = range(WAYS)
-FEWEST_CELLS = 3
+FEWEST_CELLS = FEWEST_ALIKE
 """Partners that a node needs in one direction to be judged in it."""
-LEAST_REFERENCE = 0.5
-"""Share of the nodes that must be left to compare with."""
 OWN = 1.5
 """A node whose own cells scatter this much more than the others' has its own standard error."""
 SHARED = 0.5
@@ -28,7 +33,6 @@ SMALL = 20.0
 TINY = 4.9
 """The effects of fewer than ten peers scatter more than the residuals say: 5 % of eight, 30 % of six."""
 MOST_ROUNDS = 30
-SCALE_ERROR = 1.16
 
 
 class NodeEffects(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +77,7 @@ def node_effects(y: Reals, effects: Effects, floor: float, error_rate: float, *,
         judged = _judged(y, fit, reference, effects, error_rate, mirrored)
         worse = judged.clear & (judged.effect > judged.practical / 2)
         left = reference & ~worse.any(axis=0)
-        if (left == reference).all() or left.sum() < max(LEAST_REFERENCE * enough.sum(), 3):
+        if (left == reference).all() or left.sum() < max(enough.sum() / 2, 3):
             break
         reference = left
     return judged
@@ -162,21 +166,21 @@ def _natural(effect: Reals, error: Reals, critical: float) -> float:
     """The natural spread of healthy nodes: their robust scatter, less what noise may make of it.
 
     Nodes that are slow by more than this scatter explains are left out, or one of eight slow nodes would hide itself:
-    the smallest scatter that agrees with its own choice of nodes. A median absolute deviation of m nodes has a relative
-    standard error of 1.16 / sqrt(m); only what noise would not exceed with 95 % counts as natural.
+    the smallest scatter that agrees with its own choice of nodes. Only what noise would not exceed with 95 % counts as
+    natural.
     """
     measured = np.isfinite(effect)
     effect, error = effect[measured], error[measured]
     natural = 0.0
     for _ in range(MOST_ROUNDS):
         usual = effect <= critical * np.hypot(error, natural)
-        if usual.sum() < max(FEWEST_CELLS, LEAST_REFERENCE * len(effect)):
+        if usual.sum() < max(FEWEST_CELLS, len(effect) / 2):
             usual[:] = True
         if usual.sum() < FEWEST_CELLS:
             return 0.0
         values = effect[usual]
         total = robust_scale(values)
-        noise = array_median(error[usual]) * (1 + NORMAL_95 * SCALE_ERROR / math.sqrt(len(values)))
+        noise = array_median(error[usual]) * (1 + NORMAL_95 / math.sqrt(2 * MAD_EFFICIENCY * len(values)))
         before, natural = natural, math.sqrt(max(total**2 - noise**2, 0.0))
         if natural <= before * 1.001:
             break

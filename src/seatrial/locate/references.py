@@ -30,13 +30,12 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.pair_table import Flags, Reals
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth
 from seatrial.model.verdict import Verdict
-from seatrial.statistics.estimates import CONFIDENCE, array_median, median, robust_scale
+from seatrial.statistics.estimates import CONFIDENCE, FEWEST_ALIKE, array_median, median, robust_scale
 
 TAIL = 0.54
 """Median excess of normal values over their 58th to 75th percentile, in standard deviations: 0.48 to 0.61."""
 CORE = 4.5
 """Standard deviations around the reference within which a pair counts as healthy."""
-FEWEST_EXCESSES = 3
 MOST_ROUNDS = 10
 
 
@@ -97,8 +96,8 @@ class PeerTable:
             return None
         rough = self._rough(every, measured)
         excess, better = every[every > rough] - rough, np.sort(every)[len(every) // 2 :]
-        above = array_median(excess) / TAIL if len(excess) >= FEWEST_EXCESSES else math.inf
-        half = HALF_NORMAL * robust_scale(better) if len(better) >= FEWEST_EXCESSES else math.inf
+        above = array_median(excess) / TAIL if len(excess) >= FEWEST_ALIKE else math.inf
+        half = HALF_NORMAL * robust_scale(better) if len(better) >= FEWEST_ALIKE else math.inf
         scatter = min(above, half, self._directions(logs))
         scatter = max(scatter if np.isfinite(scatter) else robust_scale(every) if len(every) > 2 else 0.0, RUN_SCATTER)
         core = every
@@ -128,7 +127,7 @@ class PeerTable:
         both = reverse >= 0
         apart = np.abs(logs[both] - logs[reverse[both]])
         apart = apart[np.isfinite(apart)]
-        if len(apart) < FEWEST_EXCESSES or not apart.any():
+        if len(apart) < FEWEST_ALIKE or not apart.any():
             return float("inf")
         return robust_scale(apart, 0.0) / float(np.sqrt(2))
 

@@ -22,13 +22,11 @@ SINGLE_PRECISION_ROWS = 1 << 21
 MOST_BOTH_WAYS = 0.1
 """Share of the rows that may have one in the other direction in a table that holds each pair once: some were measured
 again, with the nodes exchanged."""
-HALF = 0.5
-"""A table of each pair once that has at least this share of all pairs is not a chain of senders and receivers; numbers
-of which two are equal with a lesser chance have noise."""
-ONE_ORDER = 0.95
-"""Share of the rows whose first node comes first, in a table that was written in an order of the nodes."""
-MIRRORED, NOISY = 0.95, 0.3
-"""Equal numbers in both directions are one measurement if nearly all are, and if numbers differ from each other."""
+NEARLY_ALL = 0.95
+"""Share of the rows whose first node comes first, in a table that was written in an order of the nodes; and of those
+whose numbers are equal in both directions, in one that holds each measurement twice."""
+NOISY = 0.3
+"""Share of the numbers that must differ from the usual one, or equal ones prove nothing."""
 FEWEST_OF_TRIANGLE = 4
 """A triangle of zeros between fewer nodes can be that of dead nodes."""
 BLOCK = 1 << 20
@@ -133,15 +131,15 @@ class _Back:
         self.empty_triangle: Flags | None = None
         """Rows of zeros that only fill the other half of a table of each pair once; None: there is no such half."""
         empty = int(np.count_nonzero(triangle))
-        if empty and nodes >= FEWEST_OF_TRIANGLE and empty >= ONE_ORDER * np.count_nonzero(alive):
+        if empty and nodes >= FEWEST_OF_TRIANGLE and empty >= NEARLY_ALL * np.count_nonzero(alive):
             below = int(np.count_nonzero(triangle & (source > target)))
-            if max(below, empty - below) >= ONE_ORDER * empty:
+            if max(below, empty - below) >= NEARLY_ALL * empty:
                 self.empty_triangle = triangle
         self.both_ways = (given if self.empty_triangle is None else both) / max(len(log), 1)
         """Share of the rows that were measured in the other direction, too."""
         _, times = np.unique(log[alive & (log != usual)], return_counts=True)
-        noisy = np.sum((times / max(times.sum(), 1)) ** 2) < HALF  # equal numbers without noise prove nothing
-        self.is_mirrored = differ > NOISY * both and alike > MIRRORED * differ and bool(noisy)
+        noisy = np.sum((times / max(times.sum(), 1)) ** 2) < 1 / 2  # equal numbers without noise prove nothing
+        self.is_mirrored = differ > NOISY * both and alike > NEARLY_ALL * differ and bool(noisy)
         """Whether both directions of nearly all pairs are one and the same measurement."""
 
 
@@ -168,14 +166,14 @@ def _each_once(nodes: Sequence[str], source: Places, target: Places, both_ways: 
     """
     if both_ways > MOST_BOTH_WAYS:
         return False
-    if 2 * len(source) >= HALF * len(nodes) * (len(nodes) - 1):
+    if 4 * len(source) >= len(nodes) * (len(nodes) - 1):  # no chain of senders and receivers has as many
         return True
     names = {name: place for place, name in enumerate(nodes)}
     for order in (nodes, sorted(nodes), natural_sorted(nodes)):
         rank = np.empty(len(nodes), dtype=np.int64)
         rank[[names[name] for name in order]] = np.arange(len(nodes))
         first = float(np.mean(rank[source] < rank[target]))
-        if max(first, 1 - first) >= ONE_ORDER:
+        if max(first, 1 - first) >= NEARLY_ALL:
             return True
     return False
 

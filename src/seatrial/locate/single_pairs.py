@@ -75,8 +75,6 @@ def _clearest_group(height: Reals, most: int, below: int) -> int:
     return best + 1 if chance[best] < math.log(ERROR_RATE / 2) else 0
 
 
-MOST_CHANCE = 0.01
-"""Expected number of pairs that are bad in both directions by chance alone, up to which such a pair is named."""
 NODE_PAIRS = 3
 """A node with at least this many bad or varying pairs, and NODE_SHARE of its pairs, is unstable, not each pair."""
 NODE_SHARE = 0.15
@@ -111,9 +109,9 @@ def single_pairs(
 
     `residual[r]`: log of row r less what its nodes explain; NaN for rows that other parts explain.
 
-    A pair is named if it is bad in both directions, or in every repetition of one, and if that is
-    unlikely by chance with as many bad rows as the table has. Any other bad row is unstable, and so is any row with a
-    value beyond the tail of all values, however small its loss.
+    A pair is named if it is bad in both directions, or in every repetition of one, and if no more than `ERROR_RATE`
+    such pairs are expected by chance with as many bad rows as the table has. Any other bad row is unstable, and
+    so is any row with a value beyond the tail of all values, however small its loss.
     """
     naming = FaultNaming(nodes=nodes, metric=effects.metric)
     critical = critical_value(len(residual), degrees, ERROR_RATE)
@@ -132,7 +130,7 @@ def single_pairs(
     returns = back >= 0
     chance = (np.count_nonzero(~returns) / max(len(residual), 1)) ** 2 * len(residual) / 2
     repeated = np.zeros(len(low), dtype=np.bool_) if rows.repetitions is None else rows.repetitions[low] > 1
-    mutual = returns & (repeated | repeated[back] | (chance <= MOST_CHANCE))
+    mutual = returns & (repeated | repeated[back] | (chance <= ERROR_RATE))
     named = np.flatnonzero(np.where(mutual, rows.source[low] < rows.target[low], repeated))
     both = mutual[named]
     loss = -residual[low[named]].astype(np.float64)

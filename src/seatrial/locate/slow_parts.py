@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seatrial.locate.explanation import Blame, Ways
-from seatrial.locate.thresholds import CLEAR, POWER, SCATTERS, Effects, critical_value, detectable, half_scatter
+from seatrial.locate.thresholds import CLEAR, SCATTERS, Effects, critical_value, detectable, half_scatter
 from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.statistics.estimates import (
     CONFIDENCE,
@@ -93,7 +93,7 @@ def _of_many(log: Reals, ways: Ways, effects: Effects, error_rate: float, least:
         if not sure:
             break
     fewest = min((len(part.rows) for part in parts), default=1)
-    hidden = test.scatter * (test.line(fewest) + _heavy(_chance_of_each(fewest, POWER)))
+    hidden = test.scatter * (test.line(fewest) + _heavy(_chance_of_each(fewest, CONFIDENCE)))
     return SlowParts(
         blamed=tuple(blamed),
         mixed=tuple(Blame(parts=part.whole.parts, rows=part.slow_rows) for part in low),

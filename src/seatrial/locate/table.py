@@ -23,7 +23,7 @@ from seatrial.model.subject import Subject, SubjectKind, node, uplink
 from seatrial.model.subject import pair as pair_subject
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
-from seatrial.statistics.estimates import ERROR_RATE, FEWEST_ALIKE, array_median
+from seatrial.statistics.estimates import ERROR_RATE, FEWEST_ALIKE, GROUP_SCATTERS, array_median
 
 DENSE_SHARE = 0.5
 """A table with at least this share of all pairs is judged by row and column effects, unless it is of few nodes."""
@@ -207,8 +207,6 @@ def _with_verdict(located: Located) -> Located:
     return msgspec.structs.replace(located, verdict=verdict)
 
 
-APART = 6.0
-"""The two sizes lie at least this many scatters of the near one apart (late nodes spread the far one)."""
 RATIO = 1.15
 """The two sizes differ at least by this factor; a switch more on the way costs 0.1 to 0.3 µs of one or two."""
 GAP = 1.05
@@ -220,8 +218,6 @@ FEWEST_GROUPS = 2
 """Groups of two nodes or more; a node that is far from all others who are near each other is late."""
 MOST_ALONE = 0.4
 """Share of the nodes that may be near nobody."""
-COVERED = 0.5
-"""Share of all pairs that must be measured: from a few partners each, groups cannot be distinguished from chance."""
 
 
 class Classes(msgspec.Struct, frozen=True, kw_only=True):
@@ -242,7 +238,7 @@ def topology_classes(table: PairTable) -> Classes | None:
     """
     count = len(table.nodes)
     measured = np.isfinite(table.latency_s) & (table.latency_s > 0)
-    if count < 4 or measured.sum() < COVERED * count * (count - 1):
+    if count < 4 or measured.sum() < DENSE_SHARE * count * (count - 1):
         return None
     source, target, latency = table.source, table.target, table.latency_s
     if not measured.all():
@@ -285,7 +281,7 @@ def _cuts(latency: Reals) -> list[float]:
         cut = least + place
         below, above = ordered[:cut], ordered[cut:]
         low, high = array_median(below), array_median(above)
-        if high >= RATIO * low and high - low >= APART * relative_scale(below) * low:
+        if high >= RATIO * low and high - low >= GROUP_SCATTERS * relative_scale(below) * low:
             cuts.append(float(ordered[cut]))
     return cuts
 

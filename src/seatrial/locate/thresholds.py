@@ -4,7 +4,6 @@ The practical effect is the difference from which a part is reported at all; it 
 """
 
 import math
-from statistics import NormalDist
 
 import msgspec
 import numpy as np
@@ -14,6 +13,7 @@ from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.statistics.estimates import (
     ERROR_RATE,
     LEAST_SCATTER,
+    NORMAL_95,
     array_median,
     robust_scale,
     student_quantile,
@@ -37,7 +37,8 @@ CLEAR = 0.5
 part in the retest, whose interval noise widens."""
 
 GROSS_LOSS = 0.10
-"""Runs this much worse than the peers, with good ones between them, are instability, not noise."""
+"""Runs this much worse than the peers, with good ones between them, are instability, not noise. A table in which noise
+would hide a node slower by this share does not pass."""
 
 LIMIT_FLOOR = 0.75
 """Bandwidth below this share of the limit is slow even where all peers are alike. Public runs reach 0.93 to 0.99."""
@@ -91,8 +92,6 @@ RUN_SCATTER = 0.0005
 BEST_PAIRS = 0.75
 """A node or a way between groups is as good as this quantile of its pairs: with 40 % of all nodes slow, 60 % of its
 partners are good."""
-MUST_SHOW = 0.10
-"""A table in which noise would hide a node slower by this share does not pass."""
 PAIR_EFFECT = {BANDWIDTH: EFFECT, LATENCY: 0.30}
 """A single pair has few measurements, and their tails are heavy."""
 
@@ -135,7 +134,7 @@ def practical_effects(metric: str, median: float, asked: float | None, step: flo
     least = LEAST_EFFECT[metric]
     if asked is not None:
         least = most = asked
-    show = max(MUST_SHOW, most)
+    show = max(GROSS_LOSS, most)
     rounding = to_log(step / median, metric) if step else 0.0
     return Effects(
         metric=metric, least=to_log(least, metric) + rounding, most=to_log(most, metric) + rounding,
@@ -151,10 +150,6 @@ def to_log(loss: float, metric: str) -> float:
 def to_loss(log: float, metric: str) -> float:
     """The inverse: 0.05 for 5 % less bandwidth or 5 % more latency."""
     return math.expm1(min(log, 700.0)) if metric == LATENCY else -math.expm1(-log)
-
-
-POWER = 0.95
-_NORMAL = NormalDist()
 
 
 def critical_value(tests: int, degrees: float, error_rate: float = ERROR_RATE) -> float:
@@ -173,7 +168,7 @@ def adjusted_p(scores: Reals, tests: int, degrees: float) -> Reals:
 
 def detectable(threshold: float, standard_error: float) -> float:
     """The smallest effect that exceeds `threshold` with 95 % power, all three on the log scale."""
-    return threshold + _NORMAL.inv_cdf(POWER) * standard_error
+    return threshold + NORMAL_95 * standard_error
 
 
 # Scatter of numbers that should be equal.

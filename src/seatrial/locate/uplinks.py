@@ -24,8 +24,6 @@ BETTER = 1.05
 """The reference is the best ways if they are this much better than the median: half of the uplinks may be bad."""
 QUANTILE_ERROR = 1.6
 """Standard error of an upper quartile, in those of a mean; 1.36 for normal noise, and few cells scatter too little."""
-FEWEST_PAIRS = 3
-"""Pairs that show a cable's level: the best of them, since traffic of other jobs only takes from a pair."""
 Own = Mapping[tuple[Direction, Component], Sequence[Pair]]
 """(Direction over the uplink, cable crossed) -> pairs on which no other suspect is."""
 
@@ -170,10 +168,11 @@ def _own_pairs(suspect: PartSuspect, others: Collection[Subject], fabric: Wiring
 
 
 def _unlike(own: Own, way: Direction, over_peers: Callable[[Pair], float], apart: float) -> bool:
+    """Whether cables differ by the best of their pairs: traffic of other jobs only takes from a pair."""
     levels = [
         max(over_peers(pair) for pair in pairs)
         for (over, _), pairs in own.items()
-        if over is way and len(pairs) >= FEWEST_PAIRS
+        if over is way and len(pairs) >= FEWEST_ALIKE
     ]
     return len(levels) > 1 and max(levels) - min(levels) > apart
 

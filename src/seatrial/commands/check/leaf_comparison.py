@@ -12,7 +12,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.units import BANDWIDTH
 from seatrial.statistics.estimates import median, robust_scale, two_groups
 
-ALIKE = 0.97
+ALIKE = 1 - EFFECT
 """Leaves whose nodes could send at least this share of what another's could are as good a comparison."""
 NEARLY = 0.1
 """Added to the number of nodes that share a cable before it is rounded down: it is a ratio of measured rates."""
@@ -23,8 +23,6 @@ MOST_LACK = 0.6
 MOST_LACK_ALONE = 0.3
 """The limit of MOST_LACK in rounds with one leaf alone, where streams of others do not meet its own inside the fabric.
 """
-DIFFER = 0.1
-"""A slow uplink hides among leaves that differ by more than this: each is measured alone."""
 FEWEST_BETTER = 2
 """Leaves that carry more than half of all others do: with fewer, these are as good as an uplink is here."""
 GROUPS_APART = 0.15
@@ -166,12 +164,12 @@ def lacks_alone(
     """`lacks` by rounds with one leaf alone.
 
     Where leaves differ among many others, or with their partners, routes are static, and some streams of one leaf meet
-    each other: then `DIFFER` at least.
+    each other: then `GROSS_LOSS` at least.
     """
     among_many = {key: [load for load in many if not load.apart] for key, many in found.items()}
     crowded = max(lacks(shares(among_many, offered), effect).values(), default=effect)
     swings = [run_scatter(mine) for many in found.values() if len(mine := apart(many)) >= RETEST_RUNS]
-    least = DIFFER if swings and median(swings) > DIFFER / 2 else min(crowded, DIFFER)
+    least = GROSS_LOSS if swings and median(swings) > GROSS_LOSS / 2 else min(crowded, GROSS_LOSS)
     return {key: max(lack, least) for key, lack in lacks(of_peers, effect, most=MOST_LACK_ALONE).items()}
 
 
@@ -194,9 +192,9 @@ def low_leaves(of_peers: Mapping[Key, float], lack: Mapping[Key, float]) -> list
 def may_hide(of_peers: Mapping[Key, float], lack: Mapping[Key, float]) -> bool:
     """Whether a slow uplink, or half of all, may not show in rounds with many others, since leaves differ there."""
     ways = {key[1] for key in of_peers}
-    better = [sum(value > 1 + DIFFER for key, value in of_peers.items() if key[1] is way) for way in ways]
+    better = [sum(value > 1 + GROSS_LOSS for key, value in of_peers.items() if key[1] is way) for way in ways]
     many = len(low_leaves(of_peers, lack)) > MOST_SUSPECTS
-    return many or max(better, default=0) >= FEWEST_BETTER or any(value > DIFFER for value in lack.values())
+    return many or max(better, default=0) >= FEWEST_BETTER or any(value > GROSS_LOSS for value in lack.values())
 
 
 def slower_group(of_peers: Mapping[Key, float]) -> list[Key]:

@@ -18,7 +18,7 @@ from seatrial.limits.path import path_limit
 from seatrial.locate.evidence import MeasuredPair, Pair, RunSeries, in_one_direction
 from seatrial.locate.references import PeerLine, References
 from seatrial.locate.table import topology_classes
-from seatrial.locate.thresholds import MUST_SHOW, RETEST_PAIRS, detectable, to_log, to_loss
+from seatrial.locate.thresholds import GROSS_LOSS, RETEST_PAIRS, detectable, to_log, to_loss
 from seatrial.model.judgement import Power
 from seatrial.model.limit import NoLimit
 from seatrial.model.measurement import Phase
@@ -236,7 +236,7 @@ def _power(metric: str, line: PeerLine, averaged: Resolution | None) -> Power:
         effect_ratio=to_loss(line.effect, metric),
         scatter_ratio=to_loss(line.scatter, metric),
         detectable_ratio=loss,
-        enough=metric != BANDWIDTH or loss <= max(MUST_SHOW, MARGIN * to_loss(line.effect, metric)),
+        enough=metric != BANDWIDTH or loss <= max(GROSS_LOSS, MARGIN * to_loss(line.effect, metric)),
     )
 
 

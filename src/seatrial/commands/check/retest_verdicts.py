@@ -13,6 +13,7 @@ from seatrial.experiment.controls import RETEST_RUNS
 from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair
 from seatrial.locate.explanation import Blamed
 from seatrial.locate.references import References
+from seatrial.locate.slow_parts import FEWEST_ROWS
 from seatrial.locate.thresholds import EFFECT
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.measurement import Phase
@@ -21,8 +22,6 @@ from seatrial.model.verdict import Verdict
 from seatrial.pairs.leaf_matchings import on_shared_cables
 
 UNKNOWN_WAITS = "late, as beside a program on a core: nobody knows how long its ranks waited for a processor"
-LEAST_OWN = 2
-"""Pairs that a slow bundle does not explain, by which a node is suspected."""
 
 
 class Proofs(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,8 +99,8 @@ def _beside_others(
     """The groups without those of their pairs that another part explains which is slow for certain.
 
     A bundle is not explained by a node behind it unless that is slow by its pairs within its leaf, too (`near`), in one
-    direction at least. A node with `LEAST_OWN` pairs besides stays a suspect; of fewer, other jobs' traffic on the way
-    may be the reason, so that each is a suspect by itself. What is slower than the other part is not explained by it.
+    direction at least. A node with `FEWEST_ROWS` pairs besides stays a suspect; of fewer, other jobs' traffic may be
+    the reason, so that each is a suspect by itself. What is slower than the other part is not explained by it.
     """
     confirmed: defaultdict[Component, list[tuple[Blamed, Verified]]] = defaultdict(list)
     own = [group for group in groups if look.of(near(group)).outcome is RetestOutcome.CONFIRMED]
@@ -120,7 +119,7 @@ def _beside_others(
             if _as_good(look.of([pair]), verified, group.is_own)
         }
         left = group.pairs - explained
-        if not explained or len(left) >= LEAST_OWN:
+        if not explained or len(left) >= FEWEST_ROWS:
             yield Blamed(group.components, left)
         else:
             yield from (Blamed(frozenset(), frozenset([pair])) for pair in sorted(left))

@@ -36,9 +36,7 @@ from seatrial.pairs.survey import BANDWIDTH_ROUND_S, MOST_PAIRS, PILOT, PROGRAM,
 from seatrial.pairs.survey import LATENCY as ROUND_TRIP
 
 NEXT_STEPS = 3
-"""How often pairs are chosen from the results of the last ones."""
-MORE_WAVES = 3
-"""How often parts are measured again for which one retest had no room."""
+"""How often pairs are chosen from the results of the last ones, and parts measured for which a retest had no room."""
 MORE_LOOKS = 2
 """How often a part is measured again whose runs lie on both sides of the line, or beside other jobs' traffic."""
 
@@ -110,7 +108,7 @@ def retest(check: Growing, deadline: float, *, latency: bool = False) -> bool:
     if then.unproved:
         rates, lates = (any(one.refuted for one in judged.values()) for judged in (then.bandwidth, then.latency))
         in_time = _measure_again(check, then.unproved, then, rates, lates, deadline) and in_time
-    for _ in range(MORE_WAVES):
+    for _ in range(NEXT_STEPS):
         evidence, _, then = check.assessor.assess(check.recorded())
         unseen = not_seen(evidence, then)
         if not unseen or not in_time:

@@ -53,7 +53,7 @@ from seatrial.driver.run import Run, describe, explained_by_facts
 from seatrial.driver.site import choose_launcher, wiring_of, with_leaf_file, with_leaves
 from seatrial.driver.site_program import starting
 from seatrial.launch.contract import Hosts, Launcher
-from seatrial.locate.thresholds import MUST_SHOW, SCATTERS, SUSPICION, to_log
+from seatrial.locate.thresholds import GROSS_LOSS, SCATTERS, SUSPICION, to_log
 from seatrial.model.errors import LaunchError, SeatrialError
 from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import Judgement
@@ -309,7 +309,7 @@ class Check(Run):
 
         It adds nothing where noise does not widen the lines, or where repeating does not help: between pairs there may
         be real differences. Where pairs were measured alone and repetitions differ, repeating helps. Starts of a
-        program are repeated only if noise would hide a node that lacks `MUST_SHOW`.
+        program are repeated only if noise would hide a node that lacks `GROSS_LOSS`.
         """
         longest_s = max(REPEATING_S, REPEATING_SHARE * self._settings.budget_s)
         if self._settings.answer_s:
@@ -320,7 +320,7 @@ class Check(Run):
         line, before = references.bandwidth, self._scatter
         self._scatter = line.scatter if line else math.inf
         if self._settings.pair_program is not None:
-            return line is None or done >= USUAL_REPETITIONS or line.lack <= to_log(MUST_SHOW, BANDWIDTH)
+            return line is None or done >= USUAL_REPETITIONS or line.lack <= to_log(GROSS_LOSS, BANDWIDTH)
         if line is None or not references.alike or len(self.measurer.nodes) < FEWEST_PEERS:
             return done >= USUAL_REPETITIONS
         if SCATTERS * line.scatter <= SUSPICION * line.effect:

@@ -20,7 +20,7 @@ from seatrial.model.pair_faults import Located, LocatedFault
 from seatrial.model.pair_table import Reals, repeated_pair_table
 from seatrial.model.subject import Direction, SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
-from seatrial.statistics.estimates import median, robust_scale
+from seatrial.statistics.estimates import FEWEST_ALIKE, median, robust_scale
 
 AVERAGED_KINDS = (SubjectKind.NODE, SubjectKind.UPLINK)
 """What averages name that no single pair may show; cables are left to the pairs that cross them."""
@@ -113,9 +113,6 @@ def behind_slow_uplinks(
 
 # Parts that were bad in one repetition of the survey only.
 
-FEWEST_PAIRS = 3
-"""Ordered pairs in one direction of a part that were bad once; fewer may be a passing disturbance each."""
-
 
 class SurveyRuns:
     """The repetitions of the survey, as logarithms. They do not change once the survey is over."""
@@ -145,7 +142,7 @@ class SurveyRuns:
 def once_bad(
     known: Sequence[Blamed], survey: SurveyRuns, references: References, excused: Collection[Pair]
 ) -> list[Blamed]:
-    """`known`, and parts of which FEWEST_PAIRS or more pairs had a run that noise does not explain, to be measured
+    """`known`, and parts of which `FEWEST_ALIKE` or more pairs had a run that noise does not explain, to be measured
     again.
 
     `excused`: pairs that are slow for another reason, which is known.
@@ -165,7 +162,7 @@ def once_bad(
         return list(known)
     fair = [survey.pairs[row] for row in np.flatnonzero(over > -lack / 2).tolist()]
     groups = blame(bad, Crossings(references.fabric, [pair for pair in fair if pair not in bad]))
-    return [*known, *(group for group in groups if group.components and len(group.pairs) >= FEWEST_PAIRS)]
+    return [*known, *(group for group in groups if group.components and len(group.pairs) >= FEWEST_ALIKE)]
 
 
 # Nodes of clusters too small for averages with an error rate.
