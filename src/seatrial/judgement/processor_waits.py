@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 import numpy as np
 
+from seatrial.experiment.controls import usual_of_rounds
 from seatrial.locate.evidence import Pair
 from seatrial.locate.thresholds import EXPLAINED
 from seatrial.model.units import share
@@ -79,5 +80,4 @@ class RankWaits:
 
     def _by_run(self, ends: Sequence[tuple[Pair, int]]) -> list[float]:
         columns = [{run: shares[end] for run, shares in self._waited.get(pair, {}).items()} for pair, end in ends]
-        runs = sorted(set().union(*columns))
-        return [median([column[run] for column in columns if run in column]) for run in runs]
+        return [*usual_of_rounds(columns).values()]

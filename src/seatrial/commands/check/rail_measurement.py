@@ -1,6 +1,5 @@
 """Slow pairs once more over each rail alone, where nodes have several and the MPI's setting for it is known."""
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -10,7 +9,7 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.manners import rail_manners, run_in
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
-from seatrial.experiment.controls import RETEST_RUNS, alternating, below, median_ratio
+from seatrial.experiment.controls import RETEST_RUNS, alternating, below, median_ratio, usual_of_rounds
 from seatrial.locate.evidence import Pair, run_value
 from seatrial.locate.explanation import PartSuspect
 from seatrial.locate.thresholds import PEERS_FLOOR
@@ -18,7 +17,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase, Round, Shape
 from seatrial.model.units import BANDWIDTH, bandwidth
 from seatrial.model.verdict import Experiment, Finding
-from seatrial.statistics.estimates import median, median_estimate
+from seatrial.statistics.estimates import median_estimate
 
 
 def measure_over_rails(
@@ -90,12 +89,13 @@ def _told(finding: Finding, runs: Runs) -> Finding:
     pairs = [pair for pair in named if all(pair in known for known in runs.values())]
     if len(runs) < 2 or not pairs:
         return finding
-    series = {rail: _pooled([known[pair] for pair in pairs]) for rail, known in sorted(runs.items())}
-    measured = {rail: median_estimate([value for value in values if value > 0]) for rail, values in series.items()}
+    series = {rail: usual_of_rounds([known[pair] for pair in pairs]) for rail, known in sorted(runs.items())}
+    measured = {rail: median_estimate([*values.values()]) for rail, values in series.items()}
     order = sorted(measured, key=lambda rail: measured[rail].value)
     said = ", ".join(f"over {rail} alone {bandwidth(measured[rail].value)}" for rail in order)
     best = series[order[-1]]
-    slow = [rail for rail in order[:-1] if below(median_ratio(zip(series[rail], best, strict=False)), PEERS_FLOOR)]
+    beside = {rail: [(rate, best[run]) for run, rate in series[rail].items() if run in best] for rail in order[:-1]}
+    slow = [rail for rail, rates in beside.items() if below(median_ratio(rates), PEERS_FLOOR)]
     names = " and ".join(slow)
     told = f"It is the rail {names}" if slow else "No rail is slower than another"
     return msgspec.structs.replace(
@@ -119,10 +119,3 @@ def _experiment(measured: Mapping[str, Estimate], pairs: Sequence[Pair], confirm
         outcome="; ".join(each),
         confirmed=confirmed,
     )
-
-
-def _pooled(known: Sequence[Mapping[int, float]]) -> tuple[float, ...]:
-    """The median over pairs in each run; NaN if a run has none."""
-    count = 1 + max(repetition for one in known for repetition in one)
-    by_run = [[one[number] for one in known if number in one] for number in range(count)]
-    return tuple(median(values) if values else math.nan for values in by_run)

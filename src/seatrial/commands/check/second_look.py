@@ -119,10 +119,10 @@ class SecondLook:
         waited = len(set().union(*seen.values())) - len(set().union(*own.values()))
         if not own:
             measured = any(self._counting(pair) for pair in pairs)
-            of_peers = _share(_by_run(seen.values(), _middle)) if seen else None
+            of_peers = _share(_by_run(seen.values())) if seen else None
             return Verified(outcome=RetestOutcome.OPEN, of_peers=of_peers, waited=waited) if measured else UNSEEN
         margins = {pair: self._margins(pair, runs) for pair, runs in own.items()}
-        pooled, least = _by_run(own.values(), _middle), _by_run(margins.values(), _middle)
+        pooled, least = _by_run(own.values()), _by_run(margins.values())
         outcome = self._outcome(pooled, least)
         # Where the ranks of all wait, the limit says nothing, and the controls still say which pairs are good.
         beside = {
@@ -134,9 +134,8 @@ class SecondLook:
         if outcome is RetestOutcome.UNSTABLE and self._mostly_calm(beside):
             outcome = RetestOutcome.MIXED
         if outcome is RetestOutcome.UNSTABLE:
-            bad = sum(
-                run < -self._swing for run in _by_run([self._whatever_beside(pair, own[pair]) for pair in own], _middle)
-            )
+            unwaited = _by_run([self._whatever_beside(pair, own[pair]) for pair in own])
+            bad = sum(run < -self._swing for run in unwaited)
             if bad < max(LEAST_SWING, SWING_SHARE * (len(pooled) + waited)):
                 outcome = RetestOutcome.OPEN
                 waited += sum(run < -self._swing for run in pooled) - bad
@@ -176,7 +175,7 @@ class SecondLook:
         alone: a healthy one would have been good at least once. Of several pairs the best in each run counts: what
         the others meet elsewhere on their ways says nothing of the part.
         """
-        best = sorted(_by_run(own.values(), max))
+        best = sorted(max(runs[run] for runs in own.values() if run in runs) for run in set().union(*own.values()))
         return self._one_level(best[len(best) // 2 :])
 
     def _counting(self, pair: Pair) -> Runs:
@@ -293,9 +292,8 @@ class SecondLook:
         return len(seen) > 1 and (2 * len(calm) >= len(seen) or good ** max(calm, default=0) < 1 - CONFIDENCE)
 
 
-def _by_run(runs: Collection[Runs], value: Callable[[list[float]], float]) -> list[float]:
-    """One value for each run in which any of them has one, in the order of runs."""
-    return [value([own[run] for own in runs if run in own]) for run in sorted(set().union(*runs))]
+def _by_run(runs: Collection[Runs]) -> list[float]:
+    return [*usual_of_rounds(runs).values()]
 
 
 def _middle(values: Sequence[float]) -> float:
