@@ -142,7 +142,7 @@ MECHANISMS = (
         name="look at the controls of a retest",
         place=CHECK + "retest_verdicts._Proofs.look_at_controls",
         without=nothing(None),
-        state=lambda proofs: (dict(proofs._changed), set(proofs._turned)),
+        state=lambda proofs: (dict(proofs.changed), set(proofs._turned)),
     ),
     rule("nodes without pairs of another slow part", "retest_verdicts._beside_others", first),
     rule("what other jobs share takes one level", "retest_verdicts._Proofs._outcome", lambda _, __, seen: seen.outcome),

@@ -88,7 +88,8 @@ def prove_bandwidth(
         proofs.take(group, proofs.seen(rest) if rest.pairs and verified.outcome is RetestOutcome.UNSTABLE else verified)
     suspected = {pair for group in groups for pair in group.pairs}
     for pair in sorted(starved):
-        proofs.take_starved(pair)
+        if pair not in proofs.changed:  # no part that it crosses was decided
+            proofs.alone(pair, "its ranks waited for a processor as long as it lacks of its limit")
     proofs.look_at_controls({pair for pair in series if judged[pair].verdict is Verdict.PASS} - suspected)
     return proofs.made()
 
@@ -183,8 +184,8 @@ class _Proofs:
         self, judged: Mapping[Pair, JudgedPair], look: SecondLook, references: References, unknown_waits: bool = False
     ) -> None:
         self._references, self._unknown_waits = references, unknown_waits
-        self._changed: dict[Pair, JudgedPair] = {}
-        self._judged: Mapping[Pair, JudgedPair] = ChainMap(self._changed, dict(judged))
+        self.changed: dict[Pair, JudgedPair] = {}
+        self._judged: Mapping[Pair, JudgedPair] = ChainMap(self.changed, dict(judged))
         self._look = look
         self._slow: list[Blamed] = []
         self._unstable: list[Blamed] = []
@@ -224,10 +225,10 @@ class _Proofs:
             unstable=left(self._unstable),
             open=left(self._open),
             busy=left(self._busy),
-            changed=self._changed,
+            changed=self.changed,
             look=self._look,
             turned=frozenset(self._turned),
-            refuted=frozenset(pair for pair, one in self._changed.items() if one.verdict is Verdict.PASS),
+            refuted=frozenset(pair for pair, one in self.changed.items() if one.verdict is Verdict.PASS),
         )
 
     def _with_explained(self, slow: Sequence[Blamed]) -> Iterator[Blamed]:
@@ -282,7 +283,7 @@ class _Proofs:
                 self._leave_open(group.pairs, _why_open(verified))
             case RetestOutcome.REFUTED | RetestOutcome.MIXED:
                 for pair in sorted(group.pairs):
-                    self._alone(pair, "other pairs of the same part were good in the retest")
+                    self.alone(pair, "other pairs of the same part were good in the retest")
 
     def _waited(self, group: Blamed, verified: Verified) -> bool:
         """Whether the rank of a node waited for a processor in as many runs, which say nothing for this reason, as it
@@ -315,39 +316,34 @@ class _Proofs:
         return RetestOutcome.OPEN if verified.outcome in doubtful and not sure else verified.outcome
 
     def _leave_open(self, pairs: Collection[Pair], why: str) -> None:
-        self._changed.update({pair: self._judged[pair].opened(why) for pair in pairs})
+        self.changed.update({pair: self._judged[pair].opened(why) for pair in pairs})
 
     def _decide(self, group: Blamed, verdict: Verdict) -> None:
         for pair in group.pairs:
             if not self._judged[pair].above_gate:
-                self._changed[pair] = self._judged[pair].decided(verdict)
+                self.changed[pair] = self._judged[pair].decided(verdict)
 
-    def take_starved(self, pair: Pair) -> None:
-        """A pair that is below its limit while its ranks waited, if no part that it crosses was decided."""
-        if pair not in self._changed:
-            self._alone(pair, "its ranks waited for a processor as long as it lacks of its limit")
-
-    def _alone(self, pair: Pair, why: str) -> None:
+    def alone(self, pair: Pair, why: str) -> None:
         """A pair of a part that is not at fault: by its own runs, or not decided. `why` not, if it has none."""
         before = self._judged[pair]
         verified = self._look.of([pair])
         if verified.outcome is RetestOutcome.UNSEEN:
             if before.verdict is Verdict.SLOW:
-                self._changed[pair] = before.opened(f"not measured again; {why}", refuted=True)
+                self.changed[pair] = before.opened(f"not measured again; {why}", refuted=True)
             return
         alone = Blamed(frozenset(), frozenset([pair]))
         match self._outcome(alone, verified):
             case RetestOutcome.CONFIRMED:
-                self._changed[pair] = before.decided(Verdict.SLOW)
+                self.changed[pair] = before.decided(Verdict.SLOW)
                 self._slow.append(alone)
             case RetestOutcome.REFUTED if verified.waited > verified.runs:
-                self._changed[pair] = before.opened(_why_open(verified))  # good runs among many that say nothing
+                self.changed[pair] = before.opened(_why_open(verified))  # good runs among many that say nothing
             case RetestOutcome.REFUTED:
-                self._changed[pair] = before.decided(Verdict.PASS)
+                self.changed[pair] = before.decided(Verdict.PASS)
             case RetestOutcome.OPEN if self._waited(alone, verified):
                 pass
             case _:
-                self._changed[pair] = before.opened(_why_open(verified))
+                self.changed[pair] = before.opened(_why_open(verified))
                 self._open += [] if before.starved else [alone]  # beside the same waits, further runs decide nothing
 
     def look_at_controls(self, pairs: "set[Pair]") -> None:
