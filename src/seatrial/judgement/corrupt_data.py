@@ -127,8 +127,6 @@ def corruption_findings(measurements: Iterable[Measurement], fabric: Wiring) -> 
     """One for each part that corrupts data. A single wrong byte is proof: no measurement has to repeat it."""
     measurements = tuple(measurements)
     flows = corrupt_flows(measurements)
-    if not flows:
-        return []
     return [_finding(suspect, flows) for suspect in corruption_suspects(measurements, fabric)]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from seatrial.drift.peer_groups import growth
 from seatrial.locate.evidence import waits_of
 from seatrial.model.facts import NodeFacts
 from seatrial.model.loss import LossCause, Moment, RankDeath, SessionLoss
@@ -346,5 +347,4 @@ def oom_kills(name: str, before: Mapping[str, NodeFacts], after: Mapping[str, No
     """Processes that the node's kernel killed for lack of memory between the two readings; 0 where it is unknown."""
     if name not in before or name not in after or before[name].boot_id != after[name].boot_id:
         return 0
-    first, last = before[name].oom_kills, after[name].oom_kills
-    return max(last - first, 0) if first is not None and last is not None else 0
+    return growth(before[name].oom_kills, after[name].oom_kills) or 0

@@ -27,17 +27,11 @@ from seatrial.statistics.estimates import median, median_estimate
 NO_TIME = "time did not permit a retest; give more with --budget"
 
 
-class OpenUplinks(msgspec.Struct, frozen=True, kw_only=True):
-    """`leaves`: in the order of `notes`; these name the first few."""
-
-    leaves: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
 def open_uplinks(
     looks: Sequence[Looks], scene: LoadState, measurements: Sequence[Measurement], leaf_of: Mapping[str, str]
-) -> OpenUplinks:
-    """All that keep the run from being a PASS. `looks`: at the leaves that were measured again."""
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Leaves that keep the run from being a PASS, and notes, which name the first few of them. `looks`: at the leaves
+    that were measured again."""
     slow = {leaf.latest.key for leaf in looks if leaf.slow}
     group = [] if slow >= {*scene.slower_group} else [*scene.slower_group]  # unless each of it is slow for itself
     undecided = [leaf for leaf in _undecided(looks, scene, slow) if leaf.key not in group]
@@ -48,7 +42,7 @@ def open_uplinks(
         uplinks = f"The uplink{'s' * (len(missing) > 1)} of {some(missing)} under load"
         notes.append(f"{uplinks}: not decided, pairs of every round failed; run the check again.")
     names = [*(leaf for leaf, _ in group), *(leaf.key[0] for leaf in undecided), *missing]
-    return OpenUplinks(leaves=tuple(dict.fromkeys(names)), notes=tuple(notes))
+    return tuple(dict.fromkeys(names)), tuple(notes)
 
 
 class UndecidedLeaf(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,12 +145,12 @@ def judge_loaded(
         return LoadedVerdict(loaded=None)
     disturbed = {key for key, many in scene.found.items() if not faulty.isdisjoint(many[-1].nodes)}
     looks = [leaf for leaf in scene.looks(effect) if not (leaf.slow and leaf.latest.key in disturbed)]
-    left = open_uplinks(looks, scene, recorded.measurements, leaf_of)
+    undecided, notes = open_uplinks(looks, scene, recorded.measurements, leaf_of)
     slow = [leaf.latest for leaf in looks if leaf.slow]
     return LoadedVerdict(
-        loaded=_numbers(scene, [leaf.latest for leaf in looks], left.leaves, recorded.wiring),
+        loaded=_numbers(scene, [leaf.latest for leaf in looks], undecided, recorded.wiring),
         findings=tuple(_findings(slow, scene, recorded.wiring, effect)),
-        notes=left.notes,
+        notes=notes,
     )
 
 
