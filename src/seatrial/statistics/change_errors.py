@@ -24,7 +24,6 @@ from seatrial.model.pair_table import Reals
 from seatrial.statistics.estimates import FEWEST_ALIKE, MEDIAN_ERROR, NORMAL_95, two_sided
 from seatrial.statistics.scan import (
     MOST_AUTOCORRELATION,
-    SINGLE_PARAMETER,
     autocorrelation,
     independent_share,
     residual_products,
@@ -63,7 +62,7 @@ def worth_of_run(first: Reals, second: Reals) -> float:
     # The mean of each set takes 1/runs.
     if squares <= 0 or lagged / squares + len(sets) / runs <= NORMAL_95 / math.sqrt(runs):
         return 1.0
-    alike = autocorrelation(squares, lagged, runs, len(sets), SINGLE_PARAMETER)
+    alike = autocorrelation(squares, lagged, runs, len(sets), 1)
     return independent_share(min(alike, MOST_AUTOCORRELATION))
 
 
