@@ -15,9 +15,6 @@ from seatrial.statistics import estimates  # NumPy: what only plans does without
 
 RETEST_RUNS = 6
 """The fewest runs whose range covers the median with 95 % (96.9 %)."""
-
-SEVERAL = 1 - estimates.ERROR_RATE
-"""Confidence of each comparison where about ten are made in a run."""
 Runs = Mapping[int, float]
 """One value for each round."""
 

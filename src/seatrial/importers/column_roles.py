@@ -371,7 +371,7 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
         behind = {one.name: {*map(unit_of, beside.cells)} for one, beside in pairwise(columns)}
         rates = [name for name in candidates if len(behind.get(name, ())) == 1 and is_rate(*behind[name])]
         candidates = rates if len(rates) == 1 else candidates
-    if len(candidates) > 1:  # readings of sensors, and numbers of places such as units of a rack, are no results
+    if len(candidates) > 1:  # readings of sensors, and numbers of places such as units of a rack, are not results
         results = [name for name in candidates if not contents[name].beside_results]
         candidates = results if len(results) == 1 else candidates
     if len(candidates) > 1:

@@ -167,7 +167,7 @@ def with_dates(name: str, cells: Cells) -> Cells:
 
 
 def dates(cells: Cells, parts: float) -> Cells:
-    """Numbers of such parts of a second since 1970 as dates; cells as they are where one is no such number."""
+    """Numbers of such parts of a second since 1970 as dates; cells as they are where one is another number."""
     try:
         read = [None if is_missing(cell) else datetime.fromtimestamp(float(cell) / parts, UTC) for cell in cells]
     except (ValueError, OverflowError, OSError):

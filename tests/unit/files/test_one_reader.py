@@ -71,6 +71,7 @@ ELSEWHERE = {
     "importers/accounting_documents.py": "a stream of the door; fields that are not needed are not built",
     "importers/columns.py": TEXT,
     "importers/headed_text.py": TEXT,
+    "importers/output_names.py": TEXT,
     "importers/reframe.py": TEXT,
     "launch/collector.py": SHIPPED,
     "launch/environments/discovery.py": "the first FIRST_BYTES of a program that will be executed",

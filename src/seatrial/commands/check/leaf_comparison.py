@@ -6,11 +6,11 @@ from statistics import fmean, stdev
 import msgspec
 
 from seatrial.commands.check.leaf_loads import WAYS, Key, Load, apart, each_apart
-from seatrial.experiment.controls import RETEST_RUNS, SEVERAL, below, mean_ratio
+from seatrial.experiment.controls import RETEST_RUNS, below, mean_ratio
 from seatrial.locate.thresholds import CONTROL_PAIRS, EFFECT, GROSS_LOSS, SCATTERS, to_log
 from seatrial.model.measurement import Estimate
 from seatrial.model.units import BANDWIDTH
-from seatrial.statistics.estimates import median, robust_scale, two_groups
+from seatrial.statistics.estimates import ERROR_RATE, median, robust_scale, two_groups
 
 ALIKE = 1 - EFFECT
 """Leaves whose nodes could send at least this share of what another's could are as good a comparison."""
@@ -278,7 +278,7 @@ def _against(
         runs.append((rates[key].bytes_per_s, wanted))
     return LeafRatio(
         key=key,
-        ratio=mean_ratio(runs, SEVERAL),
+        ratio=mean_ratio(runs, 1 - ERROR_RATE),
         rates=tuple(rate for rate, _ in runs),
         expected_bytes_per_s=median([wanted for _, wanted in runs]),
         best_expected_bytes_per_s=max(wanted for _, wanted in runs),

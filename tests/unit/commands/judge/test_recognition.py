@@ -308,13 +308,6 @@ def test_every_kind_has_its_words() -> None:
     assert list(WORDS) == list(Kind)
 
 
-def test_a_column_of_one_word_beside_configurations_is_no_name_of_nodes(tmp_path: Path) -> None:
-    rows = "".join(f"{mpi},rc,{size},{size / place}\n" for place, mpi in enumerate("abc", 9) for size in (8, 64) * 4)
-    (tmp_path / "sweep.csv").write_text(f"mpi,ucx_tls,msg_size,latency_us\n{rows}")
-    with pytest.raises(UsageError, match="table of configurations"):
-        taken(tmp_path / "sweep.csv")
-
-
 def test_files_of_configurations_are_no_nodes(tmp_path: Path, seatrial: Seatrial) -> None:
     for name in ("QDR_single", "QDR_dual", "FDR10_single", "FDR_dual"):
         (tmp_path / f"results_bw_{name}.txt").write_text(osu())

@@ -270,3 +270,9 @@ def test_files_of_iperf_that_are_named_after_one_node_are_of_nodes_and_of_no_pai
     out = seatrial("judge", str(tmp_path), code=2).out
     assert "values of many nodes" in out
     assert "n4" in out.splitlines()[0]
+
+
+def test_a_column_of_one_word_beside_configurations_names_no_nodes(tmp_path: Path, seatrial: Seatrial) -> None:
+    rows = "".join(f"{mpi},rc,{size},{size / place}\n" for place, mpi in enumerate("abc", 9) for size in (8, 64) * 4)
+    (tmp_path / "sweep.csv").write_text(f"mpi,ucx_tls,msg_size,latency_us\n{rows}")
+    assert "table of configurations" in seatrial("judge", tmp_path / "sweep.csv", code=64).err

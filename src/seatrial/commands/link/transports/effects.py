@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.experiment.controls import SEVERAL, above, below, mean_ratio
+from seatrial.experiment.controls import above, below, mean_ratio
 from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
 from seatrial.model.transport import Counted, Role, Variant, VariantNote
-from seatrial.statistics.estimates import CONFIDENCE, median_estimate
+from seatrial.statistics.estimates import CONFIDENCE, ERROR_RATE, median_estimate
 
 BANDWIDTH_MATTERS = 1.05
 LATENCY_MATTERS = 1.10
@@ -136,7 +136,7 @@ def _effect(notes: Sequence[VariantNote], mine: Mapping[int, Value], base: Mappi
     if not mine:
         failure = next((note.failure for note in notes if note.failure), "")
         return Effect(variant=variant, failure=failure or UNMEASURED, unmeasured=not failure)
-    confidence = CONFIDENCE if variant.role is Role.HOBBLED else SEVERAL  # a tracer is compared with a line far from 1
+    confidence = CONFIDENCE if variant.role is Role.HOBBLED else 1 - ERROR_RATE  # a tracer is far from the line
     blocks = [block for block in sorted(mine) if block in base] if variant.role not in BASES else []
     compared = [(mine[block], base[block]) for block in blocks]
     latency = [_alike(own.latency_s, other.latency_s, min) for own, other in compared]
