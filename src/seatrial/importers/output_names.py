@@ -163,8 +163,9 @@ def lines_of_files(texts: Mapping[str, str]) -> str:
     if all(text.lstrip().startswith("{") for text in texts.values()):
         return _objects_of_files(texts, nodes)
     naming = {*NODE_NAMES} - {"name"}
-    lines = [line for text in texts.values() for line in text.splitlines() if line.strip()]
-    cells = re.split("[,;\t]", lines[0].lower()) if lines else []
+    if not (lines := [line for text in texts.values() for line in text.splitlines() if line.strip()]):
+        return ""
+    cells = re.split("[,;\t]", lines[0].lower())
     heads = lines.count(lines[0]) == len(texts) and {len(re.split("[,;\t]", line)) for line in lines} == {len(cells)}
     table = heads and not any(cell.strip(' "') in naming or cell.strip()[:1].isdigit() for cell in cells)
     tools = {"table" if table and len(cells) > 1 else one_node_program(text) for text in texts.values()}

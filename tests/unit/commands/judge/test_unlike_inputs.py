@@ -276,3 +276,10 @@ def test_a_column_of_one_word_beside_configurations_names_no_nodes(tmp_path: Pat
     rows = "".join(f"{mpi},rc,{size},{size / place}\n" for place, mpi in enumerate("abc", 9) for size in (8, 64) * 4)
     (tmp_path / "sweep.csv").write_text(f"mpi,ucx_tls,msg_size,latency_us\n{rows}")
     assert "table of configurations" in seatrial("judge", tmp_path / "sweep.csv", code=64).err
+
+
+def test_empty_files_of_nodes_are_refused(tmp_path: Path, seatrial: Seatrial) -> None:
+    for node in ("n01", "n02", "n03"):
+        (tmp_path / f"{node}.out").write_text("\n")
+    assert "has no values" in seatrial("judge", tmp_path, code=64).err
+    assert "has no values" in seatrial("judge", *sorted(tmp_path.iterdir()), code=64).err
