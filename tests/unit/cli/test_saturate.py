@@ -37,7 +37,7 @@ class Shared(Cluster):
 
     one: float = 40e6
     scatter: float = 0.0
-    """Of `one`, from round to round, as a share."""
+    """How much the rate `one` varies from round to round, as a share."""
 
     def _times(self, wanted: Round, pair: Pair, draw: random.Random) -> list[float]:
         ranks = len(wanted.pairs)

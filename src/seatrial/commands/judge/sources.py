@@ -95,9 +95,9 @@ class Sources:
 def _texts_of(folder: Path) -> dict[str, str]:
     together = Allowance(TABLES_BYTES, folder)
     files = files_in(folder, MOST_FILES)
-    inner = [] if files else [path for path in entries_in(folder, MOST_FILES) if path.is_dir() and path.name[0] != "."]
-    files = files or [path for one in inner for path in files_in(one, MOST_FILES)]
+    for inner in () if files else entries_in(folder, MOST_FILES):
+        if inner.is_dir() and not inner.name.startswith("."):
+            files += files_in(inner, MOST_FILES - len(files))
     return {
-        str(path.relative_to(folder)): untagged(together.take(read_text(path, TABLES_BYTES, path.parent)))
-        for path in files
+        str(path.relative_to(folder)): untagged(together.take(read_text(path, TABLES_BYTES, folder))) for path in files
     }

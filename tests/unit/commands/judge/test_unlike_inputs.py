@@ -283,3 +283,13 @@ def test_empty_files_of_nodes_are_refused(tmp_path: Path, seatrial: Seatrial) ->
         (tmp_path / f"{node}.out").write_text("\n")
     assert "has no values" in seatrial("judge", tmp_path, code=64).err
     assert "has no values" in seatrial("judge", *sorted(tmp_path.iterdir()), code=64).err
+
+
+def test_no_link_leads_out_of_a_folder_of_folders(tmp_path: Path, seatrial: Seatrial) -> None:
+    others, own = tmp_path / "others", tmp_path / "own"
+    for folder in (others, own):
+        folder.mkdir()
+    for node in ("n01", "n02", "n03"):
+        (others / f"{node}.csv").write_text(f"node,triad_gb_s\n{node},101\n")
+    (own / "inner").symlink_to("../others")
+    assert "leads out of the folder" in seatrial("judge", own, code=64).err
