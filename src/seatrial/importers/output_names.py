@@ -101,14 +101,14 @@ def _in_folders(names: Collection[str]) -> dict[str, OutputPlace]:
     """Node and run of files in folders that are named after nodes, all with files of one name; none of others."""
     paths = {name: PurePath(name) for name in names}
     folders = {path.parent.name for path in paths.values()}
-    files = [sorted(path.name for path in paths.values() if path.parent.name == folder) for folder in folders]
+    files = [tuple(sorted(path.name for path in paths.values() if path.parent.name == folder)) for folder in folders]
+    several = {of for of in files if len(of) > 1}
     places = {name_form(folder).rstrip("0-_").lower() for folder in folders}
     if len(folders) < 2 or places <= PLACE_WORDS or not are_nodes(folders):
         return {}
-    if not all(len(of) == 1 or of == files[0] for of in files):
+    if len(several) > 1:
         return {}
-    runs = files[0] if len(files[0]) > 1 else []
-    numbers = {name: number for number, name in enumerate(runs, 1)}
+    numbers = {name: number for of in several for number, name in enumerate(of, 1)}
     return {name: OutputPlace(path.parent.name, numbers.get(path.name, 0)) for name, path in paths.items()}
 
 

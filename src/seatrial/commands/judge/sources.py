@@ -20,6 +20,7 @@ from seatrial.files.inputs import (
 )
 from seatrial.importers.line_prefixes import untagged
 from seatrial.model.errors import UsageError
+from seatrial.model.words import name_form
 
 MOST_FILES = 50_000
 """All ordered pairs of more than 200 nodes; a folder of more files is hardly one of results."""
@@ -95,9 +96,15 @@ class Sources:
 def _texts_of(folder: Path) -> dict[str, str]:
     together = Allowance(TABLES_BYTES, folder)
     files = files_in(folder, MOST_FILES)
-    for inner in () if files else entries_in(folder, MOST_FILES):
-        if inner.is_dir() and not inner.name.startswith("."):
-            files += files_in(inner, MOST_FILES - len(files))
-    return {
+    entries = () if files else entries_in(folder, MOST_FILES)
+    inner = [path.name for path in entries if path.is_dir() and not path.name.startswith(".")]
+    for name in inner:
+        files += files_in(folder / name, MOST_FILES - len(files))
+    texts = {
         str(path.relative_to(folder)): untagged(together.take(read_text(path, TABLES_BYTES, folder))) for path in files
     }
+    if len({*map(name_form, inner)}) == 1:  # what most have is missing in the others, as if it were empty
+        times = Counter(path.name for path in files)
+        usual = [name for name, count in times.items() if 2 * count > len(inner)]
+        texts = {str(Path(one, name)): "" for one in inner for name in usual} | texts
+    return texts

@@ -293,3 +293,17 @@ def test_no_link_leads_out_of_a_folder_of_folders(tmp_path: Path, seatrial: Seat
         (others / f"{node}.csv").write_text(f"node,triad_gb_s\n{node},101\n")
     (own / "inner").symlink_to("../others")
     assert "leads out of the folder" in seatrial("judge", own, code=64).err
+
+
+@pytest.mark.parametrize("other", ["", "job.err"])
+def test_a_folder_of_a_node_without_the_file_of_the_others_is_no_pass(
+    other: str, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    for node in range(1, 9):
+        (tmp_path / f"n0{node}").mkdir()
+        (tmp_path / f"n0{node}" / "hpl.out").write_text(hpl())
+    (tmp_path / "n05" / "hpl.out").unlink()
+    if other:
+        (tmp_path / "n05" / other).write_text("")
+    said = seatrial("judge", tmp_path, code=None).out.splitlines()[0]
+    assert said == "NOT_RUN  7 nodes alike; a loss of 2.3 % would have been named; not measured: n05"
